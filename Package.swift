@@ -1,0 +1,119 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+]
+
+/// Tool-side dependencies are fetched only where the trait `Tools` is on, so that an app which links only the
+/// runtime never sees libarchive, NIO or Yams.
+let tools: TargetDependencyCondition? = .when(traits: ["Tools"])
+
+let package = Package(
+    name: "swift-remote-settings",
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+    products: [
+        .executable(name: "rsdump", targets: ["rsdump"])
+    ],
+    traits: [
+        .trait(name: "Tools", description: "The command-line tool rsdump and what only it needs."),
+        .default(enabledTraits: ["Tools"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-certificates.git", from: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
+        .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
+        .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
+        .package(url: "https://github.com/jpsim/Yams.git", from: "6.2.2"),
+    ],
+    targets: [
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        .systemLibrary(
+            name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"]), .brew(["libarchive"])]),
+
+        .target(name: "RemoteSettingsModel", swiftSettings: strict),
+        .target(
+            name: "ContentSignature",
+            dependencies: [
+                "RemoteSettingsModel",
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict),
+        .target(name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
+        .target(
+            name: "SnapshotBundle",
+            dependencies: ["RemoteSettingsModel", "CZlib", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: strict),
+        .target(name: "TargetFilter", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
+
+        .target(
+            name: "SnapshotWriter",
+            dependencies: [
+                "RemoteSettingsModel", "SnapshotBundle", "CZlib", .target(name: "CArchive", condition: tools),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "SnapshotBuilder",
+            dependencies: [
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "SnapshotWriter",
+                "TargetFilter",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Yams", package: "Yams", condition: tools),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "AsyncHTTPTransport",
+            dependencies: [
+                "RemoteSettingsModel", "RemoteSettingsHTTP",
+                .product(name: "AsyncHTTPClient", package: "async-http-client", condition: tools),
+                .product(name: "NIOCore", package: "swift-nio", condition: tools),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
+            ],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "rsdump",
+            dependencies: [
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "AsyncHTTPTransport", "ContentSignature",
+                "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder",
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tools),
+            ],
+            swiftSettings: strict),
+
+        .testTarget(name: "RemoteSettingsModelTests", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
+        .testTarget(
+            name: "ContentSignatureTests",
+            dependencies: [
+                "ContentSignature", "RemoteSettingsModel",
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "RemoteSettingsHTTPTests", dependencies: ["RemoteSettingsHTTP", "RemoteSettingsModel"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "AsyncHTTPTransportTests",
+            dependencies: ["AsyncHTTPTransport", "RemoteSettingsHTTP", "RemoteSettingsModel"], swiftSettings: strict),
+        .testTarget(
+            name: "SnapshotBundleTests",
+            dependencies: [
+                "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "TargetFilterTests", dependencies: ["TargetFilter", "RemoteSettingsModel"], swiftSettings: strict),
+        .testTarget(
+            name: "SnapshotBuilderTests",
+            dependencies: ["SnapshotBuilder", "RemoteSettingsModel", "SnapshotBundle"], swiftSettings: strict),
+    ],
+    swiftLanguageModes: [.v6]
+)

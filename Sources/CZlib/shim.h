@@ -1,0 +1,15 @@
+#ifndef SWIFT_REMOTE_SETTINGS_CZLIB_H
+#define SWIFT_REMOTE_SETTINGS_CZLIB_H
+
+#include <zlib.h>
+
+/* inflateInit2 and deflateInit2 are macros, which Swift cannot import. */
+static inline int rs_inflate_init_raw(z_stream *stream) {
+    return inflateInit2(stream, -MAX_WBITS);
+}
+
+static inline int rs_deflate_init_raw(z_stream *stream, int level) {
+    return deflateInit2(stream, level, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
+}
+
+#endif

@@ -1,0 +1,101 @@
+/// An immutable slice of shared bytes.
+///
+/// Slicing never copies: a slice shares its storage with the whole, which lives as long as any slice of it. The storage
+/// is an array, or memory that somebody else owns (a mapped file, data that is part of the program).
+public struct Bytes: Sendable {
+    private enum Storage: Sendable {
+        case array([UInt8])
+        case memory(BorrowedMemory)
+    }
+
+    private let storage: Storage
+    private let range: Range<Int>
+
+    public init(_ array: [UInt8] = []) {
+        storage = .array(array)
+        range = 0..<array.count
+    }
+
+    public init(_ memory: BorrowedMemory) {
+        storage = .memory(memory)
+        range = 0..<memory.count
+    }
+
+    public init(utf8 text: String) {
+        self.init(Array(text.utf8))
+    }
+
+    private init(storage: Storage, range: Range<Int>) {
+        self.storage = storage
+        self.range = range
+    }
+
+    public var count: Int { range.count }
+    public var isEmpty: Bool { range.isEmpty }
+
+    /// The slice from `offsets`, which must lie in `0..<count`.
+    public subscript(offsets: Range<Int>) -> Bytes {
+        precondition(offsets.lowerBound >= 0 && offsets.upperBound <= count, "slice outside of its bytes")
+        return Bytes(
+            storage: storage,
+            range: range.lowerBound + offsets.lowerBound..<range.lowerBound + offsets.upperBound)
+    }
+
+    /// Calls `body` with the bytes in place; nothing is copied.
+    @inlinable
+    public func withSpan<Result: ~Copyable, Failure: Error>(
+        _ body: (Span<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try unsafe withUnsafeBytes { (buffer) throws(Failure) -> Result in
+            try body(unsafe Span(_unsafeElements: buffer.bindMemory(to: UInt8.self)))
+        }
+    }
+
+    /// Calls `body` with a pointer to the bytes, which is valid only during the call; nothing is copied.
+    public func withUnsafeBytes<Result: ~Copyable, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        switch storage {
+        case .array(let array):
+            try unsafe array.withUnsafeBytes { (whole) throws(Failure) -> Result in
+                try unsafe body(UnsafeRawBufferPointer(rebasing: whole[range]))
+            }
+        case .memory(let memory):
+            try unsafe memory.withUnsafeBytes { (whole) throws(Failure) -> Result in
+                try unsafe body(UnsafeRawBufferPointer(rebasing: whole[range]))
+            }
+        }
+    }
+
+    /// A copy of the bytes.
+    public var array: [UInt8] {
+        if case .array(let array) = storage, range == 0..<array.count { return array }
+        return unsafe withUnsafeBytes { unsafe Array($0) }
+    }
+
+    /// The bytes as text; what is not UTF-8 becomes U+FFFD.
+    public var text: String {
+        unsafe withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
+    }
+
+    public func starts(with prefix: some Collection<UInt8>) -> Bool {
+        unsafe withUnsafeBytes { unsafe $0.starts(with: prefix) }
+    }
+}
+
+extension Bytes: Hashable {
+    public static func == (left: Bytes, right: Bytes) -> Bool {
+        guard left.count == right.count else { return false }
+        return unsafe left.withUnsafeBytes { a in
+            unsafe right.withUnsafeBytes { b in unsafe a.elementsEqual(b) }
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        unsafe withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+    }
+}
+
+extension Bytes: CustomStringConvertible {
+    public var description: String { "\(count) bytes" }
+}

@@ -1,0 +1,39 @@
+/// Every limit that this package puts on what comes from outside, in one place.
+///
+/// What goes over a limit is refused with an error that names the limit; nothing is truncated silently.
+public struct Limits: Sendable, Hashable {
+    /// A collection's changeset, in bytes after decompression.
+    public var changesetBytes = 256 << 20
+    /// The monitor's changeset, in bytes after decompression.
+    public var monitorBytes = 16 << 20
+    /// The server's root document, in bytes after decompression.
+    public var rootDocumentBytes = 1 << 20
+    /// A certificate chain, in bytes.
+    public var chainBytes = 64 << 10
+    /// Certificates in a chain.
+    public var chainCertificates = 8
+    /// An attachment, in bytes, whatever its record declares.
+    public var attachmentBytes = 16 << 30
+    /// The server's zip of a collection's attachments, in bytes (the server itself stops at 20,000,000).
+    public var attachmentsZipBytes = 64 << 20
+    /// Attachments of a collection.
+    public var attachments = 100_000
+    /// Records of a collection.
+    public var records = 1_000_000
+    /// Arrays and objects inside each other in a JSON document.
+    public var jsonDepth = 128
+    /// A bundle's `manifest.json`, in bytes.
+    public var manifestBytes = 128 << 20
+    /// Entries of signatures looked at in a collection's metadata.
+    public var signatures = 16
+    /// Redirects followed for one request.
+    public var redirects = 5
+    /// Tries of one request: the first one and its repetitions after a time-out, a broken connection or a 5xx.
+    public var tries = 4
+    /// Seconds until an answer's head must have come.
+    public var headTimeoutSeconds = 30
+    /// Seconds that a body may stand still.
+    public var idleTimeoutSeconds = 30
+
+    public init() {}
+}

@@ -1,0 +1,82 @@
+/// A SHA-256 hash (FIPS 180-4), as a value. Nothing is hashed here.
+public struct SHA256Digest: Hashable, Sendable {
+    // Four words, not an array: a digest is compared and hashed often, and never allocated.
+    private let words: (UInt64, UInt64, UInt64, UInt64)
+
+    /// - Returns: `nil` unless there are exactly 32 bytes.
+    public init?(_ bytes: some Sequence<UInt8>) {
+        var iterator = bytes.makeIterator()
+        func word() -> UInt64? {
+            var value: UInt64 = 0
+            for _ in 0..<8 {
+                guard let byte = iterator.next() else { return nil }
+                value = value << 8 | UInt64(byte)
+            }
+            return value
+        }
+        guard let a = word(), let b = word(), let c = word(), let d = word(), iterator.next() == nil else { return nil }
+        words = (a, b, c, d)
+    }
+
+    /// Reads 64 hexadecimal digits, of either case; `nil` for anything else.
+    public init?(hex: some StringProtocol) {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(32)
+        var high: UInt8?
+        for digit in hex.utf8 {
+            guard let value = Self.hexValue(digit), bytes.count < 32 else { return nil }
+            if let first = high {
+                bytes.append(first << 4 | value)
+                high = nil
+            } else {
+                high = value
+            }
+        }
+        guard high == nil else { return nil }
+        self.init(bytes)
+    }
+
+    /// The 32 bytes.
+    public var bytes: [UInt8] {
+        [words.0, words.1, words.2, words.3].flatMap { word in
+            stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> UInt64($0)) }
+        }
+    }
+
+    /// 64 lower-case hexadecimal digits.
+    public var hex: String {
+        let digits = Array("0123456789abcdef".utf8)
+        return unsafe String(unsafeUninitializedCapacity: 64) { target in
+            var index = 0
+            for word in [words.0, words.1, words.2, words.3] {
+                for shift in stride(from: 60, through: 0, by: -4) {
+                    unsafe target[index] = digits[Int(word >> UInt64(shift) & 15)]
+                    index += 1
+                }
+            }
+            return index
+        }
+    }
+
+    private static func hexValue(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+
+    public static func == (left: SHA256Digest, right: SHA256Digest) -> Bool { left.words == right.words }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(words.0)
+        hasher.combine(words.3)
+    }
+}
+
+extension SHA256Digest: Comparable, CustomStringConvertible {
+    public static func < (left: SHA256Digest, right: SHA256Digest) -> Bool { left.words < right.words }
+
+    public var description: String { hex }
+}
