@@ -21,7 +21,7 @@ public final class BorrowedMemory: Sendable {
 
     public var count: Int { unsafe buffer.count }
 
-    func withUnsafeBytes<Result: ~Copyable, Failure: Error>(
+    func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         defer { withExtendedLifetime(self) {} }

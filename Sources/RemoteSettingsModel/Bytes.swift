@@ -43,7 +43,7 @@ public struct Bytes: Sendable {
 
     /// Calls `body` with the bytes in place; nothing is copied.
     @inlinable
-    public func withSpan<Result: ~Copyable, Failure: Error>(
+    public func withSpan<Result, Failure: Error>(
         _ body: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try unsafe withUnsafeBytes { (buffer) throws(Failure) -> Result in
@@ -52,7 +52,7 @@ public struct Bytes: Sendable {
     }
 
     /// Calls `body` with a pointer to the bytes, which is valid only during the call; nothing is copied.
-    public func withUnsafeBytes<Result: ~Copyable, Failure: Error>(
+    public func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         switch storage {
