@@ -57,9 +57,7 @@ public struct Bytes: Sendable {
     ) throws(Failure) -> Result {
         switch storage {
         case .array(let array):
-            try unsafe array.withUnsafeBytes { (whole) throws(Failure) -> Result in
-                try unsafe body(UnsafeRawBufferPointer(rebasing: whole[range]))
-            }
+            try unsafe array.span.extracting(range).withUnsafeBytes(body)
         case .memory(let memory):
             try unsafe memory.withUnsafeBytes { (whole) throws(Failure) -> Result in
                 try unsafe body(UnsafeRawBufferPointer(rebasing: whole[range]))
