@@ -1,0 +1,66 @@
+/// What the monitor answers: every collection of the server with the time of its last change.
+public struct MonitorChangeset: Sendable {
+    /// The monitor's own timestamp, which is that of the newest change.
+    public let timestamp: Timestamp
+    /// Each collection's timestamp. Entries whose names break the rule for ids are left out: nobody can have asked for them.
+    public let collections: [CollectionID: Timestamp]
+
+    /// Reads an answer's body; no I/O.
+    ///
+    /// - Throws: ``ChangesetError``.
+    public init(parsing body: Bytes, limits: Limits) throws(ChangesetError) {
+        let (timestamp, collections): (Timestamp?, [CollectionID: Timestamp]?)
+        do throws(JSONError) {
+            var reader = JSONReader(body, limits: limits)
+            (timestamp, collections) = try Self.read(&reader)
+        } catch {
+            throw .json(error)
+        }
+        guard let timestamp else { throw .missing("timestamp") }
+        guard let collections else { throw .missing("changes") }
+        self.timestamp = timestamp
+        self.collections = collections
+    }
+
+    private static func read(
+        _ reader: inout JSONReader
+    ) throws(JSONError) -> (Timestamp?, [CollectionID: Timestamp]?) {
+        var timestamp: Timestamp?
+        var collections: [CollectionID: Timestamp]?
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "timestamp": timestamp = Timestamp(milliseconds: try reader.unsignedInteger())
+            case "changes":
+                var found: [CollectionID: Timestamp] = [:]
+                try reader.beginArray()
+                while try reader.nextElement() {
+                    guard let (id, changed) = try change(&reader) else { continue }
+                    // Newest first, so that the first one counts.
+                    if found[id] == nil { found[id] = changed }
+                }
+                collections = found
+            default: try reader.skipValue()
+            }
+        }
+        try reader.finish()
+        return (timestamp, collections)
+    }
+
+    private static func change(_ reader: inout JSONReader) throws(JSONError) -> (CollectionID, Timestamp)? {
+        var bucket: String?
+        var name: String?
+        var changed: Timestamp?
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "bucket": bucket = try reader.string()
+            case "collection": name = try reader.string()
+            case "last_modified": changed = Timestamp(milliseconds: try reader.unsignedInteger())
+            default: try reader.skipValue()
+            }
+        }
+        guard let bucket, let name, let changed, let id = try? CollectionID(bucket: bucket, name: name) else { return nil }
+        return (id, changed)
+    }
+}

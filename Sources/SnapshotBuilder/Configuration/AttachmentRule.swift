@@ -1,0 +1,34 @@
+/// Which of a collection's attachments belong into its bundle.
+public struct AttachmentRule: Hashable, Sendable {
+    public enum Selection: Hashable, Sendable {
+        case all
+        case none
+        /// Those whose record the expression is true for; the record's fields are its names (filter language).
+        case include(String)
+    }
+
+    public var selection: Selection
+    /// Bytes that a single attachment may have; larger ones are left out.
+    public var maxSize: UInt64?
+    /// Bytes that all attachments may have together; taken in the order of record ids, what no longer fits is left out.
+    public var maxTotal: UInt64?
+
+    public init(_ selection: Selection = .all, maxSize: UInt64? = nil, maxTotal: UInt64? = nil) {
+        self.selection = selection
+        self.maxSize = maxSize
+        self.maxTotal = maxTotal
+    }
+
+    /// The rule as one line of text, the same for the same rule: the lock keeps it, so that a changed rule is noticed.
+    public var text: String {
+        var parts: [String]
+        switch selection {
+        case .all: parts = ["all"]
+        case .none: parts = ["none"]
+        case .include(let expression): parts = ["include \(expression)"]
+        }
+        if let maxSize { parts.append("max-size \(maxSize)") }
+        if let maxTotal { parts.append("max-total \(maxTotal)") }
+        return parts.joined(separator: ", ")
+    }
+}

@@ -1,0 +1,185 @@
+import RemoteSettingsModel
+import Yams
+
+/// Changes `dumps.yaml` as text, so that comments, order and spelling of everything else stay as people wrote them.
+///
+/// Every result is read again before it is given: an edit that would not say what was meant is refused.
+public struct ConfigurationEditor {
+    public private(set) var text: String
+    private let file: String
+
+    /// - Parameter text: the file's content; `nil` where there is no file yet, which starts one.
+    /// - Throws: ``ConfigurationError`` where the file is not valid as it is.
+    public init(_ text: String?, file: String) throws(ConfigurationError) {
+        self.text = text ?? Self.start
+        self.file = file
+        _ = try ConfigurationReader.read(self.text, file: file)
+    }
+
+    /// What a new file begins with.
+    static let start = """
+        # Which Remote Settings collections are kept as snapshot bundles here. Refresh them with: rsdump refresh
+        version: 1
+
+        # prod, stage, dev, or the base URL of a server (https://…/v1 or /v2).
+        server: prod
+
+        collections:
+
+        """
+
+    /// Adds a collection.
+    ///
+    /// - Parameter attachments: `all` or `none`; `nil` leaves it to the file's default.
+    /// - Returns: `false` where it was there already; nothing is changed then.
+    public mutating func add(_ id: CollectionID, attachments: String?) throws(ConfigurationError) -> Bool {
+        let before = try ConfigurationReader.read(text, file: file)
+        guard !before.collections.contains(where: { $0.id == id }) else { return false }
+        var lines = self.lines
+        let block = try collectionsBlock()
+        let indent = String(repeating: " ", count: block.indent)
+        var entry = ["\(indent)\(id):"]
+        if let attachments { entry.append("\(indent)\(indent)attachments: \(attachments)") }
+        lines.insert(contentsOf: entry, at: block.insertionLine(for: id))
+        try adopt(lines) { $0.collections.count == before.collections.count + 1 && $0.collections.contains { $0.id == id } }
+        return true
+    }
+
+    /// Removes a collection and its settings; comments stay.
+    ///
+    /// - Returns: `false` where it was not there; nothing is changed then.
+    public mutating func remove(_ id: CollectionID) throws(ConfigurationError) -> Bool {
+        let before = try ConfigurationReader.read(text, file: file)
+        guard before.collections.contains(where: { $0.id == id }) else { return false }
+        let block = try collectionsBlock()
+        guard let key = block.keys.first(where: { $0.name == id.description }) else { throw byHand(nil) }
+        var lines = self.lines
+        var end = key.line + 1
+        var next = end
+        while next < lines.count, Self.isBlankOrComment(lines[next]) || Self.indentation(lines[next]) > block.indent {
+            if !Self.isBlankOrComment(lines[next]) { end = next + 1 }
+            next += 1
+        }
+        lines.removeSubrange(key.line..<end)
+        try adopt(lines) { $0.collections.count == before.collections.count - 1 && !$0.collections.contains { $0.id == id } }
+        return true
+    }
+
+    /// Sets the server.
+    public mutating func setServer(_ server: String) throws(ConfigurationError) {
+        guard try ConfigurationReader.read(text, file: file).server != server else { return }
+        var lines = self.lines
+        let root = try ConfigurationReader.compose(text, file: file)
+        if let mark = root.first(where: { $0.key.string == "server" })?.value.mark {
+            let line = lines[mark.line - 1]
+            guard let colon = line.firstIndex(of: ":") else { throw byHand(mark.line) }
+            let comment = line.range(of: " #").map { "  " + line[$0.lowerBound...].drop { $0 == " " } } ?? ""
+            lines[mark.line - 1] = line[...colon] + " " + server + comment
+        } else {
+            lines.insert("server: \(server)", at: try topLevelLine())
+        }
+        try adopt(lines) { $0.server == server }
+    }
+
+    /// Adds a root to the trusted ones.
+    public mutating func addRoot(_ root: SHA256Digest) throws(ConfigurationError) {
+        guard try !ConfigurationReader.read(text, file: file).trust.roots.contains(root) else { return }
+        var lines = self.lines
+        let document = try ConfigurationReader.compose(text, file: file)
+        let trust = document.first { $0.key.string == "trust" }
+        if let trust, case .mapping(let mapping) = trust.value, mapping.style != .flow {
+            if let roots = mapping.first(where: { $0.key.string == "roots" }) {
+                guard case .sequence(let items) = roots.value, items.style != .flow, let mark = items.last?.mark else {
+                    throw byHand(roots.key.mark?.line)
+                }
+                let indent = String(repeating: " ", count: Self.indentation(lines[mark.line - 1]))
+                lines.insert("\(indent)- \"\(root)\"", at: mark.line)
+            } else {
+                guard let line = trust.key.mark?.line else { throw byHand(nil) }
+                lines.insert(contentsOf: ["  roots:", "    - \"\(root)\""], at: line)
+            }
+        } else if trust == nil {
+            lines.insert(contentsOf: ["trust:", "  roots:", "    - \"\(root)\"", ""], at: try topLevelLine())
+        } else {
+            throw byHand(trust?.key.mark?.line)
+        }
+        try adopt(lines) { $0.trust.roots.contains(root) }
+    }
+}
+
+extension ConfigurationEditor {
+    private struct Block {
+        var indent: Int
+        /// Line numbers count from 0.
+        var keys: [(name: String, line: Int)]
+        var endLine: Int
+
+        /// Before the first collection that comes later in the alphabet, if they are sorted; else at the end.
+        func insertionLine(for id: CollectionID) -> Int {
+            let names = keys.map(\.name)
+            guard names == names.sorted(), let later = keys.first(where: { $0.name > id.description }) else { return endLine }
+            return later.line
+        }
+    }
+
+    private var lines: [String] { text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) }
+
+    private func collectionsBlock() throws(ConfigurationError) -> Block {
+        let root = try ConfigurationReader.compose(text, file: file)
+        let lines = self.lines
+        guard let pair = root.first(where: { $0.key.string == "collections" }) else {
+            throw ConfigurationError(
+                file: file, problem: "there is no \"collections:\"", remedy: "add a line \"collections:\" at the end")
+        }
+        guard let keyLine = pair.key.mark?.line else { throw byHand(nil) }
+        guard case .mapping(let mapping) = pair.value else {
+            return Block(indent: 2, keys: [], endLine: keyLine)
+        }
+        guard mapping.style != .flow else { throw byHand(keyLine) }
+        var keys: [(name: String, line: Int)] = []
+        for (key, _) in mapping {
+            guard let name = key.string, let line = key.mark?.line else { throw byHand(keyLine) }
+            keys.append((name, line - 1))
+        }
+        guard let last = keys.last else { return Block(indent: 2, keys: [], endLine: keyLine) }
+        let indent = Self.indentation(lines[last.line])
+        var end = last.line + 1
+        var next = end
+        while next < lines.count, Self.isBlankOrComment(lines[next]) || Self.indentation(lines[next]) > indent {
+            if !Self.isBlankOrComment(lines[next]) { end = next + 1 }
+            next += 1
+        }
+        return Block(indent: indent, keys: keys, endLine: end)
+    }
+
+    /// Where a new key of the file's top level goes: before `collections:` and the comments right above it.
+    private func topLevelLine() throws(ConfigurationError) -> Int {
+        let root = try ConfigurationReader.compose(text, file: file)
+        guard let mark = root.first(where: { $0.key.string == "collections" })?.key.mark else { return lines.count - 1 }
+        var line = mark.line - 1
+        let lines = self.lines
+        while line > 0, lines[line - 1].hasPrefix("#") { line -= 1 }
+        return line
+    }
+
+    private mutating func adopt(
+        _ lines: [String], _ isMeant: (DumpsConfiguration) -> Bool
+    ) throws(ConfigurationError) {
+        let edited = lines.joined(separator: "\n")
+        guard let read = try? ConfigurationReader.read(edited, file: file), isMeant(read) else { throw byHand(nil) }
+        text = edited
+    }
+
+    private func byHand(_ line: Int?) -> ConfigurationError {
+        ConfigurationError(
+            file: file, line: line, problem: "this place is written in a way that cannot be edited without touching the rest",
+            remedy: "make the change by hand")
+    }
+
+    private static func indentation(_ line: String) -> Int { line.prefix { $0 == " " }.count }
+
+    private static func isBlankOrComment(_ line: String) -> Bool {
+        let content = line.drop { $0 == " " || $0 == "\t" || $0 == "\r" }
+        return content.isEmpty || content.first == "#"
+    }
+}

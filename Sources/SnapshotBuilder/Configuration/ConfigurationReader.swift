@@ -1,0 +1,223 @@
+import RemoteSettingsModel
+import Yams
+
+/// Reads `dumps.yaml`, strictly: an unknown key, a wrong type or an impossible value is an error that names its line.
+public struct ConfigurationReader {
+    private let file: String
+
+    /// - Parameter text: the file's content.
+    /// - Throws: ``ConfigurationError``.
+    public static func read(_ text: String, file: String) throws(ConfigurationError) -> DumpsConfiguration {
+        try ConfigurationReader(file: file).configuration(from: text)
+    }
+
+    /// The document's root, and its marks, for an editor that keeps comments.
+    static func compose(_ text: String, file: String) throws(ConfigurationError) -> Node.Mapping {
+        let reader = ConfigurationReader(file: file)
+        return try reader.mapping(try reader.compose(text), "the file")
+    }
+
+    private func configuration(from text: String) throws(ConfigurationError) -> DumpsConfiguration {
+        let root = try mapping(try compose(text), "the file")
+        var configuration = DumpsConfiguration()
+        var defaultRule = AttachmentRule()
+        let known = ["version", "server", "allow-plain-http", "trust", "attachments", "collections"]
+        for (key, value) in root {
+            switch key.string {
+            case "version":
+                guard value.int == DumpsConfiguration.version else {
+                    throw error(
+                        value, "unknown version \(shown(value))",
+                        "this rsdump knows version \(DumpsConfiguration.version); a newer file needs a newer rsdump")
+                }
+            case "server": configuration.server = try string(value, "server")
+            case "allow-plain-http": configuration.allowsPlainHTTP = try bool(value, "allow-plain-http")
+            case "trust": configuration.trust = try trust(value)
+            case "attachments": defaultRule = try rule(value)
+            case "collections": break
+            default: throw unknown(key, known)
+            }
+        }
+        guard root["version"] != nil else {
+            throw ConfigurationError(
+                file: file, line: 1, problem: "the version is missing", remedy: "begin the file with \"version: 1\"")
+        }
+        if let collections = root["collections"] {
+            configuration.collections = try self.collections(collections, defaultRule)
+        }
+        return configuration
+    }
+
+    private func collections(
+        _ node: Node, _ defaultRule: AttachmentRule
+    ) throws(ConfigurationError) -> [DumpsConfiguration.Collection] {
+        if isNull(node) { return [] }
+        var collections: [DumpsConfiguration.Collection] = []
+        for (key, value) in try mapping(node, "collections") {
+            let id: CollectionID
+            do {
+                id = try CollectionID(try string(key, "the collection's name"))
+            } catch let problem as InvalidIdentifier {
+                throw error(key, "\(problem)", "write it as BUCKET/COLLECTION, such as main/regions")
+            } catch let problem as ConfigurationError {
+                throw problem
+            } catch {
+                throw self.error(key, "\(error)", "write it as BUCKET/COLLECTION, such as main/regions")
+            }
+            var collection = DumpsConfiguration.Collection(id: id, attachments: defaultRule)
+            if !isNull(value) {
+                for (setting, content) in try mapping(value, "\(id)") {
+                    guard setting.string == "attachments" else { throw unknown(setting, ["attachments"]) }
+                    collection.attachments = try rule(content)
+                }
+            }
+            collections.append(collection)
+        }
+        return collections.sorted { $0.id < $1.id }
+    }
+
+    private func trust(_ node: Node) throws(ConfigurationError) -> DumpsConfiguration.Trust {
+        var trust = DumpsConfiguration.Trust()
+        for (key, value) in try mapping(node, "trust") {
+            switch key.string {
+            case "roots":
+                guard case .sequence(let items) = value else {
+                    throw error(value, "roots is \(kind(value))", "write a list of SHA-256 hashes")
+                }
+                for item in items { trust.roots.append(try rootHash(item)) }
+            case "signer": trust.signer = try string(value, "signer")
+            case "accept-unsigned": trust.acceptsUnsigned = try bool(value, "accept-unsigned")
+            default: throw unknown(key, ["roots", "signer", "accept-unsigned"])
+            }
+        }
+        return trust
+    }
+
+    private func rootHash(_ node: Node) throws(ConfigurationError) -> SHA256Digest {
+        let text = try string(node, "a root")
+        guard let digest = SHA256Digest(hex: text.filter { $0 != ":" }) else {
+            throw error(node, "\(shown(node)) is not a SHA-256 hash", "write 64 hexadecimal digits, with or without colons")
+        }
+        return digest
+    }
+
+    private func rule(_ node: Node) throws(ConfigurationError) -> AttachmentRule {
+        let remedy = "write all, none, or a mapping with include, max-size and max-total"
+        switch node {
+        case .scalar:
+            switch node.string {
+            case "all": return AttachmentRule(.all)
+            case "none": return AttachmentRule(.none)
+            default: throw error(node, "attachments is \(shown(node))", remedy)
+            }
+        case .mapping(let mapping):
+            var rule = AttachmentRule()
+            for (key, value) in mapping {
+                switch key.string {
+                case "include":
+                    let expression = try string(value, "include")
+                    do throws(AttachmentSelectionError) {
+                        _ = try AttachmentSelector(AttachmentRule(.include(expression)))
+                    } catch let problem {
+                        throw error(value, "\(problem)", "correct the expression")
+                    }
+                    rule.selection = .include(expression)
+                case "max-size": rule.maxSize = try size(value, "max-size")
+                case "max-total": rule.maxTotal = try size(value, "max-total")
+                default: throw unknown(key, ["include", "max-size", "max-total"])
+                }
+            }
+            return rule
+        default: throw error(node, "attachments is \(kind(node))", remedy)
+        }
+    }
+
+    private func size(_ node: Node, _ what: String) throws(ConfigurationError) -> UInt64 {
+        guard case .scalar(let scalar) = node, let bytes = ByteSize.parse(scalar.string) else {
+            throw error(node, "\(what) is \(shown(node))", "write a size above zero, such as 20 MiB")
+        }
+        return bytes
+    }
+}
+
+extension ConfigurationReader {
+    private func compose(_ text: String) throws(ConfigurationError) -> Node {
+        let composed: Node?
+        do {
+            composed = try Yams.compose(yaml: text)
+        } catch let error as YamlError {
+            throw invalidYAML(error)
+        } catch {
+            throw ConfigurationError(file: file, problem: "\(error)", remedy: "correct the YAML")
+        }
+        guard let composed else {
+            throw ConfigurationError(file: file, problem: "the file is empty", remedy: "rsdump add BUCKET/COLLECTION fills it")
+        }
+        return composed
+    }
+
+    private func invalidYAML(_ error: YamlError) -> ConfigurationError {
+        func located(_ line: Int?, _ problem: String) -> ConfigurationError {
+            ConfigurationError(file: file, line: line, problem: "not YAML: \(problem)", remedy: "correct this line")
+        }
+        switch error {
+        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _), .composer(_, let problem, let mark, _):
+            return located(mark.line, problem)
+        case .reader(let problem, _, _, _): return located(nil, problem)
+        case .duplicatedKeysInMapping(let duplicates, let context):
+            return ConfigurationError(
+                file: file, line: context.mark.line,
+                problem: "\(duplicates.sorted().joined(separator: ", ")) stands twice in the mapping that begins here",
+                remedy: "keep one of them")
+        default: return located(nil, "\(error)")
+        }
+    }
+
+    private func mapping(_ node: Node, _ what: String) throws(ConfigurationError) -> Node.Mapping {
+        guard case .mapping(let mapping) = node else {
+            throw error(node, "\(what) is \(kind(node))", "write key: value pairs")
+        }
+        return mapping
+    }
+
+    private func string(_ node: Node, _ what: String) throws(ConfigurationError) -> String {
+        guard case .scalar(let scalar) = node, !scalar.string.isEmpty else {
+            throw error(node, "\(what) is \(kind(node))", "write a text")
+        }
+        return scalar.string
+    }
+
+    private func bool(_ node: Node, _ what: String) throws(ConfigurationError) -> Bool {
+        switch node.string {
+        case "true": return true
+        case "false": return false
+        default: throw error(node, "\(what) is \(shown(node))", "write true or false")
+        }
+    }
+
+    private func isNull(_ node: Node) -> Bool {
+        guard case .scalar(let scalar) = node else { return false }
+        return scalar.style == .plain && (scalar.string.isEmpty || scalar.string == "~" || scalar.string == "null")
+    }
+
+    private func unknown(_ key: Node, _ known: [String]) -> ConfigurationError {
+        error(key, "unknown key \(shown(key))", "known here: \(known.joined(separator: ", "))")
+    }
+
+    private func error(_ node: Node, _ problem: String, _ remedy: String) -> ConfigurationError {
+        ConfigurationError(file: file, line: node.mark?.line, problem: problem, remedy: remedy)
+    }
+
+    private func shown(_ node: Node) -> String {
+        if case .scalar(let scalar) = node { String(reflecting: String(scalar.string.prefix(80))) } else { kind(node) }
+    }
+
+    private func kind(_ node: Node) -> String {
+        switch node {
+        case .mapping: "a mapping"
+        case .sequence: "a list"
+        case .alias: "an alias"
+        case .scalar(let scalar): scalar.string.isEmpty ? "empty" : String(reflecting: String(scalar.string.prefix(80)))
+        }
+    }
+}

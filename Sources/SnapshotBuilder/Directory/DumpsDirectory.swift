@@ -1,0 +1,121 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// A `dumps/` directory: where its files are, and how they are read and replaced.
+///
+/// `dumps.yaml`, `dumps.lock.json` and `<bucket>/<collection>.zip` are what it is about. `.rsdump/` holds what a refresh
+/// needs in between: downloads that are not packed yet, lock entries of bundles that are not locked yet, and holds that
+/// the server asked for. It ignores itself for git and is gone after a refresh that left nothing to do.
+public struct DumpsDirectory: Sendable {
+    public let path: String
+
+    public init(_ path: String) {
+        self.path = path
+    }
+
+    public var configurationPath: String { "\(path)/dumps.yaml" }
+    public var lockPath: String { "\(path)/dumps.lock.json" }
+
+    public func bundlePath(_ id: CollectionID) -> String { "\(path)/\(LockFile.Bundle.path(of: id))" }
+
+    var workPath: String { "\(path)/.rsdump" }
+    var stagingPath: String { "\(workPath)/staging" }
+    private var pendingDirectory: String { "\(workPath)/pending" }
+
+    /// Where a bundle is written before it gets its name.
+    func packPath(_ id: CollectionID) -> String { "\(workPath)/\(id.bucket)--\(id.name).zip.tmp" }
+
+    /// Where the server's zip of attachments is kept while it is read.
+    func serverZIPPath(_ id: CollectionID) -> String { "\(workPath)/\(id.bucket)--\(id.name).server.zip.tmp" }
+
+    /// Where an attachment waits to be packed.
+    func stagedPath(_ digest: SHA256Digest) -> String { "\(stagingPath)/\(digest)" }
+
+    /// Where an attachment's bytes go while they arrive.
+    func partPath(_ digest: SHA256Digest) -> String { "\(stagingPath)/\(digest).part" }
+
+    /// Reads `dumps.yaml`.
+    ///
+    /// - Throws: ``FileError``, or ``ConfigurationError`` that says how to make the file where it is missing.
+    public func configuration() throws -> DumpsConfiguration {
+        guard let text = try configurationText() else {
+            throw ConfigurationError(
+                file: configurationPath, problem: "there is no such file",
+                remedy: "make one with: rsdump add BUCKET/COLLECTION --dumps \(path)")
+        }
+        return try ConfigurationReader.read(text, file: configurationPath)
+    }
+
+    /// The text of `dumps.yaml`; `nil` where there is none.
+    public func configurationText() throws -> String? {
+        guard let bytes = try FileStore.read(configurationPath, limit: 4 << 20) else { return nil }
+        guard let text = String(validating: bytes.array, as: UTF8.self) else {
+            throw ConfigurationError(file: configurationPath, problem: "the text is not UTF-8", remedy: "save it as UTF-8")
+        }
+        return text
+    }
+
+    /// Replaces `dumps.yaml`, making the directory where it is missing.
+    public func writeConfiguration(_ text: String) throws(FileError) {
+        try FileStore.makeDirectories(path)
+        try FileStore.replace(configurationPath, with: Bytes(utf8: text))
+    }
+
+    /// Reads the lock; an empty one where there is none.
+    ///
+    /// - Throws: ``FileError`` or `BundleError`.
+    public func lockFile(limits: Limits) throws -> LockFile {
+        guard let bytes = try FileStore.read(lockPath, limit: limits.lockBytes) else { return LockFile() }
+        return try LockFile(parsing: bytes, path: lockPath, limits: limits)
+    }
+
+    func writeLock(_ lock: LockFile) throws(FileError) {
+        try FileStore.replace(lockPath, with: Bytes(lock.text))
+    }
+
+    /// Makes the directory for what a refresh needs in between.
+    func prepareWork() throws(FileError) {
+        try FileStore.makeDirectories(stagingPath)
+        try FileStore.makeDirectories(pendingDirectory)
+        let ignore = "\(workPath)/.gitignore"
+        if FileStore.size(ignore) == nil { try FileStore.replace(ignore, with: Bytes(utf8: "*\n")) }
+    }
+
+    /// Removes what no longer serves anything after a refresh that finished.
+    ///
+    /// - Parameter keepingDownloads: where a collection failed, what has been downloaded for it is kept for the next time.
+    func finishWork(keepingDownloads: Bool) throws(FileError) {
+        try FileStore.removeTree(pendingDirectory)
+        for name in try FileStore.list(workPath) ?? [] where name.hasSuffix(".zip.tmp") {
+            try FileStore.remove("\(workPath)/\(name)")
+        }
+        if !keepingDownloads { try FileStore.removeTree(stagingPath) }
+        let left = try FileStore.list(workPath) ?? []
+        if left == [".gitignore"] { try FileStore.removeTree(workPath) }
+    }
+}
+
+extension DumpsDirectory {
+    /// The lock entries of bundles that got their names after the lock was written last: a refresh was interrupted.
+    public func pendingEntries(limits: Limits) throws -> [CollectionID: LockFile.Collection] {
+        var entries: [CollectionID: LockFile.Collection] = [:]
+        for name in try FileStore.list(pendingDirectory) ?? [] where name.hasSuffix(".json") {
+            let path = "\(pendingDirectory)/\(name)"
+            guard let bytes = try FileStore.read(path, limit: limits.lockBytes) else { continue }
+            let lock = try LockFile(parsing: bytes, path: path, limits: limits)
+            entries.merge(lock.collections) { _, new in new }
+        }
+        return entries
+    }
+
+    /// Notes what the lock will say of a bundle, before the bundle gets its name.
+    func writePending(_ id: CollectionID, _ entry: LockFile.Collection) throws(FileError) {
+        let lock = LockFile(collections: [id: entry])
+        try FileStore.replace("\(pendingDirectory)/\(id.bucket)--\(id.name).json", with: Bytes(lock.text))
+    }
+
+    /// Whether a refresh has begun here that did not come to its end.
+    public var isInterrupted: Bool {
+        ((try? FileStore.list(pendingDirectory)) ?? nil)?.isEmpty == false
+    }
+}

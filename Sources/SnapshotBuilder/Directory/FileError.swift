@@ -1,0 +1,40 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// A system call on a file that failed: what was tried, on which path, and why it did not work.
+public struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
+    public let path: String
+    public let operation: String
+    public let code: Int32
+
+    init(_ operation: String, _ path: String, code: Int32 = errno) {
+        self.path = path
+        self.operation = operation
+        self.code = code
+    }
+
+    var isMissing: Bool { code == ENOENT || code == ENOTDIR }
+
+    public var description: String {
+        let reason = unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+        return "cannot \(operation) \(path): \(reason)"
+    }
+}
+
+// Under names of their own, because the types here have methods of the same names.
+func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+    unsafe read(descriptor, buffer, count)
+}
+
+func systemWrite(_ descriptor: Int32, _ buffer: UnsafeRawPointer?, _ count: Int) -> Int {
+    unsafe write(descriptor, buffer, count)
+}
+
+func systemRename(_ path: String, _ target: String) -> Int32 {
+    rename(path, target)
+}

@@ -1,0 +1,70 @@
+import RemoteSettingsModel
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// A file open for writing, for one writer.
+final class WritableFile {
+    private let path: String
+    private var descriptor: Int32
+
+    /// Creates the file, or empties it.
+    init(creating path: String) throws(FileError) {
+        self.path = path
+        descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else { throw FileError("create", path) }
+    }
+
+    /// Opens a file to go on behind its end, creating it where it is missing.
+    init(appendingTo path: String) throws(FileError) {
+        self.path = path
+        descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else { throw FileError("open", path) }
+    }
+
+    deinit { abandon() }
+
+    func write(_ bytes: Bytes) throws(FileError) {
+        try unsafe bytes.withUnsafeBytes { (buffer) throws(FileError) in try unsafe write(buffer) }
+    }
+
+    func write(_ bytes: [UInt8]) throws(FileError) {
+        try bytes.span.withUnsafeBytes { (buffer) throws(FileError) in try unsafe write(buffer) }
+    }
+
+    private func write(_ buffer: UnsafeRawBufferPointer) throws(FileError) {
+        var offset = 0
+        while offset < buffer.count {
+            let count = unsafe systemWrite(descriptor, buffer.baseAddress.map { unsafe $0 + offset }, buffer.count - offset)
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw FileError("write", path)
+            }
+            offset += count
+        }
+    }
+
+    /// Empties the file.
+    func restart() throws(FileError) {
+        guard ftruncate(descriptor, 0) == 0 else { throw FileError("empty", path) }
+    }
+
+    /// - Parameter flushing: whether to wait until the content is on the disk.
+    func finish(flushing: Bool) throws(FileError) {
+        if flushing, fsync(descriptor) != 0 { throw FileError("flush", path) }
+        let result = close(descriptor)
+        descriptor = -1
+        guard result == 0 else { throw FileError("close", path) }
+    }
+
+    /// Closes without a word; for what is thrown away.
+    func abandon() {
+        if descriptor >= 0 { close(descriptor) }
+        descriptor = -1
+    }
+}

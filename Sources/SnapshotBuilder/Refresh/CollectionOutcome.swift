@@ -1,0 +1,61 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// What became of one collection in a refresh.
+public struct CollectionOutcome: Sendable {
+    public enum Status: String, Hashable, Sendable {
+        case unchanged
+        case created
+        case updated
+        /// The bundle was missing or damaged and has been made again.
+        case repaired
+        /// The same records, with other attachments than before.
+        case repacked
+        case failed
+        /// A dry run: what would have been done.
+        case planned
+    }
+
+    /// How many records differ from the bundle before.
+    public struct RecordChanges: Hashable, Sendable {
+        public var created = 0
+        public var updated = 0
+        public var deleted = 0
+
+        public init() {}
+    }
+
+    /// Where the bundle's attachments came from, in files.
+    public struct AttachmentCounts: Hashable, Sendable {
+        public var reused = 0
+        /// Downloaded by an earlier, interrupted refresh.
+        public var resumed = 0
+        public var fromZip = 0
+        public var downloaded = 0
+        public var downloadedBytes: UInt64 = 0
+
+        public init() {}
+    }
+
+    public let id: CollectionID
+    public var status: Status
+    public var action: PlannedCollection.Action
+    public var previous: Timestamp?
+    public var serverTimestamp: Timestamp?
+    /// The lock's entry after the refresh; `nil` where there is none.
+    public var entry: LockFile.Collection?
+    public var changes: RecordChanges?
+    public var attachments = AttachmentCounts()
+    /// What went another way than the first one, though well in the end.
+    public var notes: [String] = []
+    public var error: CollectionError?
+
+    init(_ planned: PlannedCollection, status: Status) {
+        id = planned.id
+        self.status = status
+        action = planned.action
+        previous = planned.held?.timestamp
+        serverTimestamp = planned.serverTimestamp
+        entry = planned.held
+    }
+}

@@ -1,0 +1,80 @@
+import ContentSignature
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// What a refresh is going to do with one collection.
+public struct PlannedCollection: Sendable {
+    public enum Action: Hashable, Sendable {
+        /// The bundle is what the server has.
+        case unchanged
+        /// There is no bundle yet.
+        case create
+        /// The server has something newer than the bundle, which is asked for as a delta.
+        case update
+        /// The bundle cannot be built upon, for the reason given; everything is asked for.
+        case refetch(String)
+        /// The records are the same, but the rule for attachments has changed.
+        case repack
+        /// The monitor does not list the collection; the server is asked for it directly.
+        case probe
+        /// The server is behind what is held.
+        case refuse
+    }
+
+    public let settings: DumpsConfiguration.Collection
+    public let action: Action
+    /// What the lock says.
+    public let held: LockFile.Collection?
+    /// What the monitor says.
+    public let serverTimestamp: Timestamp?
+
+    public var id: CollectionID { settings.id }
+}
+
+/// The first stage of a refresh: compares the lock, the files and the monitor. Decides; does no I/O.
+struct RefreshPlanner {
+    /// What is where the bundle should be, told from its size and its first bytes.
+    enum DiskState: Hashable {
+        case absent
+        /// As large and of the time as the lock says.
+        case asLocked
+        case damaged(String)
+    }
+
+    let roots: TrustAnchors
+    let acceptsUnsigned: Bool
+    let isFull: Bool
+
+    func plan(
+        _ settings: DumpsConfiguration.Collection, held: LockFile.Collection?, disk: DiskState,
+        monitor: [CollectionID: Timestamp]
+    ) -> PlannedCollection {
+        let listed = monitor[settings.id]
+        return PlannedCollection(
+            settings: settings, action: action(settings, held: held, disk: disk, listed: listed), held: held,
+            serverTimestamp: listed)
+    }
+
+    private func action(
+        _ settings: DumpsConfiguration.Collection, held: LockFile.Collection?, disk: DiskState, listed: Timestamp?
+    ) -> PlannedCollection.Action {
+        guard let listed else { return .probe }
+        guard let held else { return .create }
+        if listed < held.timestamp { return .refuse }
+        switch disk {
+        case .absent: return .refetch("its bundle is missing")
+        case .damaged(let problem): return .refetch(problem)
+        case .asLocked: break
+        }
+        if isFull { return .refetch("--full") }
+        switch held.trust {
+        case .signed(let signature):
+            if !roots.roots.contains(signature.root) { return .refetch("its root is no longer trusted") }
+        case .unsigned:
+            if !acceptsUnsigned { return .refetch("it is unsigned, which is no longer accepted") }
+        case .imported: return .refetch("it was imported without a signature")
+        }
+        if listed > held.timestamp { return .update }
+        return held.attachmentRule == settings.attachments.text ? .unchanged : .repack
+    }
+}

@@ -1,0 +1,83 @@
+import ContentSignature
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Verifies a bundle against the lock: every byte, hash, signature and entry again, offline.
+public struct BundleVerifier: Sendable {
+    private let roots: TrustAnchors
+    private let signer: String?
+    private let limits: Limits
+
+    /// - Parameter signer: the leaf certificate's name, where it is not Mozilla's for the bucket.
+    public init(roots: TrustAnchors, signer: String?, limits: Limits) {
+        self.roots = roots
+        self.signer = signer
+        self.limits = limits
+    }
+
+    /// The bundle's snapshot, vouched for by the signature inside at the time that the lock keeps.
+    ///
+    /// - Throws: `BundleError` or `ContentSignatureError`.
+    func snapshot(of bundle: BundleReader, _ entry: LockFile.Collection) throws -> Snapshot {
+        let unverified = try bundle.unverifiedSnapshot()
+        switch entry.trust {
+        case .unsigned: return Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
+        case .imported: return Snapshot(vouchingFor: unverified, chain: nil, provenance: .imported)
+        case .signed(let signature):
+            guard let pem = try bundle.chain() else {
+                throw BundleError(.disagreement, file: bundle.name, entry: "chain.pem", expected: "a chain", found: "none")
+            }
+            let expected = signer.map { SignerName($0) } ?? .expected(for: unverified.collection)
+            let chain = Result { () throws(ContentSignatureError) in
+                try CertificateChain(pem: pem, limits: limits)
+                    .verified(anchors: roots, signer: expected, at: signature.verifiedAt)
+            }
+            // One chain is kept, the one that vouched: it stands for whichever signature it fits.
+            let chains = Dictionary(unverified.signatures.map { ($0.x5u, chain) }) { first, _ in first }
+            let verified = try unverified.verified(with: chains, signer: expected, limits: limits)
+            guard case .signed(let verdict) = verified.provenance, LockFile.Signature(verdict) == signature else {
+                throw BundleError(
+                    .disagreement, file: bundle.name, entry: "chain.pem",
+                    expected: "signer \(signature.signer), root \(signature.root), valid until "
+                        + "\(signature.chainNotAfter.rfc3339), as the lock says", found: "another")
+            }
+            return verified
+        }
+    }
+
+    /// Reads and checks everything; does I/O.
+    ///
+    /// - Throws: `BundleError` or `ContentSignatureError` for the first thing that is wrong.
+    public func verify(_ path: String, _ id: CollectionID, _ entry: LockFile.Collection) throws {
+        let file = try MappedFile(path: path)
+        func differs(_ what: String, _ expected: String, _ found: String) -> BundleError {
+            BundleError(.disagreement, file: path, expected: "\(what) \(expected), as the lock says", found: found)
+        }
+        guard file.bytes.count == entry.bundle.size else {
+            throw differs("a size of", "\(entry.bundle.size)", "\(file.bytes.count)")
+        }
+        let digest = SHA256Digest(hashing: file.bytes)
+        let bundle = try BundleReader(bytes: file.bytes, name: path, limits: limits)
+        let manifest = try bundle.verifyContents()
+        // The contents come first: they say what is damaged, where the hash of the file only says that something is.
+        guard digest == entry.bundle.sha256 else { throw differs("SHA-256", "\(entry.bundle.sha256)", "\(digest)") }
+        let content = Manifest.digest(of: try bundle.manifestText())
+        guard content == entry.content else { throw differs("content", "\(entry.content)", "\(content)") }
+        let head = manifest.head
+        guard head.collection == id else { throw differs("collection", "\(id)", "\(head.collection)") }
+        guard head.timestamp == entry.timestamp else { throw differs("timestamp", "\(entry.timestamp)", "\(head.timestamp)") }
+        guard head.records == entry.records, head.attachments == entry.attachments, manifest.omissions == entry.omitted
+        else {
+            throw differs(
+                "counts of", "\(entry.records) records and \(entry.attachments) attachments",
+                "\(head.records) and \(head.attachments), or other omissions")
+        }
+        let isAsLocked =
+            switch (entry.trust, head.trust) {
+            case (.signed, .signed), (.unsigned, .unsigned), (.imported, .imported): true
+            default: false
+            }
+        guard isAsLocked else { throw differs("trust", "\(entry.trust)", head.trust.rawValue) }
+        _ = try snapshot(of: bundle, entry)
+    }
+}
