@@ -1,0 +1,59 @@
+/// Decoding of RFC 4648 base64, strictly: no white space, no foreign characters, no stray bits after the last byte.
+enum Base64 {
+    enum Alphabet {
+        /// RFC 4648 section 4 (`+`, `/`), padding required.
+        case standard
+        /// RFC 4648 section 5 (`-`, `_`), padding allowed but not required.
+        case url
+    }
+
+    /// Why a text is not base64.
+    struct Fault: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    static func decode(_ text: some RandomAccessCollection<UInt8>, _ alphabet: Alphabet) throws(Fault) -> [UInt8] {
+        let pad = UInt8(ascii: "=")
+        let padding = text.suffix(2).reversed().prefix { $0 == pad }.count
+        let digits = text.dropLast(padding)
+        guard digits.count % 4 != 1, padding == 0 || (digits.count + padding) % 4 == 0,
+            alphabet == .url || (digits.count + padding) % 4 == 0
+        else {
+            throw Fault(description: "\(digits.count) digits and \(padding) of padding are no whole number of bytes")
+        }
+
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.count * 3 / 4)
+        var bits: UInt32 = 0
+        var held = 0
+        for (position, digit) in digits.enumerated() {
+            guard let value = value(of: digit, alphabet) else {
+                let shown = String(reflecting: String(UnicodeScalar(digit)))
+                throw Fault(description: "character \(position + 1), \(shown), is not of the alphabet")
+            }
+            bits = bits << 6 | value
+            held += 6
+            if held >= 8 {
+                held -= 8
+                bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(held)))
+            }
+        }
+        guard bits & (1 << UInt32(held) - 1) == 0 else {
+            throw Fault(description: "bits are left over after the last byte")
+        }
+        return bytes
+    }
+
+    private static func value(of digit: UInt8, _ alphabet: Alphabet) -> UInt32? {
+        switch digit {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(digit) - 65
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(digit) - 97 + 26
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(digit) - 48 + 52
+        case UInt8(ascii: "+"): alphabet == .standard ? 62 : nil
+        case UInt8(ascii: "/"): alphabet == .standard ? 63 : nil
+        case UInt8(ascii: "-"): alphabet == .url ? 62 : nil
+        case UInt8(ascii: "_"): alphabet == .url ? 63 : nil
+        default: nil
+        }
+    }
+}

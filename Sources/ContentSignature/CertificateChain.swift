@@ -1,0 +1,34 @@
+import struct Crypto.SHA256
+import RemoteSettingsModel
+
+/// A certificate chain as somebody serves it: leaf first, then its issuers, root last. Nothing vouches for it yet.
+///
+/// ``verified(anchors:signer:at:)`` turns it into a ``VerifiedChain``. Neither does any I/O or reads a clock.
+public struct CertificateChain: Sendable {
+    /// The chain's text, byte for byte as given.
+    public let pem: Bytes
+    /// SHA-256 of the last certificate's DER, which is what trust anchors pin. Nothing says yet that it is trusted.
+    public let root: SHA256Digest
+    /// At least two, leaf first.
+    let certificates: [ChainCertificate]
+
+    /// Decodes the PEM text (RFC 7468) and every certificate (RFC 5280) of a chain.
+    ///
+    /// Text between certificates is ignored. The limits are ``Limits/chainBytes`` and ``Limits/chainCertificates``.
+    ///
+    /// - Throws: `emptyChain`, `chainTooLarge`, `tooManyCertificates`, `notPEM`, `truncatedPEM`, `malformedPEM`,
+    ///   `malformedCertificate` or `incompleteChain` of ``ContentSignatureError``.
+    public init(pem: Bytes, limits: Limits = Limits()) throws(ContentSignatureError) {
+        let der = try PEMCertificates(pem, limits: limits).der
+        var certificates: [ChainCertificate] = []
+        for (index, encoded) in der.enumerated() {
+            certificates.append(try ChainCertificate(der: encoded, position: index + 1, count: der.count))
+        }
+        guard certificates.count > 1, let last = der.last, let root = SHA256Digest(SHA256.hash(data: last)) else {
+            throw .incompleteChain(only: certificates[0].label)
+        }
+        self.pem = pem
+        self.root = root
+        self.certificates = certificates
+    }
+}

@@ -1,0 +1,31 @@
+/// Which certificate of a chain an error is about.
+public struct CertificateLabel: Hashable, Sendable, CustomStringConvertible {
+    /// Counted from 1, the leaf, in the order of the chain's text.
+    public let position: Int
+    /// How many certificates the chain has.
+    public let count: Int
+    /// The subject's common name, or its whole distinguished name where it has none. Whoever made the chain wrote it.
+    public let subject: String
+
+    package init(position: Int, count: Int, subject: String) {
+        self.position = position
+        self.count = count
+        self.subject = subject
+    }
+
+    public var description: String {
+        let role =
+            switch position {
+            case 1: "leaf"
+            case count: "root"
+            default: "intermediate"
+            }
+        return "certificate \(position) of \(count) (\(role), \(quoted(subject)))"
+    }
+}
+
+/// Foreign text for a message: escaped, so that it cannot pass for a part of the message, and not too long.
+func quoted(_ text: String) -> String {
+    let shown = text.prefix(120)
+    return String(reflecting: String(shown)) + (shown.endIndex == text.endIndex ? "" : "…")
+}

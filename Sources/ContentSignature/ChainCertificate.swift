@@ -1,0 +1,63 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import RemoteSettingsModel
+import SwiftASN1
+import X509
+
+/// One certificate of a chain, decoded, with its place there. Nothing about it is checked.
+struct ChainCertificate: Sendable {
+    let label: CertificateLabel
+    let x509: Certificate
+    let notBefore: Timestamp
+    let notAfter: Timestamp
+
+    /// - Parameter position: counted from 1, the leaf.
+    init(der: [UInt8], position: Int, count: Int) throws(ContentSignatureError) {
+        do {
+            x509 = try Certificate(derEncoded: der)
+        } catch {
+            throw .malformedCertificate(certificate: position, reason: "\(error)")
+        }
+        let commonName = x509.subject.lazy.joined().first { $0.type == .RDNAttributeType.commonName }
+        let subject = commonName.flatMap { String($0.value) } ?? "\(x509.subject)"
+        label = CertificateLabel(position: position, count: count, subject: subject)
+        notBefore = Timestamp(x509.notValidBefore)
+        notAfter = Timestamp(x509.notValidAfter)
+    }
+
+    /// Whether subject and issuer are the same name (RFC 5280 section 3.2).
+    var isSelfIssued: Bool { x509.subject == x509.issuer }
+
+    /// An extension's decoded value; `nil` where the certificate does not carry it.
+    func value<Value>(
+        of oid: ASN1ObjectIdentifier, _ read: (Certificate.Extensions) throws -> Value?
+    ) throws(ContentSignatureError) -> Value? {
+        do {
+            return try read(x509.extensions)
+        } catch {
+            throw .malformedExtension(label, oid: "\(oid)", reason: "\(error)")
+        }
+    }
+
+    /// Every alternative name of the subject, empty where the certificate has none.
+    func alternativeNames() throws(ContentSignatureError) -> [GeneralName] {
+        Array(try value(of: .X509ExtensionID.subjectAlternativeName, { try $0.subjectAlternativeNames }) ?? .init())
+    }
+
+    /// The DNS names among the alternative names of the subject.
+    func dnsNames() throws(ContentSignatureError) -> [String] {
+        try alternativeNames().compactMap { name in
+            if case .dnsName(let dnsName) = name { dnsName } else { nil }
+        }
+    }
+}
+
+extension Timestamp {
+    /// Dates before 1970 become 1970.
+    fileprivate init(_ date: Date) {
+        self.init(milliseconds: UInt64(clamping: Int64(date.timeIntervalSince1970)) * 1000)
+    }
+}

@@ -1,0 +1,115 @@
+import enum Crypto.P384
+import RemoteSettingsModel
+import SwiftASN1
+import X509
+
+extension CertificateChain {
+    /// Verifies the chain for signing content: its order, its root, every validity, the leaf's name and key, every
+    /// constraint that a certificate carries (RFC 5280 sections 4.2 and 6.1, as far as this use has them) and every
+    /// signature. Does no I/O and reads no clock.
+    ///
+    /// - Parameters:
+    ///   - anchors: the hashes of which the root's must be one.
+    ///   - signer: the name that the leaf must carry as a DNS subject alternative name.
+    ///   - time: when every certificate must be valid, both ends of its validity included.
+    /// - Throws: ``ContentSignatureError`` that names the first rule broken and the certificate that breaks it.
+    public func verified(
+        anchors: TrustAnchors, signer: SignerName, at time: Timestamp
+    ) throws(ContentSignatureError) -> VerifiedChain {
+        try ChainOrder(certificates: certificates).check()
+        guard anchors.roots.contains(root) else { throw .untrustedRoot(found: root, pinned: anchors.roots) }
+        let leaf = certificates[0]
+        let issuers = certificates.dropFirst()
+        for certificate in certificates {
+            try certificate.checkValidity(at: time)
+            try certificate.checkCriticalExtensions()
+            try certificate.checkExtendedKeyUsage()
+        }
+        let key = try leaf.checkLeaf(signer: signer)
+        for (index, issuer) in issuers.enumerated() {
+            try issuer.checkIssuer(of: certificates[...index])
+        }
+        for (certificate, issuer) in zip(certificates, issuers) {
+            try certificate.checkSignature(by: issuer)
+        }
+        // The pin vouches for the root already; this is for the error that says that the wrong hash was pinned.
+        if let last = certificates.last { try last.checkSignature(by: last) }
+
+        return VerifiedChain(
+            pem: pem, signer: signer, root: root,
+            notAfter: certificates.reduce(leaf.notAfter) { min($0, $1.notAfter) }, verifiedAt: time, key: key)
+    }
+}
+
+extension ChainCertificate {
+    fileprivate func checkValidity(at time: Timestamp) throws(ContentSignatureError) {
+        guard time >= notBefore else {
+            throw .notYetValid(label, notBefore: notBefore, notAfter: notAfter, time: time)
+        }
+        guard time <= notAfter else { throw .expired(label, notBefore: notBefore, notAfter: notAfter, time: time) }
+    }
+
+    /// RFC 5280 section 4.2: what is critical and not understood refuses the certificate.
+    fileprivate func checkCriticalExtensions() throws(ContentSignatureError) {
+        let understood: [ASN1ObjectIdentifier] = [
+            .X509ExtensionID.basicConstraints, .X509ExtensionID.keyUsage, .X509ExtensionID.extendedKeyUsage,
+            .X509ExtensionID.nameConstraints, .X509ExtensionID.subjectAlternativeName,
+        ]
+        for found in x509.extensions where found.critical && !understood.contains(found.oid) {
+            throw .unknownCriticalExtension(label, oid: "\(found.oid)")
+        }
+    }
+
+    /// Content signatures are code signing. RFC 5280 section 4.2.1.12 leaves it to the application whether "any purpose"
+    /// is enough: here it is not, and an issuer's purposes bind what it issues, as in Firefox.
+    fileprivate func checkExtendedKeyUsage() throws(ContentSignatureError) {
+        let usages = try value(of: .X509ExtensionID.extendedKeyUsage) { try $0.extendedKeyUsage }
+        guard let usages, !usages.contains(.codeSigning) else { return }
+        throw .missingExtendedKeyUsage(label, found: usages.map { "\($0)" })
+    }
+
+    fileprivate func checkLeaf(signer: SignerName) throws(ContentSignatureError) -> P384.Signing.PublicKey {
+        let names = try dnsNames()
+        guard names.contains(where: signer.matches) else { throw .wrongSigner(expected: signer, found: names) }
+        if case .isCertificateAuthority = try basicConstraints() { throw .leafIsAuthority(label) }
+        if let usage = try keyUsage(), !usage.digitalSignature {
+            throw .missingKeyUsage(label, usage: "digitalSignature")
+        }
+        guard let key = P384.Signing.PublicKey(x509.publicKey) else {
+            throw .wrongKeyType(label, found: "\(x509.publicKey)")
+        }
+        return key
+    }
+
+    /// - Parameter issued: all the certificates below this one, leaf first.
+    fileprivate func checkIssuer(of issued: ArraySlice<ChainCertificate>) throws(ContentSignatureError) {
+        guard case .isCertificateAuthority(let pathLength) = try basicConstraints() else {
+            throw .notAnAuthority(label)
+        }
+        if let usage = try keyUsage(), !usage.keyCertSign {
+            throw .missingKeyUsage(label, usage: "keyCertSign")
+        }
+        let intermediates = issued.dropFirst().count { !$0.isSelfIssued }
+        if let pathLength, intermediates > pathLength {
+            throw .pathLengthExceeded(label, limit: pathLength, found: intermediates)
+        }
+        try NameConstraintCheck(issuer: self)?.check(issued)
+    }
+
+    fileprivate func checkSignature(by issuer: ChainCertificate) throws(ContentSignatureError) {
+        guard x509.signatureAlgorithm != .sha1WithRSAEncryption else {
+            throw .weakSignatureAlgorithm(label, algorithm: "sha1WithRSAEncryption")
+        }
+        guard issuer.x509.publicKey.isValidSignature(x509.signature, for: x509) else {
+            throw .invalidCertificateSignature(label, issuer: issuer.label)
+        }
+    }
+
+    private func basicConstraints() throws(ContentSignatureError) -> BasicConstraints? {
+        try value(of: .X509ExtensionID.basicConstraints) { try $0.basicConstraints }
+    }
+
+    private func keyUsage() throws(ContentSignatureError) -> KeyUsage? {
+        try value(of: .X509ExtensionID.keyUsage) { try $0.keyUsage }
+    }
+}

@@ -1,0 +1,110 @@
+import RemoteSettingsModel
+
+extension ContentSignatureError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .invalidRootHash(let found, let reason):
+            "\(quoted(found)) is not a root hash: \(reason); write SHA-256 as 64 hexadecimal digits or C8:A8:…"
+        case .emptyChain:
+            "the certificate chain is empty; expected a PEM text with leaf, intermediates and root"
+        case .chainTooLarge(let bytes, let limit):
+            "the certificate chain has \(bytes) bytes; the limit chainBytes is \(limit)"
+        case .tooManyCertificates(let limit):
+            "the certificate chain has more certificates than the limit chainCertificates, \(limit)"
+        case .notPEM(let found):
+            "expected -----BEGIN CERTIFICATE----- in the certificate chain, found \(quoted(found)); "
+                + "check that the URL serves a PEM chain"
+        case .truncatedPEM(let certificate):
+            "the certificate chain breaks off inside certificate \(certificate); fetch it again"
+        case .malformedPEM(let certificate, let reason):
+            "certificate \(certificate) of the chain is not base64: \(reason)"
+        case .malformedCertificate(let certificate, let reason):
+            "certificate \(certificate) of the chain cannot be decoded as X.509: \(quoted(reason))"
+        case .incompleteChain(let only):
+            "the chain has one certificate only, \(quoted(only.subject)); expected leaf, intermediates and root"
+        case .reordered(let expected):
+            "the chain's certificates are in the wrong order; expected leaf first and root last: "
+                + expected.map { "\($0.position)" }.joined(separator: ", ")
+        case .unrelatedCertificate(let certificate):
+            "\(certificate) does not belong to the chain, which is whole without it"
+        case .notIssuedByNext(let certificate, let issuer, let next):
+            "\(certificate) names the issuer \(quoted(issuer)), but \(next) follows it; a certificate is missing or wrong"
+        case .rootMissing(let last):
+            "the chain ends with \(quoted(last.subject)), which another certificate issued; expected a root at the end"
+        case .untrustedRoot(let found, let pinned):
+            "the chain's root has the hash \(found), which is not pinned; "
+                + (pinned.isEmpty ? "no root is pinned" : "pinned: \(pinned.map(\.hex).joined(separator: ", "))")
+                + "; pin it only if its owner publishes that hash"
+        case .expired(let certificate, let notBefore, let notAfter, let time):
+            "\(certificate) expired: valid \(validity(notBefore, notAfter)), verified at \(time.rfc3339); "
+                + "fetch the collection's signature and chain again, or check the time given"
+        case .notYetValid(let certificate, let notBefore, let notAfter, let time):
+            "\(certificate) is not valid yet: valid \(validity(notBefore, notAfter)), verified at \(time.rfc3339); "
+                + "check the time given"
+        case .wrongSigner(let expected, let found):
+            "the leaf certificate is for \(found.isEmpty ? "no DNS name" : list(found)); expected \(expected)"
+        case .wrongKeyType(let certificate, let found):
+            "\(certificate) has the key \(quoted(found)); expected P-384"
+        case .leafIsAuthority(let certificate):
+            "\(certificate) is an authority's; expected an end-entity certificate first"
+        case .notAnAuthority(let certificate):
+            "\(certificate) issues certificates without being an authority (basicConstraints CA)"
+        case .pathLengthExceeded(let certificate, let limit, let found):
+            "\(certificate) allows \(limit) intermediates below it; the chain has \(found)"
+        case .missingKeyUsage(let certificate, let usage):
+            "\(certificate) does not have the key usage \(usage)"
+        case .missingExtendedKeyUsage(let certificate, let found):
+            "\(certificate) is for \(list(found)); expected the extended key usage codeSigning"
+        case .nameNotPermitted(let certificate, let name, let issuer, let permitted):
+            "\(certificate) has the name \(quoted(name)), but \(issuer) permits only \(list(permitted))"
+        case .nameExcluded(let certificate, let name, let issuer, let excluded):
+            "\(certificate) has the name \(quoted(name)), but \(issuer) excludes \(quoted(excluded))"
+        case .unsupportedNameConstraint(let issuer, let form, let certificate):
+            "\(issuer) constrains names of the form \(form), which \(certificate) carries; only DNS names are supported"
+        case .unknownCriticalExtension(let certificate, let oid):
+            "\(certificate) has the critical extension \(oid), which is not supported"
+        case .malformedExtension(let certificate, let oid, let reason):
+            "\(certificate) has an extension \(oid) that cannot be decoded: \(quoted(reason))"
+        case .weakSignatureAlgorithm(let certificate, let algorithm):
+            "\(certificate) is signed with \(algorithm), which is too weak"
+        case .invalidCertificateSignature(let certificate, let issuer):
+            "\(certificate) is not signed by the key of \(issuer)"
+        case .malformedBase64(let reason):
+            "the signature is not base64url: \(reason)"
+        case .wrongSignatureLength(let found):
+            "the signature has \(found) bytes; expected \(RawSignature.byteCount), r and s of P-384"
+        case .signatureOutOfRange(let component, .zero):
+            "the signature's \(component) is zero; expected 1 or more"
+        case .signatureOutOfRange(let component, .notBelowOrder):
+            "the signature's \(component) is not below the order of P-384"
+        case .signatureMismatch(let signer):
+            "the signature is not \(signer)'s over these records and this timestamp; the data was changed, "
+                + "or the signature is of another version: fetch both again"
+        case .noSignatures(let collection):
+            "\(collection) has no signature; use it only if the configuration accepts unsigned collections"
+        case .tooManySignatures(let collection, let count, let limit):
+            "\(collection) has \(count) signatures; the limit signatures is \(limit)"
+        case .onlyUnknownModes(let collection, let modes):
+            "\(collection) has signatures only in the modes \(list(modes)); expected p384ecdsa"
+        case .timestampMismatch(let collection, let claimed, let payloadEnd):
+            "\(collection) is claimed to be of timestamp \(claimed), but its signed payload ends with "
+                + "\(quoted(payloadEnd)); fetch it again"
+        case .chainMissing(let x5u):
+            "the certificate chain \(quoted(x5u)) was not given; fetch and verify it first"
+        case .chainUnavailable(let reason):
+            "the certificate chain could not be had: \(reason)"
+        case .signerMismatch(let expected, let chain):
+            "the certificate chain is \(chain)'s; expected \(expected)'s"
+        case .noValidSignature(let collection, let failures):
+            "\(collection) has no valid signature: " + failures.map(\.description).joined(separator: "; ")
+        }
+    }
+
+    private func validity(_ notBefore: Timestamp, _ notAfter: Timestamp) -> String {
+        "from \(notBefore.rfc3339) to \(notAfter.rfc3339)"
+    }
+
+    private func list(_ texts: [String]) -> String {
+        texts.prefix(8).map(quoted).joined(separator: ", ") + (texts.count > 8 ? ", …" : "")
+    }
+}

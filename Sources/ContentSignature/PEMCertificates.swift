@@ -1,0 +1,63 @@
+import RemoteSettingsModel
+
+/// The certificates of a PEM text (RFC 7468) as DER, in their order. Nothing is decoded beyond base64.
+struct PEMCertificates {
+    let der: [[UInt8]]
+
+    private static let begin = Array("-----BEGIN CERTIFICATE-----".utf8)
+    private static let end = Array("-----END CERTIFICATE-----".utf8)
+    private static let dashes = Array("-----".utf8)
+
+    init(_ text: Bytes, limits: Limits) throws(ContentSignatureError) {
+        guard text.count <= limits.chainBytes else {
+            throw .chainTooLarge(bytes: text.count, limit: limits.chainBytes)
+        }
+        let bytes = text.array
+        guard !bytes.allSatisfy(Self.isWhiteSpace) else { throw .emptyChain }
+
+        var certificates: [[UInt8]] = []
+        var body: [UInt8]?
+        for rawLine in bytes.split(whereSeparator: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) {
+            let line = Self.trimmed(rawLine)
+            if let digits = body {
+                if line.elementsEqual(Self.end) {
+                    certificates.append(try Self.decode(digits, certificate: certificates.count + 1))
+                    body = nil
+                } else if line.starts(with: Self.dashes) {
+                    throw .truncatedPEM(certificate: certificates.count + 1)
+                } else {
+                    body?.append(contentsOf: line)
+                }
+            } else if line.elementsEqual(Self.begin) {
+                guard certificates.count < limits.chainCertificates else {
+                    throw .tooManyCertificates(limit: limits.chainCertificates)
+                }
+                body = []
+            } else if line.starts(with: Self.dashes) {
+                throw .notPEM(found: String(decoding: line, as: UTF8.self))
+            }
+            // Any other line between certificates is explanatory text, which RFC 7468 section 2 lets stand there.
+        }
+        guard body == nil else { throw .truncatedPEM(certificate: certificates.count + 1) }
+        guard !certificates.isEmpty else { throw .notPEM(found: String(decoding: bytes.prefix(60), as: UTF8.self)) }
+        der = certificates
+    }
+
+    private static func decode(_ digits: [UInt8], certificate: Int) throws(ContentSignatureError) -> [UInt8] {
+        do {
+            return try Base64.decode(digits, .standard)
+        } catch {
+            throw .malformedPEM(certificate: certificate, reason: error.description)
+        }
+    }
+
+    private static func trimmed(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        var line = line.drop(while: isWhiteSpace)
+        while let last = line.last, isWhiteSpace(last) { line.removeLast() }
+        return line
+    }
+
+    private static func isWhiteSpace(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: " ") || (byte >= 9 && byte <= 13)
+    }
+}

@@ -1,0 +1,43 @@
+import enum Crypto.P384
+
+/// A P-384 signature as the protocol writes it: base64url of r and s, 48 bytes each, big-endian (IEEE P1363).
+///
+/// Both numbers are in `1..<n`. A high s is as good as a low one: the protocol asks for no normal form.
+struct RawSignature: Sendable {
+    let ecdsa: P384.Signing.ECDSASignature
+
+    static let byteCount = 96
+
+    /// The order n of the curve's base point (SP 800-186, section 3.2.1.4).
+    private static let order: [UInt8] =
+        [UInt8](repeating: 0xFF, count: 24) + [
+            0xC7, 0x63, 0x4D, 0x81, 0xF4, 0x37, 0x2D, 0xDF, 0x58, 0x1A, 0x0D, 0xB2,
+            0x48, 0xB0, 0xA7, 0x7A, 0xEC, 0xEC, 0x19, 0x6A, 0xCC, 0xC5, 0x29, 0x73,
+        ]
+
+    /// - Throws: `malformedBase64`, `wrongSignatureLength` or `signatureOutOfRange` of ``ContentSignatureError``.
+    init(base64URL text: String) throws(ContentSignatureError) {
+        let bytes: [UInt8]
+        do {
+            bytes = try Base64.decode(Array(text.utf8), .url)
+        } catch {
+            throw .malformedBase64(reason: error.description)
+        }
+        guard bytes.count == Self.byteCount else { throw .wrongSignatureLength(found: bytes.count) }
+        for (component, range) in [(SignatureComponent.r, 0..<48), (.s, 48..<96)] {
+            let number = bytes[range]
+            guard number.contains(where: { $0 != 0 }) else {
+                throw .signatureOutOfRange(component, .zero)
+            }
+            guard number.lexicographicallyPrecedes(Self.order) else {
+                throw .signatureOutOfRange(component, .notBelowOrder)
+            }
+        }
+        do {
+            ecdsa = try P384.Signing.ECDSASignature(rawRepresentation: bytes)
+        } catch {
+            // The only thing that the library checks here.
+            throw .wrongSignatureLength(found: bytes.count)
+        }
+    }
+}

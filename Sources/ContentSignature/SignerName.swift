@@ -1,0 +1,49 @@
+import RemoteSettingsModel
+
+/// The DNS name that a leaf certificate must carry to sign for a collection.
+///
+/// Names are compared as DNS names: ASCII letters of either case are equal.
+public struct SignerName: Sendable, CustomStringConvertible {
+    public let dnsName: String
+
+    public init(_ dnsName: String) {
+        self.dnsName = dnsName
+    }
+
+    public static let remoteSettings = SignerName("remote-settings.content-signature.mozilla.org")
+    public static let oneCRL = SignerName("onecrl.content-signature.mozilla.org")
+
+    /// The name that Mozilla's servers sign `collection` with: ``oneCRL`` in the buckets `security-state` and
+    /// `security-state-preview`, ``remoteSettings`` in every other.
+    public static func expected(for collection: CollectionID) -> SignerName {
+        switch collection.bucket {
+        case "security-state", "security-state-preview": .oneCRL
+        default: .remoteSettings
+        }
+    }
+
+    /// Whether `name` is this name.
+    func matches(_ name: String) -> Bool {
+        SignerName(name) == self
+    }
+
+    public var description: String { dnsName }
+}
+
+extension SignerName: Hashable {
+    public static func == (left: SignerName, right: SignerName) -> Bool {
+        left.dnsName.utf8.elementsEqual(right.dnsName.utf8) { $0.asciiLowercased == $1.asciiLowercased }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        for byte in dnsName.utf8 {
+            hasher.combine(byte.asciiLowercased)
+        }
+    }
+}
+
+extension UInt8 {
+    var asciiLowercased: UInt8 {
+        self >= UInt8(ascii: "A") && self <= UInt8(ascii: "Z") ? self | 0x20 : self
+    }
+}

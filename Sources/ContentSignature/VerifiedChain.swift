@@ -1,0 +1,52 @@
+import enum Crypto.P384
+import RemoteSettingsModel
+
+/// A chain that was verified up to a pinned root, for one signer, at one time. Only this module can make one.
+///
+/// One serves every collection and signature that name the same chain.
+public struct VerifiedChain: Sendable {
+    /// The chain's text, byte for byte as given.
+    public let pem: Bytes
+    /// The name that the leaf was verified to carry.
+    public let signer: SignerName
+    /// SHA-256 of the root certificate's DER.
+    public let root: SHA256Digest
+    /// When the first certificate of the chain expires.
+    public let notAfter: Timestamp
+    /// The time that the chain was verified at, as the caller gave it.
+    public let verifiedAt: Timestamp
+    private let key: P384.Signing.PublicKey
+
+    init(
+        pem: Bytes, signer: SignerName, root: SHA256Digest, notAfter: Timestamp, verifiedAt: Timestamp,
+        key: P384.Signing.PublicKey
+    ) {
+        self.pem = pem
+        self.signer = signer
+        self.root = root
+        self.notAfter = notAfter
+        self.verifiedAt = verifiedAt
+        self.key = key
+    }
+
+    /// Checks one signature over `payload`, which is hashed in place. Does no I/O.
+    ///
+    /// - Parameters:
+    ///   - signature: base64url of 96 bytes, r and then s, with or without padding.
+    ///   - payload: the signed bytes without the prefix of content signatures.
+    /// - Throws: `malformedBase64`, `wrongSignatureLength`, `signatureOutOfRange` or `signatureMismatch` of
+    ///   ``ContentSignatureError``.
+    public func verify(_ signature: String, over payload: Bytes) throws(ContentSignatureError) {
+        try verify(RawSignature(base64URL: signature), over: SignedMessage(payload))
+    }
+
+    func verify(_ signature: RawSignature, over message: SignedMessage) throws(ContentSignatureError) {
+        guard key.isValidSignature(signature.ecdsa, for: message.digest) else {
+            throw .signatureMismatch(signer: signer)
+        }
+    }
+
+    var verdict: SignatureVerdict {
+        SignatureVerdict(signer: signer.dnsName, root: root, chainNotAfter: notAfter, verifiedAt: verifiedAt)
+    }
+}
