@@ -60,7 +60,9 @@ extension ServerClient {
 
     /// Shows an `Alert` once.
     func noteAlert(_ answer: Answer) {
-        guard let text = answer.response.headers["Alert"].map({ String($0.prefix(4096)) }), !text.isEmpty else { return }
+        guard let text = answer.response.headers["Alert"].map({ String($0.prefix(4096)) }), !text.isEmpty else {
+            return
+        }
         let isNew = state.withLock { $0.alerts.count < 64 && $0.alerts.insert(text).inserted }
         if isNew { onEvent(.alert(text, url: answer.url)) }
     }
