@@ -30,6 +30,12 @@ public struct Limits: Sendable, Hashable {
     public var redirects = 5
     /// Tries of one request: the first one and its repetitions after a time-out, a broken connection or a 5xx.
     public var tries = 4
+    /// What is kept of the body of an error answer, in bytes, to be shown.
+    public var errorBodyBytes = 2 << 10
+    /// The longest wait, in seconds, that a server's `Backoff` or `Retry-After` can ask for.
+    public var backoffSeconds = 86_400
+    /// The longest wait asked for, in seconds, that is sat out instead of failing.
+    public var patienceSeconds = 5
     /// Seconds until an answer's head must have come.
     public var headTimeoutSeconds = 30
     /// Seconds that a body may stand still.

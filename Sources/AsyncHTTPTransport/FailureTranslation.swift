@@ -1,0 +1,75 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import RemoteSettingsHTTP
+
+/// What the errors of AsyncHTTPClient and NIO mean for a request.
+struct FailureTranslation: Sendable {
+    private let url: HTTPURL
+    private let headSeconds: Int
+    private let idleSeconds: Int
+
+    init(_ request: HTTPRequest) {
+        url = request.url
+        headSeconds = Int(clamping: request.headTimeout.components.seconds)
+        idleSeconds = Int(clamping: request.idleTimeout.components.seconds)
+    }
+
+    func error(_ reason: HTTPError.Reason) -> HTTPError { HTTPError(url, reason) }
+
+    func beforeHead(_ error: any Error) -> HTTPError {
+        if let error = error as? NIOConnectionError { return self.error(.unreachable(Self.reason(of: error))) }
+        if Self.isEarlyEnd(error) { return self.error(.connection("closed before the answer was there")) }
+        switch error as? HTTPClientError {
+        case .deadlineExceeded: return self.error(.timeout(.head, seconds: headSeconds))
+        case .readTimeout: return self.error(.timeout(.head, seconds: min(headSeconds, idleSeconds)))
+        case .invalidURL, .emptyHost, .emptyScheme:
+            return self.error(.invalidURL("the HTTP client does not accept it"))
+        default: return anywhere(error) ?? self.error(.unreachable("\(error)"))
+        }
+    }
+
+    func inBody(_ error: any Error, announced: Int?, received: Int) -> HTTPError {
+        if Self.isEarlyEnd(error) { return self.error(.truncated(expected: announced, received: received)) }
+        switch error as? HTTPClientError {
+        case .readTimeout, .deadlineExceeded: return self.error(.timeout(.body, seconds: idleSeconds))
+        default: return anywhere(error) ?? self.error(.connection("\(error)"))
+        }
+    }
+
+    private static func isEarlyEnd(_ error: any Error) -> Bool {
+        if let error = error as? HTTPParserError { return error == .invalidEOFState }
+        return error as? HTTPClientError == .remoteConnectionClosed
+    }
+
+    private func anywhere(_ error: any Error) -> HTTPError? {
+        switch error {
+        case is CancellationError:
+            return self.error(.cancelled)
+        case let error as HTTPClientError:
+            switch error {
+            case .cancelled: return self.error(.cancelled)
+            case .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout:
+                return self.error(.timeout(.connect, seconds: headSeconds))
+            default: return self.error(.connection(error.shortDescription))
+            }
+        case let error as HTTPParserError:
+            return self.error(.notHTTP("\(error)"))
+        case let error as IOError:
+            return self.error(.connection("\(error)"))
+        default:
+            // NIOSSL is not a dependency of its own, only for the names of its errors.
+            return String(reflecting: type(of: error)).hasPrefix("NIOSSL.") ? self.error(.tls("\(error)")) : nil
+        }
+    }
+
+    private static func reason(of error: NIOConnectionError) -> String {
+        let addresses = error.connectionErrors.map { "\($0.target): \($0.error)" }
+        if !addresses.isEmpty { return addresses.joined(separator: "; ") }
+        if let lookup = error.dnsAError ?? error.dnsAAAAError {
+            return "host \(error.host) not found (\(lookup))"
+        }
+        return "\(error.host) port \(error.port)"
+    }
+}

@@ -1,0 +1,64 @@
+import RemoteSettingsModel
+
+/// Where a server's attachments are: the `capabilities.attachments.base_url` of its root document.
+///
+/// It may be another host than the server's, usually a CDN. Attachments' locations come from records and are checked
+/// here: none can lead to another host or out of the base URL's path.
+public struct AttachmentsURL: Hashable, Sendable {
+    /// With a slash at the end of its path.
+    public let url: HTTPURL
+
+    /// - Parameter baseURL: as served; a missing slash at its end is tolerated, and so is a reference relative to the
+    ///   server.
+    /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)``, or ``HTTPError/Reason/insecure`` where it is
+    ///   plain `http` and the server is not, or where the server's configuration does not allow it.
+    public init(_ baseURL: String, of server: ServerURL) throws(HTTPError) {
+        let given = try server.root.resolving(baseURL)
+        guard given.query == nil else {
+            throw HTTPError(baseURL, .invalidURL("the attachments' base URL has a query"))
+        }
+        try server.checkScheme(of: given)
+        guard given.scheme == .https || server.url.scheme == .http else { throw HTTPError(given, .insecure) }
+        url = given.path.hasSuffix("/") ? given : given.appending(path: "/")
+    }
+
+    /// The URL of an attachment.
+    ///
+    /// - Parameter location: the record's `attachment.location`: a relative path, percent-encoded or not.
+    /// - Throws: ``HTTPError`` with ``HTTPError/Reason/badLocation(_:)`` where it is empty, absolute, has a scheme, a
+    ///   query, a fragment, a backslash, a control character or a `.` or `..` segment (encoded ones too), or is longer
+    ///   than 2048 bytes.
+    public func attachment(_ location: String) throws(HTTPError) -> HTTPURL {
+        func refuse(_ why: String) -> HTTPError { HTTPError(String(location.prefix(200)), .badLocation(why)) }
+        guard !location.isEmpty else { throw refuse("it is empty") }
+        guard location.utf8.count <= 2048 else { throw refuse("it is longer than 2048 bytes") }
+        guard !location.hasPrefix("/") else { throw refuse("it is absolute") }
+        guard location.utf8.allSatisfy({ $0 > 0x1F && $0 != 0x7F }) else { throw refuse("it has a control character") }
+        guard !location.contains("\\") else { throw refuse("it has a backslash") }
+        guard !location.contains("?"), !location.contains("#") else { throw refuse("it has a query or fragment") }
+        guard let path = PercentEncoding.complete(location) else { throw refuse("a % lacks its two digits") }
+        let segments = path.split(separator: "/", omittingEmptySubsequences: false)
+        guard segments.first?.contains(":") != true else { throw refuse("it has a scheme") }
+        for segment in segments {
+            if URLReference.isDot(segment) || URLReference.isDoubleDot(segment) {
+                throw refuse("it has a . or .. segment")
+            }
+            // An encoded slash, backslash or NUL is a separator or an end for some servers and caches.
+            let decoded = PercentEncoding.decode(String(segment)).utf8
+            guard decoded.allSatisfy({ $0 > 0x1F && $0 != 0x7F && $0 != 0x2F && $0 != 0x5C }) else {
+                throw refuse("it has an encoded separator or control character")
+            }
+        }
+        return url.appending(path: path)
+    }
+
+    /// The URL of the zip of all attachments of a collection, which servers offer where `metadata.attachment.bundle`
+    /// is true.
+    public func zip(_ collection: CollectionID) -> HTTPURL {
+        url.appending(path: "bundles/\(collection.bucket)--\(collection.name).zip")
+    }
+}
+
+extension AttachmentsURL: CustomStringConvertible {
+    public var description: String { url.description }
+}

@@ -1,0 +1,147 @@
+import RemoteSettingsModel
+
+/// What went wrong with one request. It always names the URL.
+public struct HTTPError: Error, Hashable, Sendable {
+    /// The URL asked for, after redirects; or the text that should have been a URL.
+    public let url: String
+    public let reason: Reason
+
+    public init(_ url: String, _ reason: Reason) {
+        self.url = url
+        self.reason = reason
+    }
+
+    public init(_ url: HTTPURL, _ reason: Reason) {
+        self.init(url.description, reason)
+    }
+
+    public enum Reason: Hashable, Sendable {
+        /// Not a URL that can be asked for, with what is wrong about it.
+        case invalidURL(String)
+        /// A plain `http` URL of another machine, and the configuration does not allow that.
+        case insecure
+        /// An attachment's `location` that is not a plain path below the server's attachments, with what is wrong.
+        case badLocation(String)
+        /// The server's answer is an error; `body` is the beginning of what it said (at most `Limits.errorBodyBytes`).
+        case status(Int, body: String)
+        case timeout(TimeoutPhase, seconds: Int)
+        /// No connection came about: unknown host, refused, no route.
+        case unreachable(String)
+        /// A TLS handshake that failed: certificate, name or protocol.
+        case tls(String)
+        /// The connection broke before the answer was complete.
+        case connection(String)
+        /// The body ended too early. `expected` is `nil` where the answer did not announce its length.
+        case truncated(expected: Int?, received: Int)
+        /// The body is longer than `limit`, in bytes after decompression.
+        case tooLarge(limit: Int)
+        /// A chain of redirects that comes back to a URL it has been at.
+        case redirectLoop
+        /// More redirects than `limit`.
+        case tooManyRedirects(limit: Int)
+        /// A redirect from `https` to `http`.
+        case redirectDowngrade(to: String)
+        /// A redirect that cannot be followed, with why.
+        case badRedirect(String)
+        /// The server (`origin` of the URL) asked for no requests until then.
+        case backoff(until: Timestamp, seconds: Int)
+        /// A partial answer that is not the part asked for, with what is wrong.
+        case badRange(String)
+        /// The server has no such range of the file (416).
+        case rangeNotSatisfied
+        /// A compressed body that is damaged, or a compression that was not asked for.
+        case badEncoding(String)
+        /// An answer that is not HTTP.
+        case notHTTP(String)
+        case cancelled
+    }
+
+    public enum TimeoutPhase: String, Hashable, Sendable {
+        case connect
+        case head
+        case body
+    }
+
+    /// What kind of trouble it is, for exit codes and for what to do next.
+    public enum Category: Hashable, Sendable {
+        /// The URL or the configuration is at fault; nothing was asked.
+        case usage
+        /// Nothing answered.
+        case unreachable
+        /// The server asked to come back later.
+        case backoff
+        /// Something answered, but not what was asked for.
+        case answer
+        case cancelled
+    }
+
+    public var category: Category {
+        switch reason {
+        case .invalidURL, .insecure, .badLocation: .usage
+        case .timeout, .unreachable: .unreachable
+        case .backoff: .backoff
+        case .cancelled: .cancelled
+        default: .answer
+        }
+    }
+
+    /// Whether the same request may well succeed a little later: time-outs, broken connections, 429 and 5xx.
+    public var isRetryable: Bool {
+        switch reason {
+        case .timeout, .unreachable, .connection, .truncated: true
+        case .status(let code, _): code == 429 || (500...599).contains(code)
+        default: false
+        }
+    }
+
+    /// The answer's status, where it is the error.
+    public var status: Int? {
+        if case .status(let code, _) = reason { code } else { nil }
+    }
+
+    /// `text` without what stands before an `@` of the authority, so that a password never reaches a log.
+    static func redacted(_ text: String) -> String {
+        guard let start = text.firstIndex(of: "/"), let at = text.lastIndex(of: "@"), start < at else { return text }
+        return text[..<start] + "//…" + text[at...]
+    }
+}
+
+extension HTTPError: CustomStringConvertible {
+    public var description: String { "\(shownURL): \(reason)" }
+
+    private var shownURL: String {
+        let shown = url.count > 300 ? url.prefix(300) + "…" : url[...]
+        return shown.contains { $0.isNewline || $0 == "\u{1B}" } ? String(reflecting: String(shown)) : String(shown)
+    }
+}
+
+extension HTTPError.Reason: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .invalidURL(let why): "not a usable URL: \(why)"
+        case .insecure: "plain http is refused; use https, or allow plain http for this server in the configuration"
+        case .badLocation(let why): "the attachment's location is refused: \(why)"
+        case .status(let code, let body):
+            "the server answered \(code)\(body.isEmpty ? "" : ": \(body)")"
+        case .timeout(.connect, let seconds): "no connection within \(seconds) s"
+        case .timeout(.head, let seconds): "no answer within \(seconds) s"
+        case .timeout(.body, let seconds): "the body stood still for \(seconds) s"
+        case .unreachable(let why): "cannot connect: \(why)"
+        case .tls(let why): "no secure connection: \(why)"
+        case .connection(let why): "the connection broke: \(why)"
+        case .truncated(let expected?, let received): "the body ended after \(received) of \(expected) bytes"
+        case .truncated(nil, let received): "the body ended early, after \(received) bytes"
+        case .tooLarge(let limit): "the body is longer than the limit of \(limit) bytes"
+        case .redirectLoop: "the server redirects in a circle"
+        case .tooManyRedirects(let limit): "more than \(limit) redirects"
+        case .redirectDowngrade(let target): "a redirect from https to plain http is refused: \(target)"
+        case .badRedirect(let why): "a redirect that cannot be followed: \(why)"
+        case .backoff(_, let seconds): "the server asked to wait; try again in \(seconds) s"
+        case .badRange(let why): "not the part of the file that was asked for: \(why)"
+        case .rangeNotSatisfied: "the server has no such part of the file"
+        case .badEncoding(let why): "the body's compression is not usable: \(why)"
+        case .notHTTP(let why): "the answer is not HTTP: \(why)"
+        case .cancelled: "cancelled"
+        }
+    }
+}

@@ -1,0 +1,50 @@
+/// Header fields in the order in which they were sent; names compare without regard to case (RFC 9110 §5.1).
+public struct HTTPHeaders: Hashable, Sendable {
+    public struct Field: Hashable, Sendable {
+        public let name: String
+        public let value: String
+
+        public init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    public private(set) var fields: [Field]
+
+    public init(_ fields: [Field] = []) {
+        self.fields = fields
+    }
+
+    public mutating func add(_ name: String, _ value: String) {
+        fields.append(Field(name, value))
+    }
+
+    /// The first field of this name, without white space around its value.
+    public subscript(_ name: String) -> String? {
+        for field in fields where field.name.utf8.count == name.utf8.count && Self.equal(field.name, name) {
+            return Self.trimmed(field.value)
+        }
+        return nil
+    }
+
+    /// The values of all fields of this name.
+    public func all(_ name: String) -> [String] {
+        fields.filter { Self.equal($0.name, name) }.map { Self.trimmed($0.value) }
+    }
+
+    private static func equal(_ a: String, _ b: String) -> Bool {
+        a.utf8.elementsEqual(b.utf8) { lowercase($0) == lowercase($1) }
+    }
+
+    private static func lowercase(_ byte: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+    }
+
+    private static func trimmed(_ value: String) -> String {
+        let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+        let start = value.drop(while: isSpace)
+        guard let last = start.lastIndex(where: { !isSpace($0) }) else { return "" }
+        return String(start[...last])
+    }
+}

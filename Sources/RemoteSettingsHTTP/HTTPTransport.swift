@@ -1,0 +1,83 @@
+import RemoteSettingsModel
+
+/// The one seam to the network: sends one `GET` and gives the answer as it arrives.
+///
+/// A transport is plain. It follows no redirect, repeats nothing, keeps no cookies and no cache, and sends the
+/// headers that it is given and no others but `Host` and what the connection needs. Whatever can be decided from
+/// status, headers and bytes is decided above it, in ``ServerClient``, once for every transport.
+///
+/// What a transport has to see to:
+/// - time: the answer's head comes within ``HTTPRequest/headTimeout``, the body never stands still for longer than
+///   ``HTTPRequest/idleTimeout``, or the call fails with ``HTTPError/Reason/timeout(_:seconds:)``;
+/// - memory: the body is read only as fast as ``HTTPBody/next()`` asks for it;
+/// - completeness: a body that ends before its `Content-Length`, its last chunk or the end of its compressed stream
+///   fails with ``HTTPError/Reason/truncated(expected:received:)``, or ``HTTPError/Reason/connection(_:)`` where the
+///   transport cannot tell more;
+/// - compression: where the request accepts `gzip` and the answer is gzip, `next()` gives decompressed bytes, in
+///   pieces of at most about a megabyte whatever the ratio. The headers stay as they were sent;
+/// - cancellation: a cancelled task ends `send` and `next` soon, with ``HTTPError/Reason/cancelled``. Dropping the
+///   response stops its transfer.
+///
+/// A whole transport, which answers from a table and is good enough for a test:
+/// ```swift
+/// struct TableTransport: HTTPTransport {
+///     var documents: [String: [UInt8]]
+///
+///     func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+///         guard let bytes = documents[request.url.description] else {
+///             return HTTPResponse(status: 404, headers: HTTPHeaders(), body: Pieces(left: []))
+///         }
+///         let headers = HTTPHeaders([.init("Content-Length", String(bytes.count))])
+///         return HTTPResponse(status: 200, headers: headers, body: Pieces(left: [bytes]))
+///     }
+///
+///     struct Pieces: HTTPBody {
+///         var left: [[UInt8]]
+///         mutating func next() async throws(HTTPError) -> [UInt8]? { left.isEmpty ? nil : left.removeFirst() }
+///     }
+/// }
+/// ```
+public protocol HTTPTransport: Sendable {
+    /// Sends the request and waits for the answer's head. Any status is an answer, not an error.
+    ///
+    /// - Throws: ``HTTPError`` that names the request's URL.
+    func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse
+}
+
+/// A `GET` request.
+public struct HTTPRequest: Sendable, Hashable {
+    public var url: HTTPURL
+    public var headers: HTTPHeaders
+    /// From the call until the answer's head has come, connecting included.
+    public var headTimeout: Duration
+    /// How long the body may stand still.
+    public var idleTimeout: Duration
+
+    public init(url: HTTPURL, headers: HTTPHeaders, headTimeout: Duration, idleTimeout: Duration) {
+        self.url = url
+        self.headers = headers
+        self.headTimeout = headTimeout
+        self.idleTimeout = idleTimeout
+    }
+}
+
+/// The head of an answer, and its body yet to be read.
+public struct HTTPResponse {
+    public var status: Int
+    public var headers: HTTPHeaders
+    public var body: any HTTPBody
+
+    public init(status: Int, headers: HTTPHeaders, body: any HTTPBody) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+}
+
+/// The body of an answer, read piece by piece by one reader.
+public protocol HTTPBody {
+    /// Waits for the next bytes, never an empty piece; `nil` at the body's end.
+    ///
+    /// - Throws: ``HTTPError`` that names the request's URL; nothing more can be read after it.
+    mutating func next() async throws(HTTPError) -> [UInt8]?
+}

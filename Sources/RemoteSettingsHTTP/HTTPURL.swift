@@ -1,0 +1,158 @@
+/// An absolute `http` or `https` URL, checked and normalised (RFC 3986), without user name, password or fragment.
+///
+/// Scheme and host are in lower case, the scheme's own port is left out, dot segments are removed, and what may not
+/// stand in a URL (spaces, quotes, anything beyond ASCII) is percent-encoded as UTF-8. Two equal URLs have equal text.
+public struct HTTPURL: Hashable, Sendable {
+    public enum Scheme: String, Hashable, Sendable {
+        case http
+        case https
+    }
+
+    public let scheme: Scheme
+    /// A registered name or IPv4 address in lower case, or an IPv6 address between brackets.
+    public let host: String
+    /// `nil` where it is the scheme's own (80 or 443).
+    public let port: Int?
+    /// Percent-encoded; starts with `/`.
+    public let path: String
+    /// Percent-encoded, without the `?`.
+    public let query: String?
+
+    /// Longest accepted text of a URL, in bytes.
+    static let longest = 8192
+
+    init(scheme: Scheme, host: String, port: Int? = nil, path: String, query: String? = nil) {
+        self.scheme = scheme
+        self.host = host
+        self.port = port
+        self.path = path
+        self.query = query
+    }
+
+    /// Reads an absolute URL. A fragment is dropped.
+    ///
+    /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)``.
+    public init(_ text: String) throws(HTTPError) {
+        let parts = try URLReference(text)
+        guard let name = parts.scheme else {
+            throw HTTPError(text, .invalidURL("it has no scheme; write it in full, such as https://host/v1"))
+        }
+        guard let scheme = Scheme(rawValue: name) else {
+            throw HTTPError(text, .invalidURL("its scheme is \(name), expected https"))
+        }
+        guard let authority = parts.authority else {
+            throw HTTPError(text, .invalidURL("it names no host"))
+        }
+        let (host, port) = try Self.hostAndPort(authority, of: text)
+        self.init(
+            scheme: scheme, host: host, port: port == Self.defaultPort(scheme) ? nil : port,
+            path: URLReference.removingDotSegments(parts.path.isEmpty ? "/" : parts.path), query: parts.query)
+    }
+
+    /// Resolves a URL reference against this URL (RFC 3986 §5.2).
+    ///
+    /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)``, where the reference is malformed, has a user
+    ///   name, or a scheme other than `http` and `https`.
+    public func resolving(_ reference: String) throws(HTTPError) -> HTTPURL {
+        let parts = try URLReference(reference)
+        if parts.scheme != nil { return try HTTPURL(reference) }
+        if parts.authority != nil { return try HTTPURL("\(scheme.rawValue):\(reference)") }
+        let path: String
+        if parts.path.isEmpty {
+            path = self.path
+        } else if parts.path.hasPrefix("/") {
+            path = URLReference.removingDotSegments(parts.path)
+        } else {
+            let directory = self.path.lastIndex(of: "/").map { String(self.path[...$0]) } ?? "/"
+            path = URLReference.removingDotSegments(directory + parts.path)
+        }
+        let query = parts.path.isEmpty && parts.query == nil ? self.query : parts.query
+        return HTTPURL(scheme: scheme, host: host, port: port, path: path, query: query)
+    }
+
+    /// Scheme, host and port: what a hold (`Backoff`, `Retry-After`) is kept for.
+    public var origin: String {
+        "\(scheme.rawValue)://\(host)" + (port.map { ":\($0)" } ?? "")
+    }
+
+    /// Whether the host is this machine: `localhost`, 127.0.0.0/8 or `[::1]`.
+    public var isLoopback: Bool {
+        if host == "localhost" || host == "[::1]" { return true }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127"
+            && parts.allSatisfy { part in
+                part.count <= 3 && part.utf8.allSatisfy { (48...57).contains($0) } && UInt8(part) != nil
+                    && (part.count == 1 || part.first != "0")
+            }
+    }
+
+    /// The first value of a query parameter, percent-decoded; `nil` where there is none.
+    public func queryValue(_ name: String) -> String? {
+        guard let query else { return nil }
+        for field in query.split(separator: "&") {
+            let parts = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard PercentEncoding.decode(String(parts[0])) == name else { continue }
+            return parts.count == 2 ? PercentEncoding.decode(String(parts[1])) : ""
+        }
+        return nil
+    }
+
+    /// This URL with its path extended by `suffix`, and another query. Both are percent-encoded already.
+    func appending(path suffix: String, query: String? = nil) -> HTTPURL {
+        HTTPURL(scheme: scheme, host: host, port: port, path: path + suffix, query: query)
+    }
+
+    private static func defaultPort(_ scheme: Scheme) -> Int { scheme == .https ? 443 : 80 }
+
+    private static func hostAndPort(_ authority: String, of text: String) throws(HTTPError) -> (String, Int?) {
+        if authority.contains("@") {
+            throw HTTPError(
+                HTTPError.redacted(text), .invalidURL("it carries a user name or password, which is not supported"))
+        }
+        let hostEnd: String.Index
+        if authority.hasPrefix("[") {
+            guard let bracket = authority.firstIndex(of: "]") else {
+                throw HTTPError(text, .invalidURL("the bracket around its IPv6 address is not closed"))
+            }
+            hostEnd = authority.index(after: bracket)
+        } else {
+            hostEnd = authority.firstIndex(of: ":") ?? authority.endIndex
+        }
+        let host = authority[..<hostEnd].lowercased()
+        let rest = authority[hostEnd...]
+        guard isHost(host) else {
+            throw HTTPError(text, .invalidURL("its host is not a DNS name (ASCII form) or an IP address"))
+        }
+        if rest.isEmpty || rest == ":" { return (host, nil) }
+        let digits = rest.dropFirst()
+        guard rest.first == ":", digits.count <= 5, digits.utf8.allSatisfy({ (48...57).contains($0) }),
+            let port = Int(digits), (1...65535).contains(port)
+        else {
+            throw HTTPError(text, .invalidURL("its port is not a number from 1 to 65535"))
+        }
+        return (host, port)
+    }
+
+    private static func isHost(_ host: String) -> Bool {
+        if host.hasPrefix("[") {
+            let address = host.utf8.dropFirst().dropLast()
+            return host.hasSuffix("]") && (2...45).contains(address.count)
+                && address.contains(UInt8(ascii: ":"))
+                && address.allSatisfy { PercentEncoding.isHex($0) || $0 == 0x3A || $0 == 0x2E }
+        }
+        let isName = host.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
+                UInt8(ascii: "."), UInt8(ascii: "_"):
+                true
+            default:
+                false
+            }
+        }
+        return isName && !host.isEmpty && host.utf8.count <= 253 && !host.hasPrefix(".") && !host.contains("..")
+    }
+}
+
+extension HTTPURL: CustomStringConvertible {
+    public var description: String { origin + path + (query.map { "?\($0)" } ?? "") }
+}

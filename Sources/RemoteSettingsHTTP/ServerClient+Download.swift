@@ -1,0 +1,93 @@
+import RemoteSettingsModel
+
+extension ServerClient {
+    /// Downloads an attachment, piece by piece, and takes the transfer up again where the connection breaks.
+    ///
+    /// Nothing is checked here but the transfer: size and hash are the receiver's.
+    ///
+    /// - Parameters:
+    ///   - location: the record's `attachment.location`.
+    ///   - size: what the record declares, in bytes; more is refused with ``HTTPError/Reason/tooLarge(limit:)``.
+    ///   - resume: what an earlier call has left.
+    ///   - receive: gets ``DownloadPart/start(_:)`` first, then bytes; see there for what a second start means.
+    ///     The next bytes are read after it has returned.
+    /// - Throws: ``HTTPError``, or what `receive` throws, as it is.
+    public func attachment(
+        _ location: String, at base: AttachmentsURL, size: Int? = nil, resume: ResumePoint? = nil,
+        receive: (DownloadPart) async throws -> Void
+    ) async throws {
+        let limit = min(limits.attachmentBytes, size ?? .max)
+        try await download(try base.attachment(location), limit: limit, resume: resume, receive: receive)
+    }
+
+    /// Downloads the zip of all attachments of a collection. It is a cache: it may be missing (a 404), and may lag.
+    ///
+    /// - Throws: ``HTTPError``, or what `receive` throws, as it is.
+    public func attachmentsZip(
+        _ collection: CollectionID, at base: AttachmentsURL, receive: (DownloadPart) async throws -> Void
+    ) async throws {
+        try await download(
+            base.zip(collection), limit: limits.attachmentsZipBytes, resume: nil, receive: receive)
+    }
+
+    private struct ReceiverFailure: Error {
+        let error: any Error
+    }
+
+    private func download(
+        _ url: HTTPURL, limit: Int, resume: ResumePoint?, receive: (DownloadPart) async throws -> Void
+    ) async throws {
+        var transfer = Transfer(url: url, limit: limit, resume: resume)
+        var attempts = 0
+        while true {
+            attempts += 1
+            do {
+                return try await run(&transfer, receive: receive)
+            } catch let failure as ReceiverFailure {
+                throw failure.error
+            } catch let error as HTTPError {
+                if error.reason == .rangeNotSatisfied, transfer.offset > 0, attempts < limits.tries {
+                    transfer.offset = 0
+                    transfer.validator = nil
+                    continue
+                }
+                guard error.isRetryable, attempts < limits.tries else { throw error }
+                try await pause(after: error, attempt: attempts)
+            }
+        }
+    }
+
+    /// One request's worth of a transfer.
+    private func run(_ transfer: inout Transfer, receive: (DownloadPart) async throws -> Void) async throws {
+        func give(_ part: DownloadPart) async throws {
+            do {
+                try await receive(part)
+            } catch {
+                throw ReceiverFailure(error: error)
+            }
+        }
+        let fields = transfer.headers
+        let isPartial = transfer.offset > 0
+        var answer = try await exchange(
+            transfer.url, accepts: { $0 == 200 || $0 == 206 || ($0 == 416 && isPartial) }, headers: { _ in fields })
+        switch try transfer.begin(answer) {
+        case .alreadyWhole(let start):
+            try await give(.start(start))
+        case .bytes(let start, let expected):
+            try await give(.start(start))
+            var received = 0
+            while let piece = try await nextPiece(of: &answer) {
+                received += piece.count
+                try transfer.check(piece.count, received: received, of: expected, in: answer)
+                try await give(.bytes(piece))
+                transfer.offset += piece.count
+            }
+            if let expected, received < expected {
+                throw HTTPError(answer.url, .truncated(expected: expected, received: received))
+            }
+            if let size = start.size, transfer.offset < size {
+                throw HTTPError(answer.url, .truncated(expected: size, received: transfer.offset))
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import RemoteSettingsModel
+
+/// The answer that a chain of redirects ended at.
+struct Answer {
+    var response: HTTPResponse
+    let url: HTTPURL
+
+    /// The announced length of the body as it is on the wire; `nil` where there is none, or none that makes sense.
+    var contentLength: Int? { response.headers["Content-Length"].flatMap { ContentRange.number($0) } }
+
+    var isCompressed: Bool {
+        guard let encoding = response.headers["Content-Encoding"]?.lowercased() else { return false }
+        return encoding != "identity" && !encoding.isEmpty
+    }
+
+    /// - Throws: where the body is compressed in a way that no transport was asked to undo.
+    func checkEncoding() throws(HTTPError) {
+        guard isCompressed, let encoding = response.headers["Content-Encoding"]?.lowercased() else { return }
+        guard encoding == "gzip" || encoding == "x-gzip" else {
+            throw HTTPError(url, .badEncoding("\(encoding.prefix(40)) was not asked for"))
+        }
+    }
+}
+
+extension ServerClient {
+    /// One request and the redirects that it leads to, without repetitions.
+    ///
+    /// - Parameters:
+    ///   - accepts: the statuses that are an answer; any other is thrown as an error.
+    ///   - headers: the headers of the request to a URL, beside `User-Agent`.
+    func exchange(
+        _ start: HTTPURL, accepts: (Int) -> Bool, headers: (HTTPURL) -> [HTTPHeaders.Field]
+    ) async throws(HTTPError) -> Answer {
+        var url = start
+        var seen: Set<HTTPURL> = [start]
+        while true {
+            try await waitForHold(on: url)
+            if Task.isCancelled { throw HTTPError(url, .cancelled) }
+            state.withLock { $0.metrics.requests += 1 }
+            let request = HTTPRequest(
+                url: url, headers: HTTPHeaders([.init("User-Agent", userAgent.description)] + headers(url)),
+                headTimeout: .seconds(limits.headTimeoutSeconds), idleTimeout: .seconds(limits.idleTimeoutSeconds))
+            var answer = Answer(response: try await transport.send(request), url: url)
+            noteAlert(answer)
+            noteHold(answer)
+            let status = answer.response.status
+            if accepts(status) { return answer }
+            guard [301, 302, 303, 307, 308].contains(status) else { throw await failure(&answer) }
+            let next = try target(of: answer)
+            guard seen.insert(next).inserted else { throw HTTPError(next, .redirectLoop) }
+            guard seen.count <= limits.redirects + 1 else {
+                throw HTTPError(next, .tooManyRedirects(limit: limits.redirects))
+            }
+            onEvent(.redirect(from: url, to: next))
+            await drain(&answer)
+            url = next
+        }
+    }
+
+    private func target(of answer: Answer) throws(HTTPError) -> HTTPURL {
+        guard let location = answer.response.headers["Location"], !location.isEmpty else {
+            throw HTTPError(answer.url, .badRedirect("it has no Location"))
+        }
+        let target: HTTPURL
+        do {
+            target = try answer.url.resolving(location)
+        } catch {
+            throw HTTPError(answer.url, .badRedirect("\(error)"))
+        }
+        if target.scheme == .http {
+            guard answer.url.scheme == .http else {
+                throw HTTPError(answer.url, .redirectDowngrade(to: target.description))
+            }
+            try server.checkScheme(of: target)
+        }
+        return target
+    }
+
+    /// Reads the short body of a redirect, so that the connection can be used again.
+    private func drain(_ answer: inout Answer) async {
+        guard let length = answer.contentLength, length <= 16 << 10 else { return }
+        while let piece = try? await answer.response.body.next() {
+            state.withLock { $0.metrics.bodyBytes += piece.count }
+        }
+    }
+
+    /// The error that an answer with an unwanted status stands for.
+    private func failure(_ answer: inout Answer) async -> HTTPError {
+        let status = answer.response.status
+        var body: [UInt8] = []
+        while body.count < limits.errorBodyBytes, let piece = try? await nextPiece(of: &answer) {
+            body.append(contentsOf: piece.prefix(limits.errorBodyBytes - body.count))
+        }
+        let mayRepeat = status == 429 || (500...599).contains(status)
+        if mayRepeat, let hold = standingHold(on: answer.url), hold.left > .seconds(limits.patienceSeconds) {
+            return HTTPError(answer.url, .backoff(until: hold.until, seconds: hold.seconds))
+        }
+        let text = String(decoding: body, as: UTF8.self).map { character -> Character in
+            character.unicodeScalars.allSatisfy { $0.value > 0x1F && !(0x7F...0x9F).contains($0.value) }
+                ? character : " "
+        }
+        return HTTPError(answer.url, .status(status, body: String(text)))
+    }
+}

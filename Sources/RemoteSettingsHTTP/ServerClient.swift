@@ -1,0 +1,118 @@
+import RemoteSettingsModel
+import Synchronization
+
+/// Asks a Remote Settings server, by its protocol (v1 and v2), over any ``HTTPTransport``.
+///
+/// One object serves a whole run; it may be used from many tasks at once and holds no lock while it waits. It follows
+/// redirects, repeats what may succeed a moment later, bounds every body, and obeys `Backoff` and `Retry-After`: while
+/// such a hold stands, requests to that origin fail with ``HTTPError/Reason/backoff(until:seconds:)`` without touching
+/// the network. Holds no longer than `Limits.patienceSeconds` are waited for instead.
+///
+/// Nothing that it returns is parsed or verified.
+public final class ServerClient: Sendable {
+    public let server: ServerURL
+    public let limits: Limits
+    let transport: any HTTPTransport
+    let userAgent: UserAgent
+    let environment: HTTPEnvironment
+    let retryPolicy: RetryPolicy
+    let onEvent: @Sendable (HTTPEvent) -> Void
+    let state: Mutex<State>
+
+    struct State {
+        var backoff: BackoffState
+        var metrics = HTTPMetrics()
+        var alerts: Set<String> = []
+    }
+
+    /// - Parameters:
+    ///   - backoff: what an earlier run's ``backoff`` was.
+    ///   - onEvent: called from any task, for each event as it happens; must not block.
+    public init(
+        server: ServerURL, transport: any HTTPTransport, userAgent: UserAgent, limits: Limits = Limits(),
+        environment: HTTPEnvironment = .system, retryPolicy: RetryPolicy = RetryPolicy(),
+        backoff: BackoffState = BackoffState(), onEvent: @escaping @Sendable (HTTPEvent) -> Void = { _ in }
+    ) {
+        self.server = server
+        self.transport = transport
+        self.userAgent = userAgent
+        self.limits = limits
+        self.environment = environment
+        self.retryPolicy = retryPolicy
+        self.onEvent = onEvent
+        state = Mutex(State(backoff: backoff))
+    }
+
+    /// The holds asked for so far, to be kept for the next run.
+    public var backoff: BackoffState { state.withLock { $0.backoff } }
+
+    /// What was asked for so far.
+    public var metrics: HTTPMetrics { state.withLock { $0.metrics } }
+
+    /// The server's root document, whose `capabilities.attachments.base_url` makes an ``AttachmentsURL``.
+    public func rootDocument() async throws(HTTPError) -> ServerDocument {
+        try await document(server.root, limit: limits.rootDocumentBytes).document
+    }
+
+    /// The monitor's changeset: each collection with the time of its last change, newest first.
+    ///
+    /// - Parameters:
+    ///   - expected: a timestamp that a push message gave; `nil` sends 0.
+    ///   - since: the monitor's timestamp at the last poll; `nil` asks for everything.
+    public func monitor(
+        expected: Timestamp? = nil, since: Timestamp? = nil
+    ) async throws(HTTPError) -> ChangesetAnswer {
+        try await changeset(since: since, limit: limits.monitorBytes) { quoted in
+            server.monitor(expected: expected, since: since, quoted: quoted)
+        }
+    }
+
+    /// A collection's changeset.
+    ///
+    /// - Parameters:
+    ///   - expected: the timestamp that the monitor gave for the collection; `nil` sends 0, which caches may answer
+    ///     with something old.
+    ///   - since: the timestamp of what is held; `nil` asks for everything.
+    public func changeset(
+        _ collection: CollectionID, expected: Timestamp? = nil, since: Timestamp? = nil
+    ) async throws(HTTPError) -> ChangesetAnswer {
+        try await changeset(since: since, limit: limits.changesetBytes) { quoted in
+            server.changeset(collection, expected: expected, since: since, quoted: quoted)
+        }
+    }
+
+    /// A certificate chain (PEM).
+    ///
+    /// - Parameter x5u: as served in a signature; may be relative to the server's root.
+    public func chain(x5u: String) async throws(HTTPError) -> ServerDocument {
+        let url = try server.root.resolving(x5u)
+        try server.checkScheme(of: url)
+        return try await document(url, limit: limits.chainBytes).document
+    }
+
+    private func changeset(
+        since: Timestamp?, limit: Int, url: (_ quoted: Bool) -> HTTPURL
+    ) async throws(HTTPError) -> ChangesetAnswer {
+        do {
+            return try await changeset(url(false), since: since, limit: limit)
+        } catch {
+            // Old v1 servers take `_since` in double quotes only.
+            guard error.status == 400, since != nil else { throw error }
+        }
+        return try await changeset(url(true), since: since, limit: limit)
+    }
+
+    private func changeset(
+        _ url: HTTPURL, since: Timestamp?, limit: Int
+    ) async throws(HTTPError) -> ChangesetAnswer {
+        let (status, document) = try await document(url, limit: limit)
+        if status == 204 { return .nothing }
+        guard let since, let answered = document.url.queryValue("_since") else {
+            return .changes(document, answersSince: false)
+        }
+        guard answered == since.description || answered == "\"\(since)\"" else {
+            throw HTTPError(document.url, .badRedirect("it changes _since, so that the answer fits nothing held"))
+        }
+        return .changes(document, answersSince: true)
+    }
+}

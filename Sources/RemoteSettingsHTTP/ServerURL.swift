@@ -1,0 +1,81 @@
+import RemoteSettingsModel
+
+/// The base URL of a Remote Settings server, such as `https://firefox.settings.services.mozilla.com/v2`.
+///
+/// `https` is required, except on this machine (`localhost`, 127.0.0.0/8, `[::1]`) or where the caller allows plain
+/// `http` in so many words.
+public struct ServerURL: Hashable, Sendable {
+    /// Mozilla's production server.
+    public static let prod = ServerURL(host: "firefox.settings.services.mozilla.com")
+    /// Mozilla's staging server.
+    public static let stage = ServerURL(host: "firefox.settings.services.allizom.org")
+    /// Mozilla's development server.
+    public static let dev = ServerURL(host: "remote-settings-dev.allizom.org")
+
+    /// Without a slash at the end of its path.
+    public let url: HTTPURL
+    public let allowsPlainHTTP: Bool
+
+    private init(host: String) {
+        url = HTTPURL(scheme: .https, host: host, path: "/v2")
+        allowsPlainHTTP = false
+    }
+
+    /// Reads a base URL, whose path ends in `/v1` or `/v2` (a slash behind it is tolerated), or one of the names
+    /// `prod`, `stage` and `dev`.
+    ///
+    /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)`` or ``HTTPError/Reason/insecure``.
+    public init(_ text: String, allowPlainHTTP: Bool = false) throws(HTTPError) {
+        switch text {
+        case "prod": self = .prod
+        case "stage": self = .stage
+        case "dev": self = .dev
+        default:
+            let given = try HTTPURL(text)
+            guard given.query == nil else {
+                throw HTTPError(text, .invalidURL("a server's base URL has no query"))
+            }
+            var path = given.path[...]
+            while path.hasSuffix("/") { path = path.dropLast() }
+            guard path.hasSuffix("/v1") || path.hasSuffix("/v2") else {
+                throw HTTPError(
+                    text, .invalidURL("a server's base URL ends in /v1 or /v2; or say prod, stage or dev"))
+            }
+            url = HTTPURL(scheme: given.scheme, host: given.host, port: given.port, path: String(path))
+            allowsPlainHTTP = allowPlainHTTP
+            try checkScheme(of: url)
+        }
+    }
+
+    /// - Throws: ``HTTPError`` with ``HTTPError/Reason/insecure`` for plain `http` that this server does not allow.
+    func checkScheme(of url: HTTPURL) throws(HTTPError) {
+        guard url.scheme == .https || url.isLoopback || allowsPlainHTTP else { throw HTTPError(url, .insecure) }
+    }
+
+    /// The base URL with a slash at its end: the root document, and what relative references start from.
+    public var root: HTTPURL { url.appending(path: "/") }
+
+    /// - Parameters:
+    ///   - expected: the timestamp that the monitor gave, which gets the answer past caches; 0 where it is not known.
+    ///   - since: the timestamp of what is held.
+    ///   - quoted: whether `_since` is put into double quotes, as old servers want it.
+    func changeset(
+        _ collection: CollectionID, expected: Timestamp?, since: Timestamp?, quoted: Bool = false
+    ) -> HTTPURL {
+        var query = "_expected=\(expected?.milliseconds ?? 0)"
+        if let since { query += quoted ? "&_since=%22\(since)%22" : "&_since=\(since)" }
+        return url.appending(
+            path: "/buckets/\(collection.bucket)/collections/\(collection.name)/changeset", query: query)
+    }
+
+    /// The monitor's changeset: which collections there are, and when each was changed last.
+    func monitor(expected: Timestamp?, since: Timestamp?, quoted: Bool = false) -> HTTPURL {
+        var query = "_expected=\(expected?.milliseconds ?? 0)"
+        if let since { query += quoted ? "&_since=%22\(since)%22" : "&_since=\(since)" }
+        return url.appending(path: "/buckets/monitor/collections/changes/changeset", query: query)
+    }
+}
+
+extension ServerURL: CustomStringConvertible {
+    public var description: String { url.description }
+}
