@@ -5,9 +5,9 @@ same for bytes that were got otherwise, out of a bundle for example.
 """
 import argparse
 import asyncio
-import json
 import pathlib
 
+import canonicaljson
 from autograph_utils import ExactMatch, MemoryCache, SignatureVerifier
 
 from rs_server.client import Server
@@ -50,10 +50,9 @@ def check(payload, bucket, signature, x5u, chain_of, root):
 
 
 def payload_of(changeset):
-    """The signed bytes of a full changeset; right only where no number has a fraction."""
+    """The signed bytes of a full changeset."""
     records = sorted((r for r in changeset["changes"] if not r.get("deleted")), key=lambda record: record["id"])
-    document = {"data": records, "last_modified": str(changeset["timestamp"])}
-    return json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
+    return canonicaljson.dumps({"data": records, "last_modified": str(changeset["timestamp"])}).encode()
 
 
 def main():
