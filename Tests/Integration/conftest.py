@@ -1,0 +1,95 @@
+"""Servers and directories for the integration tests.
+
+Real Kinto with the 31 real collections (`real`) and with the sample collections of the demo (`sample`). Each server is
+started once and put back to its seeded state before every test that asks for it.
+"""
+import pathlib
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+SERVERS = HERE.parent / "Servers"
+REPOSITORY = HERE.parents[1]
+for folder in (SERVERS / "kinto", SERVERS / "demo-collections", SERVERS / "origin"):
+    sys.path.insert(0, str(folder))
+
+import rsdump
+import samples
+from dumps import Dumps
+from rs_server.client import Server
+
+REAL_COLLECTIONS = REPOSITORY / ".cache/real-collections"
+SYNTHESIZED_BYTES = 20_000
+
+
+def pytest_sessionstart(session):
+    if not rsdump.BINARY.is_file():
+        pytest.exit(f"there is no {rsdump.BINARY}: build it, or name another one in RSDUMP", returncode=1)
+
+
+@pytest.fixture(scope="session")
+def real_server(tmp_path_factory):
+    with Server.start(tmp_path_factory.mktemp("real-server")) as server:
+        server.loaded = server.load(REAL_COLLECTIONS, synthesize=SYNTHESIZED_BYTES)
+        server.save("seeded")
+        yield server
+
+
+@pytest.fixture(scope="session")
+def real_names(real_server):
+    return sorted(each["collection"] for each in real_server.loaded)
+
+
+@pytest.fixture
+def real(real_server):
+    real_server.restore("seeded")
+    return real_server
+
+
+@pytest.fixture(scope="session")
+def refreshed_real(real_server, real_names, tmp_path_factory):
+    """All real collections, refreshed once. Tests must not change it: they copy it."""
+    real_server.restore("seeded")
+    return add_and_refresh(Dumps(tmp_path_factory.mktemp("refreshed") / "dumps"), real_server, real_names)
+
+
+@pytest.fixture(scope="session")
+def sample_server(tmp_path_factory):
+    data = tmp_path_factory.mktemp("sample-server")
+    samples.write(data / "samples")
+    with Server.start(data) as server:
+        server.load(data / "samples")
+        server.save("seeded")
+        yield server
+
+
+@pytest.fixture
+def sample(sample_server):
+    sample_server.restore("seeded")
+    return sample_server
+
+
+@pytest.fixture(scope="session")
+def refreshed_sample(sample_server, tmp_path_factory):
+    sample_server.restore("seeded")
+    return add_and_refresh(Dumps(tmp_path_factory.mktemp("refreshed") / "dumps"), sample_server, samples.NAMES)
+
+
+@pytest.fixture
+def dumps(refreshed_sample, sample, tmp_path):
+    """A copy of the refreshed sample collections, the server being as it was then."""
+    return refreshed_sample.copy(tmp_path / "dumps")
+
+
+@pytest.fixture
+def empty(tmp_path):
+    return Dumps(tmp_path / "dumps")
+
+
+def add_and_refresh(dumps, server, names):
+    added = dumps.add(server, *names)
+    assert added.code == rsdump.DONE, added
+    refreshed = dumps.refresh()
+    assert refreshed.code == rsdump.DONE, refreshed
+    return dumps

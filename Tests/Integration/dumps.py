@@ -1,0 +1,115 @@
+"""A dumps directory as tests look at it: with Python's own zipfile and json, never with the code under test."""
+import hashlib
+import json
+import pathlib
+import shutil
+import zipfile
+
+import rsdump
+
+
+class Bundle:
+    def __init__(self, path):
+        self.path = path
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+            assert len(names) == len(set(names)), f"{path} has an entry twice"
+            self.entries = {name: archive.read(name) for name in names}
+        self.names = names
+
+    @property
+    def payload(self):
+        return self.entries["records.json"]
+
+    @property
+    def records(self):
+        return json.loads(self.payload)["data"]
+
+    @property
+    def timestamp(self):
+        return int(json.loads(self.payload)["last_modified"])
+
+    @property
+    def metadata(self):
+        return json.loads(self.entries["metadata.json"])
+
+    @property
+    def chain(self):
+        return self.entries["chain.pem"]
+
+    @property
+    def signatures(self):
+        metadata = self.metadata
+        return metadata.get("signatures") or [metadata["signature"]]
+
+    @property
+    def attachments(self):
+        """The packaged attachments: bytes by the hash that names them."""
+        prefix = "attachments/"
+        return {n.removeprefix(prefix): data for n, data in self.entries.items() if n.startswith(prefix)}
+
+
+class Dumps:
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+
+    @property
+    def config(self):
+        return self.path / "dumps.yaml"
+
+    @property
+    def lock(self):
+        return json.loads((self.path / "dumps.lock.json").read_bytes())
+
+    def bundle_path(self, name):
+        return self.path / f"{name}.zip"
+
+    def bundle(self, name):
+        return Bundle(self.bundle_path(name))
+
+    @property
+    def names(self):
+        """The collections that have a bundle."""
+        return sorted(f"{path.parent.name}/{path.stem}" for path in self.path.glob("*/*.zip"))
+
+    def files(self):
+        """Everything below the directory that is no hidden file: content hash by relative path."""
+        return {
+            path.relative_to(self.path).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted(self.path.rglob("*")) if path.is_file() and not self._is_hidden(path)
+        }
+
+    def stats(self):
+        """What a write would change: inode, time of modification and size of every file and folder."""
+        found = {}
+        for path in [self.path, *sorted(self.path.rglob("*"))]:
+            if not self._is_hidden(path):
+                status = path.stat()
+                found[str(path.relative_to(self.path))] = (status.st_ino, status.st_mtime_ns, status.st_size)
+        return found
+
+    def _is_hidden(self, path):
+        return any(part.startswith(".") for part in path.relative_to(self.path).parts)
+
+    def copy(self, target):
+        shutil.copytree(self.path, target)
+        return Dumps(target)
+
+    # rsdump in this directory
+
+    def add(self, server, *names, root=None, url=None, attachments="all", **options):
+        return rsdump.run(
+            "add", *names, "--dumps", self.path, "--server", url or server.url, "--trust-root", root or server.root,
+            "--attachments", attachments, **options)
+
+    def remove(self, *names):
+        return rsdump.run("remove", *names, "--dumps", self.path)
+
+    def refresh(self, *arguments, **options):
+        return rsdump.run("refresh", *arguments, "--dumps", self.path, **options)
+
+    def status(self, *arguments, **options):
+        return rsdump.run("status", *arguments, "--dumps", self.path, **options)
+
+    def verify(self, *arguments, **options):
+        return rsdump.run("verify", *arguments, "--dumps", self.path, **options)

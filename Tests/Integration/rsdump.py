@@ -1,0 +1,62 @@
+"""Runs rsdump and keeps what came of it."""
+import dataclasses
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+BINARY = pathlib.Path(os.environ.get("RSDUMP", REPOSITORY / ".build/debug/rsdump")).resolve()
+MEASURE = REPOSITORY / "Tests/Servers/measure.py"
+TIMEOUT = 300
+
+DONE, SOME_FAILED, USAGE, VERIFICATION, BACKOFF, UNREACHABLE = range(6)
+
+
+@dataclasses.dataclass
+class Outcome:
+    command: str
+    code: int
+    out: str
+    err: str
+    peak: int
+    wall: float
+
+    def json(self):
+        """Standard output as one JSON document; anything before or after it is an error."""
+        return json.loads(self.out)
+
+    def says(self, *words):
+        """Whether every word is somewhere in what was printed."""
+        return all(word in self.out + self.err for word in words)
+
+    def __str__(self):
+        return f"{self.command}\nexit code {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+
+
+def environment(changes=None):
+    """A plain environment: what a CI job would have, so that nothing of this machine's leaks into the outcome."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
+    return {**kept, "LANG": "C.UTF-8", "SWIFT_BACKTRACE": "enable=no", **(changes or {})}
+
+
+def start(*arguments, env=None, cwd=None):
+    """Starts rsdump and does not wait; its output is dropped."""
+    return subprocess.Popen(
+        [BINARY, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env=environment(env), cwd=cwd)
+
+
+def run(*arguments, env=None, cwd=None, umask=-1):
+    arguments = [str(argument) for argument in arguments]
+    with tempfile.NamedTemporaryFile("r", suffix=".json") as result:
+        finished = subprocess.run(
+            [sys.executable, "-I", "-S", MEASURE, result.name, BINARY, *arguments],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT,
+            env=environment(env), cwd=cwd, umask=umask)
+        measured = json.load(result)
+    return Outcome(
+        " ".join(["rsdump", *arguments]), measured["code"], finished.stdout, finished.stderr, measured["peak"],
+        measured["wall"])

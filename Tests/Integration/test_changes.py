@@ -1,0 +1,166 @@
+"""What a refresh makes of changes on the server."""
+import pytest
+
+import rsdump
+import samples
+
+ICONS, SETTINGS, REGIONS = "main/icons", "main/settings", "main/regions"
+
+
+def changed_paths(before, after):
+    return {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+
+
+def refresh(dumps):
+    outcome = dumps.refresh()
+    assert outcome.code == rsdump.DONE, outcome
+    return outcome
+
+
+def identifiers(dumps, name):
+    return {record["id"] for record in dumps.bundle(name).records}
+
+
+def test_new_signatures_over_the_same_data_change_no_byte(dumps, sample):
+    before = dumps.stats()
+    sample.sign_again()
+    position = sample.log_position()
+    refresh(dumps)
+    assert dumps.stats() == before
+    assert len(sample.requests(position)) == 1
+
+
+def test_added_edited_and_deleted_records_arrive(dumps, sample):
+    before = dumps.files()
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    sample.put_attachment(ICONS, "petals-23", "petals-23.svg", samples.svg(23), "image/svg+xml")
+    sample.delete_record(REGIONS, "nowhere")
+    position = sample.log_position()
+    refresh(dumps)
+    assert changed_paths(before, dumps.files()) == {
+        "main/icons.zip", "main/settings.zip", "main/regions.zip", "dumps.lock.json"}
+    assert samples.svg(23) in dumps.bundle(ICONS).attachments.values()
+    assert "nowhere" not in identifiers(dumps, REGIONS)
+    assert {r["id"]: r for r in dumps.bundle(SETTINGS).records}["telemetry"]["value"] is True
+    fetched = [each["path"] for each in sample.requests(position) if "/attachments/" in each["path"]]
+    assert len(fetched) == 1, fetched
+    assert dumps.verify().code == rsdump.DONE
+
+
+def test_a_removed_record_takes_its_attachment_with_it(dumps, sample):
+    content = samples.svg(5)
+    assert content in dumps.bundle(ICONS).attachments.values()
+    sample.delete_record(ICONS, "petals-05")
+    refresh(dumps)
+    assert content not in dumps.bundle(ICONS).attachments.values()
+
+
+def test_named_collections_only(dumps, sample):
+    before = dumps.files()
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    sample.delete_record(REGIONS, "nowhere")
+    outcome = dumps.refresh(SETTINGS)
+    assert outcome.code == rsdump.DONE, outcome
+    assert changed_paths(before, dumps.files()) == {"main/settings.zip", "dumps.lock.json"}
+
+
+@pytest.mark.parametrize("without_timestamp", [False, True])
+def test_tombstones_with_and_without_timestamp(dumps, sample, without_timestamp):
+    sample.protocol(tombstones_without_timestamp=without_timestamp)
+    sample.delete_record(REGIONS, "nowhere")
+    refresh(dumps)
+    assert "nowhere" not in identifiers(dumps, REGIONS) and "at" in identifiers(dumps, REGIONS)
+
+
+def test_an_answer_without_since_replaces(dumps, sample):
+    """The server has forgotten both the snapshot's timestamp and the tombstone."""
+    sample.delete_record(REGIONS, "nowhere")
+    sample.patch_record(REGIONS, "at", {"currency": "ATS"})
+    sample.forget(REGIONS)
+    sample.protocol(oldest_since=sample.changeset(REGIONS)["timestamp"])
+    refresh(dumps)
+    assert "nowhere" not in identifiers(dumps, REGIONS)
+    assert len(identifiers(dumps, REGIONS)) == 7
+
+
+def test_full_asks_without_since(dumps, sample):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    position = sample.log_position()
+    outcome = dumps.refresh("--full")
+    assert outcome.code == rsdump.DONE, outcome
+    asked = [each["path"] for each in sample.requests(position) if f"/settings/changeset" in each["path"]]
+    assert asked and not any("_since" in path for path in asked)
+
+
+def test_a_server_that_takes_since_only_quoted(dumps, sample):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    sample.protocol(since_form="quoted")
+    refresh(dumps)
+    assert {r["id"]: r for r in dumps.bundle(SETTINGS).records}["telemetry"]["value"] is True
+
+
+def test_v2(sample, empty):
+    assert empty.add(sample, *samples.NAMES, url=sample.v2).code == rsdump.DONE
+    refresh(empty)
+    sample.delete_record(REGIONS, "nowhere")
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    position = sample.log_position()
+    refresh(empty)
+    assert "nowhere" not in identifiers(empty, REGIONS)
+    assert {r["id"]: r for r in empty.bundle(SETTINGS).records}["telemetry"]["value"] is True
+    asked = {each["path"].split("?")[0] for each in sample.requests(position)}
+    assert all(path.startswith(("/v2/", "/v1/chains/", "/v1/attachments/")) for path in asked), asked
+
+
+def test_an_emptied_collection_is_an_empty_bundle(dumps, sample):
+    for record in sample.changeset(SETTINGS)["changes"]:
+        sample.delete_record(SETTINGS, record["id"])
+    refresh(dumps)
+    assert dumps.bundle(SETTINGS).records == []
+    assert dumps.verify().code == rsdump.DONE
+
+
+def test_a_collection_deleted_on_the_server_keeps_its_bundle(dumps, sample):
+    before = dumps.files()
+    sample.delete_collection(SETTINGS)
+    outcome = dumps.refresh()
+    assert outcome.says(SETTINGS), outcome
+    assert dumps.files()["main/settings.zip"] == before["main/settings.zip"]
+
+
+def test_a_collection_made_again_is_replaced(dumps, sample):
+    sample.delete_collection(SETTINGS)
+    sample.put_collection(SETTINGS)
+    sample.put_record(SETTINGS, {"id": "only", "value": 1})
+    refresh(dumps)
+    assert identifiers(dumps, SETTINGS) == {"only"}
+
+
+@pytest.mark.parametrize("signatures", [
+    [{"key": "leaf"}, {"key": "next"}],
+    [{"key": "next"}],
+    [{"tampered": True}, {"key": "next"}],
+    [{"mode": "ed25519"}, {"key": "leaf"}],
+    [{"chain": "expired"}, {"key": "leaf"}],
+    [{"relative": True}],
+], ids=["both keys", "next key", "first wrong", "unknown mode first", "expired first", "relative x5u"])
+def test_any_one_valid_signature_is_enough(dumps, sample, signatures):
+    sample.signing(SETTINGS, *signatures)
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    refresh(dumps)
+    assert {r["id"]: r for r in dumps.bundle(SETTINGS).records}["telemetry"]["value"] is True
+    assert dumps.verify().code == rsdump.DONE
+
+
+def test_the_old_form_with_one_signature(dumps, sample):
+    sample.signing(SETTINGS, {"key": "leaf"}, single=True)
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    refresh(dumps)
+    assert dumps.verify().code == rsdump.DONE
+
+
+def test_an_alert_is_shown(dumps, sample):
+    sample.kinto(eos="2999-01-01", eos_url="https://example.org/end", eos_message="Move to the next server")
+    outcome = dumps.refresh()
+    assert outcome.code == rsdump.DONE, outcome
+    assert outcome.says("Move to the next server"), outcome

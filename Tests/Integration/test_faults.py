@@ -1,0 +1,182 @@
+"""What goes wrong on a server stays with the collection it goes wrong for."""
+import json
+import urllib.parse
+
+import pytest
+
+import rsdump
+import samples
+from json_shape import failed_collections, refreshed_collections
+from test_changes import ICONS, REGIONS, SETTINGS
+
+CHANGESET = r"collections/settings/changeset"
+GIGABYTE = 1 << 30
+
+
+def edit(sample):
+    """A change in the collection that is to fail and in one that is not."""
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    sample.delete_record(REGIONS, "nowhere")
+
+
+def check_isolated(dumps, outcome, before, failed):
+    """`failed` is untouched and named; main/regions has been refreshed."""
+    assert outcome.code == rsdump.SOME_FAILED, outcome
+    assert failed in outcome.err, outcome
+    after = dumps.files()
+    assert after[f"{failed}.zip"] == before[f"{failed}.zip"]
+    assert after[f"{REGIONS}.zip"] != before[f"{REGIONS}.zip"], outcome
+    assert "nowhere" not in {record["id"] for record in dumps.bundle(REGIONS).records}
+    assert dumps.verify().code == rsdump.DONE
+
+
+@pytest.mark.parametrize("fault", [
+    {"status": 503},
+    {"status": 500},
+    {"status": 404},
+    {"truncate": 200},
+    {"endless": True},
+    {"gzip_bomb": GIGABYTE},
+    {"redirect": "self"},
+    {"redirect": "ftp://127.0.0.1/changeset"},
+    {"redirect": "file:///etc/passwd"},
+    {"body": "no JSON"},
+    {"body": "{}"},
+    {"body": '{"metadata":{},"timestamp":1,"changes":[{"id":"../../x","last_modified":1}]}'},
+    {"corrupt": True},
+], ids=lambda fault: next(f"{key} {str(value)[:12]}" for key, value in fault.items()))
+def test_a_changeset_that_cannot_be_used(dumps, sample, fault):
+    before = dumps.files()
+    edit(sample)
+    sample.faults({"path": CHANGESET, **fault})
+    check_isolated(dumps, dumps.refresh(), before, SETTINGS)
+
+
+@pytest.mark.parametrize("signature", [
+    {"tampered": True}, {"chain": "expired"}, {"chain": "notyet"}, {"chain": "otherroot"}, {"chain": "wrongname"},
+    {"chain": "unordered"}, {"chain": "leafonly"}, {"key": "next", "chain": "chain"}, {"mode": "ed25519"},
+], ids=lambda signature: " ".join(map(str, signature.values())))
+def test_a_signature_that_does_not_hold(dumps, sample, signature):
+    before = dumps.files()
+    sample.signing(SETTINGS, signature)
+    edit(sample)
+    check_isolated(dumps, dumps.refresh(), before, SETTINGS)
+
+
+@pytest.mark.parametrize("fault", [
+    {"status": 404}, {"status": 503}, {"body": "no certificate"}, {"truncate": 100}, {"endless": True},
+], ids=lambda fault: next(f"{key} {str(value)[:12]}" for key, value in fault.items()))
+def test_a_chain_that_cannot_be_used(dumps, sample, fault):
+    before = dumps.files()
+    sample.signing(SETTINGS, {"key": "next"})
+    edit(sample)
+    sample.faults({"path": "chains/next.pem", **fault})
+    check_isolated(dumps, dumps.refresh(), before, SETTINGS)
+
+
+@pytest.mark.parametrize("fault", [
+    {"corrupt": True}, {"truncate": 100}, {"endless": True}, {"status": 404}, {"status": 503}, {"redirect": "self"},
+    {"body": ""},
+], ids=lambda fault: next(f"{key} {value}" for key, value in fault.items()))
+def test_an_attachment_that_cannot_be_used(dumps, sample, fault):
+    before = dumps.files()
+    edit(sample)
+    sample.put_attachment(ICONS, "petals-23", "petals-23.svg", samples.svg(23), "image/svg+xml")
+    record = next(each for each in sample.changeset(ICONS)["changes"] if each["id"] == "petals-23")
+    sample.faults({"path": record["attachment"]["location"], **fault})
+    check_isolated(dumps, dumps.refresh(), before, ICONS)
+
+
+def test_a_rollback_is_refused(dumps, sample):
+    """The monitor announces news, the changeset is an older one with a good signature."""
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    assert dumps.refresh().code == rsdump.DONE
+    held = dumps.bundle(SETTINGS).timestamp
+    sample.restore("seeded")
+    older = sample.changeset(SETTINGS)
+    assert older["timestamp"] < held
+    edit(sample)
+    before = dumps.files()
+    sample.faults({"path": CHANGESET, "body": json.dumps(older)})
+    check_isolated(dumps, dumps.refresh(), before, SETTINGS)
+
+
+def test_an_older_timestamp_on_the_monitor_changes_nothing(dumps, sample):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    assert dumps.refresh().code == rsdump.DONE
+    before = dumps.files()
+    sample.restore("seeded")
+    outcome = dumps.refresh()
+    assert dumps.files() == before
+    assert SETTINGS in outcome.out + outcome.err, outcome
+
+
+def test_a_passing_fault_is_overcome(dumps, sample):
+    edit(sample)
+    sample.faults({"path": CHANGESET, "status": 503, "times": 1})
+    outcome = dumps.refresh()
+    assert outcome.code == rsdump.DONE, outcome
+
+
+def test_the_next_refresh_mends_what_failed(dumps, sample):
+    edit(sample)
+    sample.faults({"path": CHANGESET, "status": 404})
+    assert dumps.refresh().code == rsdump.SOME_FAILED
+    sample.faults()
+    position = sample.log_position()
+    outcome = dumps.refresh()
+    assert outcome.code == rsdump.DONE, outcome
+    assert not [each for each in sample.requests(position) if "/regions/" in each["path"]]
+    assert {r["id"]: r for r in dumps.bundle(SETTINGS).records}["telemetry"]["value"] is True
+
+
+def test_the_report_says_what_failed(dumps, sample):
+    edit(sample)
+    sample.faults({"path": CHANGESET, "status": 404})
+    outcome = dumps.refresh("--format", "json")
+    assert outcome.code == rsdump.SOME_FAILED, outcome
+    report = outcome.json()
+    assert failed_collections(report) == [SETTINGS]
+    assert refreshed_collections(report) == [REGIONS]
+
+
+@pytest.mark.parametrize("headers", [{"Backoff": "3600"}, {"Retry-After": "3600"}], ids=lambda headers: next(iter(headers)))
+def test_a_backoff_is_obeyed_by_the_next_run(dumps, sample, headers):
+    sample.faults({"path": "monitor", "status": 503, "headers": headers})
+    first = dumps.refresh()
+    assert first.code == rsdump.BACKOFF, first
+    sample.faults()
+    position = sample.log_position()
+    second = dumps.refresh()
+    assert second.code == rsdump.BACKOFF, second
+    assert any(str(seconds) in second.out + second.err for seconds in range(3500, 3601)), second
+    assert sample.requests(position) == []
+
+
+def test_a_backoff_beside_good_data_keeps_the_data(dumps, sample):
+    edit(sample)
+    sample.faults({"path": "monitor", "headers": {"Backoff": "3600"}})
+    first = dumps.refresh()
+    assert first.code in (rsdump.DONE, rsdump.BACKOFF), first
+    sample.faults()
+    position = sample.log_position()
+    second = dumps.refresh()
+    assert second.code == rsdump.BACKOFF, second
+    assert sample.requests(position) == []
+
+
+def test_nothing_reachable(sample, empty):
+    port = unused_port()
+    url = f"http://127.0.0.1:{port}/v1"
+    assert empty.add(sample, SETTINGS, url=url).code == rsdump.DONE
+    outcome = empty.refresh()
+    assert outcome.code == rsdump.UNREACHABLE, outcome
+    assert outcome.says(urllib.parse.urlsplit(url).netloc), outcome
+    assert empty.names == []
+
+
+def unused_port():
+    import socket
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        return held.getsockname()[1]

@@ -1,0 +1,102 @@
+"""`kill -9` at random moments of refreshes.
+
+KILL_ROUNDS says how often (200), KILL_SEED repeats a run; both are in every failure message.
+"""
+import os
+import random
+import secrets
+import signal
+import time
+
+import pytest
+
+import rsdump
+import samples
+from dumps import Dumps
+from test_changes import ICONS, REGIONS, SETTINGS
+
+ROUNDS = int(os.environ.get("KILL_ROUNDS", "200"))
+SEED = os.environ.get("KILL_SEED") or secrets.token_hex(4)
+NEW_ICONS = 30
+
+
+@pytest.fixture
+def states(dumps, sample, tmp_path):
+    """The directory before and after the refresh that is to be killed; the server has what comes after."""
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record("main/large", sample.changeset("main/large")["changes"][0]["id"])
+    for number in range(23, 23 + NEW_ICONS):
+        name = f"petals-{number}"
+        sample.put_attachment(ICONS, name, f"{name}.svg", samples.svg(number), "image/svg+xml")
+    # Without the zip every new attachment is a request of its own, and so a moment of its own.
+    sample.patch_metadata(ICONS, {"attachment": {"bundle": False}})
+    after = dumps.copy(tmp_path / "after")
+    outcome = after.refresh()
+    assert outcome.code == rsdump.DONE, outcome
+    nothing = Dumps(tmp_path / "nothing")
+    nothing.path.mkdir()
+    nothing.config.write_bytes(dumps.config.read_bytes())
+    return {"before": dumps, "nothing": nothing, "after": after, "seconds": outcome.wall}
+
+
+def test_a_killed_refresh_breaks_nothing_and_is_mended(states, sample, tmp_path):
+    chance = random.Random(SEED)
+    after = states["after"].files()
+    interrupted = 0
+    for number in range(ROUNDS):
+        where = f"round {number} of KILL_SEED={SEED} KILL_ROUNDS={ROUNDS}"
+        start = states["nothing" if chance.random() < 0.3 else "before"]
+        before = start.files()
+        dumps = start.copy(tmp_path / f"round-{number}")
+        interrupted += kill_a_refresh(dumps, chance.uniform(0, states["seconds"] * 1.2))
+
+        found = dumps.files()
+        for path, content in found.items():
+            if path.endswith(".zip"):
+                assert content in (before.get(path), after[path]), f"{where}: {path} is neither old nor new"
+        verified = dumps.verify()
+        assert verified.code == rsdump.DONE or verified.says("interrupted"), f"{where}: {verified}"
+
+        position = sample.log_position()
+        mended = dumps.refresh()
+        assert mended.code == rsdump.DONE, f"{where}: {mended}"
+        assert bundles(dumps.files()) == bundles(after), where
+        check_nothing_fetched_twice(sample.requests(position), found, before, after, where)
+        assert dumps.verify().code == rsdump.DONE, where
+        assert leftovers(dumps) == leftovers(states["after"]), where
+    print(f"{interrupted} of {ROUNDS} refreshes were killed before their end, KILL_SEED={SEED}")
+    assert interrupted > ROUNDS / 3
+
+
+def kill_a_refresh(dumps, seconds):
+    """Whether the refresh was still running when it was killed."""
+    process = rsdump.start("refresh", "--dumps", dumps.path)
+    time.sleep(seconds)
+    running = process.poll() is None
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    return running
+
+
+def bundles(files):
+    return {path: content for path, content in files.items() if path.endswith(".zip")}
+
+
+def leftovers(dumps):
+    """Files under hidden names, which a killed run may have left."""
+    return sorted(p.relative_to(dumps.path).as_posix() for p in dumps.path.rglob(".*") if p.is_file())
+
+
+def check_nothing_fetched_twice(requests, found, before, after, where):
+    """A bundle that the killed run finished is not fetched again, and no attachment that any bundle held."""
+    paths = [each["path"] for each in requests]
+    finished = [path for path in found if path.endswith(".zip") and found[path] == after[path]]
+    for path in finished:
+        collection = path.removesuffix(".zip").split("/")[1]
+        if before.get(path) != after[path]:
+            assert not any(f"/attachments/main-workspace/{collection}/" in each for each in paths), f"{where}: {path}"
+    fetched = [path for path in paths if "/attachments/" in path]
+    assert len(fetched) == len(set(fetched)), f"{where}: {fetched}"
+    if "main/icons.zip" in found:
+        assert len(fetched) <= NEW_ICONS, f"{where}: {fetched}"

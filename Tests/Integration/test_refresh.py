@@ -1,0 +1,97 @@
+"""A refresh of all real collections, looked at with other tools than ours."""
+import hashlib
+import json
+
+import rsdump
+import verify
+from conftest import REAL_COLLECTIONS
+from dumps import Dumps
+from json_shape import lock_entries, without_verification_time
+
+
+def test_every_collection_has_a_bundle(refreshed_real, real_names):
+    assert refreshed_real.names == real_names
+
+
+def test_records_and_timestamps_equal_the_source(refreshed_real, real_names, real):
+    """The dump decides, but for the hash and size of attachments that were made up: there the server does."""
+    for name in real_names:
+        dump = json.loads((REAL_COLLECTIONS / f"{name}.json").read_bytes())
+        served = {record["id"]: record for record in real.changeset(name)["changes"]}
+        expected = sorted(dump["data"], key=lambda record: record["id"])
+        for record in expected:
+            if record.get("attachment"):
+                record["attachment"].update({k: served[record["id"]]["attachment"][k] for k in ("hash", "size")})
+        bundle = refreshed_real.bundle(name)
+        assert bundle.records == expected, name
+        assert bundle.timestamp == dump["timestamp"], name
+
+
+def test_autograph_utils_accepts_every_bundle_by_its_own_bytes(refreshed_real, real_names, real):
+    for name in real_names:
+        bundle = refreshed_real.bundle(name)
+        signature = bundle.signatures[0]
+        assert verify.check(
+            bundle.payload, name.split("/")[0], signature["signature"], signature["x5u"], lambda url: bundle.chain,
+            real.root)
+
+
+def test_every_attachment_matches_its_record(refreshed_real, real_names):
+    found = 0
+    for name in real_names:
+        bundle = refreshed_real.bundle(name)
+        attachments = bundle.attachments
+        declared = [record["attachment"] for record in bundle.records if record.get("attachment")]
+        assert set(attachments) == {each["hash"] for each in declared}, name
+        for each in declared:
+            content = attachments[each["hash"]]
+            assert (hashlib.sha256(content).hexdigest(), len(content)) == (each["hash"], each["size"])
+            found += 1
+    assert found > 2700
+
+
+def test_the_lock_names_every_bundle_and_verify_agrees(refreshed_real, real_names):
+    assert sorted(lock_entries(refreshed_real.lock)) == real_names
+    outcome = refreshed_real.verify()
+    assert outcome.code == rsdump.DONE, outcome
+
+
+def test_two_refreshes_elsewhere_are_byte_identical(refreshed_real, real, real_names, tmp_path):
+    """Other time zone, umask, locale, directory name and number of jobs."""
+    other = Dumps(tmp_path / "Ein anderer Ort, größer" / "d")
+    env = {"TZ": "Pacific/Kiritimati", "LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8"}
+    assert other.add(real, *reversed(real_names), env=env).code == rsdump.DONE
+    outcome = other.refresh("--jobs", 1, env=env, umask=0o077, cwd=tmp_path)
+    assert outcome.code == rsdump.DONE, outcome
+    assert other.names == refreshed_real.names
+    for name in real_names:
+        ours, theirs = refreshed_real.bundle_path(name).read_bytes(), other.bundle_path(name).read_bytes()
+        assert ours == theirs, name
+    assert without_verification_time(other.lock) == without_verification_time(refreshed_real.lock)
+
+
+def test_one_record_changed_fetches_no_attachment_again(refreshed_real, real, tmp_path):
+    dumps = refreshed_real.copy(tmp_path / "dumps")
+    name = "security-state/intermediates"
+    first = real.changeset(name)["changes"][0]
+    before = dumps.files()
+    real.patch_record(name, first["id"], {"derHash": "changed"})
+    position = real.log_position()
+    outcome = dumps.refresh()
+    assert outcome.code == rsdump.DONE, outcome
+    after = dumps.files()
+    changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+    assert changed == {f"{name}.zip", "dumps.lock.json"}
+    assert not [each["path"] for each in real.requests(position) if "/attachments/" in each["path"]]
+    record = next(each for each in dumps.bundle(name).records if each["id"] == first["id"])
+    assert record["derHash"] == "changed"
+    assert len(dumps.bundle(name).attachments) == len(refreshed_real.bundle(name).attachments)
+
+
+def test_an_unchanged_refresh_is_one_request_and_no_write(refreshed_real, real, tmp_path):
+    dumps = refreshed_real.copy(tmp_path / "dumps")
+    before, position = dumps.stats(), real.log_position()
+    outcome = dumps.refresh()
+    assert outcome.code == rsdump.DONE, outcome
+    assert len(real.requests(position)) == 1, real.requests(position)
+    assert dumps.stats() == before

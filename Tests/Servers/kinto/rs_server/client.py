@@ -1,0 +1,156 @@
+"""What tests and scripts do to a running server, each in one call. Standard library only."""
+import base64
+import json
+import pathlib
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+import uuid
+
+SERVER = pathlib.Path(__file__).resolve().parent.parent / "server.py"
+AUTHORIZATION = "Basic " + base64.b64encode(b"admin:secret").decode()
+
+
+class RequestFailed(Exception):
+    """A request that was not answered with a 2xx."""
+
+
+class Server:
+    """A running test server with its data directory. It ends with `stop()` or at the end of a `with` block."""
+
+    def __init__(self, data, url):
+        self.data, self.url = pathlib.Path(data), url
+        self.root = (self.data / "pki" / "root.sha256").read_text().strip()
+        self.other_root = (self.data / "pki" / "otherroot.sha256").read_text().strip()
+        self.log = self.data / "requests.jsonl"
+
+    @classmethod
+    def start(cls, data, port=0):
+        command = [sys.executable, SERVER, "start", "--data", data, "--port", str(port)]
+        return cls(data, subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip())
+
+    def stop(self):
+        subprocess.run([sys.executable, SERVER, "stop", "--data", self.data], check=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    @property
+    def v2(self):
+        """The URL of the same server as a v2 one."""
+        return self.url.removesuffix("/v1") + "/v2"
+
+    # Requests
+
+    def request(self, method, url, body=None, content_type="application/json"):
+        request = urllib.request.Request(url, data=body, method=method)
+        request.add_header("Authorization", AUTHORIZATION)
+        if body is not None:
+            request.add_header("Content-Type", content_type)
+        try:
+            with urllib.request.urlopen(request) as response:
+                return response.read()
+        except urllib.error.HTTPError as failure:
+            raise RequestFailed(f"{method} {url}: {failure.code} {failure.read().decode()}") from failure
+
+    def send(self, method, path, value=None):
+        body = None if value is None else json.dumps(value).encode()
+        return json.loads(self.request(method, self.url + path, body) or b"null")
+
+    def control(self, method, action, value):
+        url = f"{self.url.removesuffix('/v1')}/__control__/{action}"
+        return json.loads(self.request(method, url, json.dumps(value).encode()))
+
+    # Data
+
+    def load(self, dumps, names=(), synthesize=None):
+        return self.control("POST", "load", {"dumps": str(dumps), "names": list(names), "synthesize": synthesize})
+
+    def collection_path(self, name):
+        bucket, collection = name.split("/")
+        return f"/buckets/{bucket}/collections/{collection}"
+
+    def put_collection(self, name, metadata=None):
+        bucket = name.split("/")[0]
+        everyone = ["system.Everyone"]
+        self.send("PUT", f"/buckets/{bucket}", {"permissions": {"read": everyone, "write": everyone}})
+        return self.send("PUT", self.collection_path(name), {"data": metadata or {}})["data"]
+
+    def patch_metadata(self, name, metadata):
+        return self.send("PATCH", self.collection_path(name), {"data": metadata})["data"]
+
+    def delete_collection(self, name):
+        return self.send("DELETE", self.collection_path(name))
+
+    def put_record(self, name, record):
+        return self.send("PUT", f"{self.collection_path(name)}/records/{record['id']}", {"data": record})["data"]
+
+    def patch_record(self, name, identifier, fields):
+        return self.send("PATCH", f"{self.collection_path(name)}/records/{identifier}", {"data": fields})["data"]
+
+    def delete_record(self, name, identifier):
+        return self.send("DELETE", f"{self.collection_path(name)}/records/{identifier}")["data"]
+
+    def put_attachment(self, name, identifier, filename, content, mimetype="application/octet-stream"):
+        """Uploads through kinto-attachment, which writes the record's `attachment`; makes the record if missing."""
+        boundary = uuid.uuid4().hex
+        head = (
+            f"--{boundary}\r\nContent-Disposition: form-data; name=\"attachment\"; filename=\"{filename}\"\r\n"
+            f"Content-Type: {mimetype}\r\n\r\n")
+        body = head.encode() + content + f"\r\n--{boundary}--\r\n".encode()
+        url = f"{self.url}{self.collection_path(name)}/records/{identifier}/attachment"
+        return json.loads(self.request("POST", url, body, f"multipart/form-data; boundary={boundary}"))
+
+    def changeset(self, name):
+        return self.send("GET", f"{self.collection_path(name)}/changeset?_expected=0")
+
+    def monitor(self):
+        return self.changeset("monitor/changes")
+
+    def attachment_path(self, record):
+        """The file that the server serves for a record's attachment."""
+        return self.data / "attachments" / record["attachment"]["location"]
+
+    # Behaviour
+
+    def faults(self, *rules):
+        self.control("PUT", "faults", list(rules))
+
+    def protocol(self, **settings):
+        self.control("PUT", "protocol", settings)
+
+    def kinto(self, **settings):
+        self.control("PUT", "kinto", settings)
+
+    def signing(self, name, *signatures, single=False):
+        self.control("PUT", "signing", {"collection": name, "signatures": list(signatures) or [{}], "single": single})
+
+    def sign_again(self, *names):
+        return self.control("POST", "sign", {"collections": names})
+
+    def build_zip(self, name, omit=(), corrupt=()):
+        return self.control("POST", "zip", {"collection": name, "omit": list(omit), "corrupt": list(corrupt)})
+
+    def forget(self, name):
+        self.control("POST", "forget", {"collection": name})
+
+    def save(self, name):
+        self.control("POST", "save", {"name": name})
+
+    def restore(self, name):
+        self.control("POST", "restore", {"name": name})
+
+    # The request log
+
+    def log_position(self):
+        return self.log.stat().st_size
+
+    def requests(self, since=0):
+        """The requests logged after a `log_position()`."""
+        with open(self.log, "rb") as log:
+            log.seek(since)
+            return [json.loads(line) for line in log.read().splitlines()]

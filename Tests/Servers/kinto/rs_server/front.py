@@ -1,0 +1,133 @@
+"""The protocol in front of Kinto: what today's Remote Settings does and kinto-changes does not, for /v1 and for /v2.
+
+Settings, by `PUT /__control__/protocol`:
+    oldest_since                   a `_since` under this number is answered by a 307 to the same URL without it;
+                                   a number for every collection, or {"bucket/collection": number}
+    monitor_since_max_age_days     the same for the monitor, by age; 21 on v1, 30 on v2; -1: never
+    since_form                     "bare" or "quoted": the other one is answered 400; v1 takes both, v2 takes bare
+    tombstones_without_timestamp   true: no `last_modified` in tombstones; on v2 the default
+On v2 a `_since` that never was a timestamp of the collection is answered by the 307, too.
+"""
+import email.utils
+import json
+import time
+from urllib.parse import parse_qsl, urlencode
+
+MONITOR = "monitor/changes"
+
+
+class Front:
+    def __init__(self, app, registry):
+        self.app, self.registry, self.settings = app, registry, {}
+
+    def __call__(self, environ, start_response):
+        path = environ["PATH_INFO"]
+        v2 = path == "/v2" or path.startswith("/v2/")
+        if v2:
+            if environ["REQUEST_METHOD"] not in ("GET", "HEAD"):
+                return error(start_response, 405, "/v2 is read-only")
+            environ["PATH_INFO"] = "/v1" + path[3:]
+        parts = environ["PATH_INFO"].split("/")
+        if v2 and environ["PATH_INFO"] == "/v1/":
+            return self._root(environ, start_response)
+        is_changeset = (
+            environ["REQUEST_METHOD"] == "GET" and len(parts) == 7
+            and (parts[2], parts[4], parts[6]) == ("buckets", "collections", "changeset"))
+        if not is_changeset:
+            return self.app(environ, start_response)
+        return self._changeset(environ, start_response, parts[3], parts[5], v2)
+
+    def _root(self, environ, start_response):
+        status, headers, body = collect(self.app, environ)
+        document = json.loads(body)
+        document["http_api_version"] = "2.0"
+        document["url"] = document["url"].replace("/v1/", "/v2/")
+        return answer(start_response, status, headers, json.dumps(document).encode())
+
+    def _changeset(self, environ, start_response, bucket, collection, v2):
+        query = dict(parse_qsl(environ["QUERY_STRING"], keep_blank_values=True))
+        if "_since" in query:
+            refusal = self._check_since(environ, start_response, query, f"{bucket}/{collection}", v2)
+            if refusal is not None:
+                return refusal
+            query["_since"] = '"' + query["_since"].strip('"') + '"'
+            environ["QUERY_STRING"] = urlencode(query)
+        status, headers, body = collect(self.app, environ)
+        if status.startswith("200"):
+            document = json.loads(body)
+            self._complete(document, bucket, collection, v2)
+            modified = document["metadata"].get("last_modified", document["timestamp"])
+            headers.append(("Last-Modified", email.utils.formatdate(modified / 1000, usegmt=True)))
+            body = json.dumps(document, separators=(",", ":")).encode()
+        return answer(start_response, status, headers, body)
+
+    def _check_since(self, environ, start_response, query, name, v2):
+        """The answer to a `_since` that is not to be passed on, or None."""
+        raw = query["_since"]
+        quoted = raw.startswith('"')
+        form = self.settings.get("since_form", "bare" if v2 else "any")
+        number = raw.strip('"')
+        if not number.isdigit() or (form == "bare" and quoted) or (form == "quoted" and not quoted):
+            return error(start_response, 400, "_since in querystring: not in the form that this server takes")
+        since, expected = int(number), query.get("_expected", "").strip('"')
+        if expected.isdigit() and 0 < int(expected) < since:
+            if v2:
+                return error(start_response, 400, "_expected must be superior to _since if both are provided")
+            start_response("204 No Content", [])
+            return []
+        if not self._is_too_old(since, name, v2):
+            return None
+        del query["_since"]
+        prefix = "/v2" + environ["PATH_INFO"][3:] if v2 else environ["PATH_INFO"]
+        location = f"http://{environ['HTTP_HOST']}{prefix}?{urlencode(query)}"
+        start_response("307 Temporary Redirect", [("Location", location), ("Content-Length", "0")])
+        return []
+
+    def _is_too_old(self, since, name, v2):
+        oldest = self.settings.get("oldest_since", 0)
+        if since < (oldest.get(name, 0) if isinstance(oldest, dict) else oldest):
+            return True
+        if name == MONITOR:
+            days = self.settings.get("monitor_since_max_age_days", 30 if v2 else 21)
+            return days >= 0 and since < (time.time() - days * 86400) * 1000
+        if not v2:
+            return False
+        bucket, collection = name.split("/")
+        uri = f"/buckets/{bucket}/collections/{collection}"
+        return since not in self.registry.signer.known_timestamps.get(uri, ())
+
+    def _complete(self, document, bucket, collection, v2):
+        if (bucket, collection) == ("monitor", "changes"):
+            document["changes"].sort(key=lambda change: -change["last_modified"])
+        else:
+            document["metadata"].setdefault("bucket", bucket)
+        if self.settings.get("tombstones_without_timestamp", v2):
+            for change in document["changes"]:
+                if change.get("deleted"):
+                    del change["last_modified"]
+
+
+def collect(app, environ):
+    """Runs a WSGI application to its end: status, headers without the length, body."""
+    kept = {}
+
+    def start(status, headers, exc_info=None):
+        kept.update(status=status, headers=[each for each in headers if each[0].lower() != "content-length"])
+
+    chunks = app(environ, start)
+    try:
+        body = b"".join(chunks)
+    finally:
+        if hasattr(chunks, "close"):
+            chunks.close()
+    return kept["status"], kept["headers"], body
+
+
+def answer(start_response, status, headers, body):
+    start_response(status, headers + [("Content-Length", str(len(body)))])
+    return [body]
+
+
+def error(start_response, code, message):
+    body = json.dumps({"code": code, "errno": 107, "error": "Invalid parameters", "message": message}).encode()
+    return answer(start_response, f"{code} Refused", [("Content-Type", "application/json")], body)

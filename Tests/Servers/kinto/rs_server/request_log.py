@@ -1,0 +1,41 @@
+"""A line of JSON for every request that was answered, control requests aside; `bytes` counts the body as sent."""
+import json
+import threading
+import time
+
+LOGGED_HEADERS = {"HTTP_RANGE": "range", "HTTP_USER_AGENT": "user_agent", "HTTP_ACCEPT_ENCODING": "accept_encoding"}
+
+
+class RequestLog:
+    def __init__(self, app, path):
+        self.app, self.lock = app, threading.Lock()
+        self.file = open(path, "a", encoding="utf-8", buffering=1)
+
+    def __call__(self, environ, start_response):
+        if environ["PATH_INFO"].startswith("/__control__/"):
+            return self.app(environ, start_response)
+        query = environ["QUERY_STRING"]
+        entry = {
+            "time": round(time.time(), 3),
+            "method": environ["REQUEST_METHOD"],
+            "path": environ["PATH_INFO"] + ("?" + query if query else ""),
+        }
+        entry.update({name: environ[key] for key, name in LOGGED_HEADERS.items() if key in environ})
+
+        def start(status, headers, exc_info=None):
+            entry["status"] = int(status.split()[0])
+            return start_response(status, headers, exc_info)
+
+        return self._counted(self.app(environ, start), entry)
+
+    def _counted(self, chunks, entry):
+        entry["bytes"] = 0
+        try:
+            for chunk in chunks:
+                entry["bytes"] += len(chunk)
+                yield chunk
+        finally:
+            if hasattr(chunks, "close"):
+                chunks.close()
+            with self.lock:
+                self.file.write(json.dumps(entry) + "\n")

@@ -1,0 +1,28 @@
+"""A dump with one large attachment of repeatable pseudo-random bytes, for a test server to load."""
+import hashlib
+import json
+import pathlib
+import random
+
+CHUNK = 1 << 20
+NAME = "main/large-file"
+
+
+def write(folder, size, seed=1):
+    """Writes the dump of main/large-file and the attachment beside it, where the loader finds it; returns its hash."""
+    folder = pathlib.Path(folder) / "main"
+    (folder / "large-file").mkdir(parents=True, exist_ok=True)
+    digest, source, left = hashlib.sha256(), random.Random(seed), size
+    with open(folder / "large-file" / "film", "wb") as file:
+        while left:
+            chunk = source.randbytes(min(CHUNK, left))
+            digest.update(chunk)
+            file.write(chunk)
+            left -= len(chunk)
+    attachment = {
+        "filename": "film.bin", "hash": digest.hexdigest(), "location": "main-workspace/large-file/film.bin",
+        "mimetype": "application/octet-stream", "size": size,
+    }
+    record = {"id": "film", "last_modified": 1760000000001, "title": "A film", "attachment": attachment}
+    (folder / "large-file.json").write_text(json.dumps({"timestamp": 1760000000001, "data": [record]}))
+    return attachment["hash"]
