@@ -7,6 +7,15 @@ public enum Identifier {
         return id.allSatisfy { isAlphanumeric($0) || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") }
     }
 
+    static func isValid(_ input: Span<UInt8>, _ range: Range<Int>) -> Bool {
+        guard !range.isEmpty, range.count <= 255, isAlphanumeric(input[range.lowerBound]) else { return false }
+        for index in range {
+            let byte = input[index]
+            guard isAlphanumeric(byte) || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-") else { return false }
+        }
+        return true
+    }
+
     /// - Throws: ``InvalidIdentifier`` where `id` breaks the rule.
     public static func check(_ id: String, what: String) throws(InvalidIdentifier) {
         guard isValid(id.utf8) else {

@@ -1,0 +1,35 @@
+/// A file that belongs to a record, as the record describes it.
+public struct Attachment: Hashable, Sendable {
+    /// Where it is, relative to the server's `capabilities.attachments.base_url`.
+    public let location: String
+    /// SHA-256 of its bytes.
+    public let hash: SHA256Digest
+    /// Bytes.
+    public let size: UInt64
+    public let filename: String
+    public let mimetype: String
+
+    public init(location: String, hash: SHA256Digest, size: UInt64, filename: String, mimetype: String) {
+        self.location = location
+        self.hash = hash
+        self.size = size
+        self.filename = filename
+        self.mimetype = mimetype
+    }
+
+    /// Reads a record's `attachment` member; no I/O.
+    ///
+    /// - Throws: ``ChangesetError/invalidAttachment(record:problem:)`` where location, hash or size is missing or wrong.
+    init(_ value: JSONValue, record: String) throws(ChangesetError) {
+        func invalid(_ problem: String) -> ChangesetError { .invalidAttachment(record: record, problem: problem) }
+        guard case .object = value else { throw invalid("expected an object") }
+        guard let location = value["location"]?.string, !location.isEmpty else { throw invalid("it has no location") }
+        guard let hex = value["hash"]?.string, let hash = SHA256Digest(hex: hex) else {
+            throw invalid("its hash is not 64 hexadecimal digits of SHA-256")
+        }
+        guard let size = value["size"]?.number?.uint64 else { throw invalid("its size is not a whole number") }
+        self.init(
+            location: location, hash: hash, size: size, filename: value["filename"]?.string ?? "",
+            mimetype: value["mimetype"]?.string ?? "")
+    }
+}

@@ -1,0 +1,76 @@
+/// What a server answers about a collection: its metadata, its timestamp, and the records that changed (or all of them).
+///
+/// The records are in canonical form already: their bytes go through one pass that checks, canonicalises and sorts them.
+public struct Changeset: Sendable {
+    public let metadata: CollectionMetadata
+    public let timestamp: Timestamp
+    /// The records that the answer gives, sorted by id, without tombstones.
+    public let records: RecordTable
+    public let tombstones: [Tombstone]
+
+    /// Reads an answer's body; no I/O.
+    ///
+    /// By the rules of the signature, a record's `deleted` member and an `attachment` that is `null` are left out of its
+    /// canonical form.
+    ///
+    /// - Throws: ``ChangesetError`` that tells what is wrong and where.
+    public init(parsing body: Bytes, limits: Limits) throws(ChangesetError) {
+        var reader = JSONReader(body, limits: limits)
+        var metadata: CollectionMetadata?
+        var timestamp: Timestamp?
+        var changes: RecordCollector?
+        try reading { () throws(JSONError) in try reader.beginObject() }
+        while let key = try reading({ () throws(JSONError) in try reader.nextKey() }) {
+            switch key {
+            case "metadata":
+                metadata = try reading { () throws(JSONError) in
+                    // Its own copy, so that keeping it does not keep the whole body.
+                    try CollectionMetadata(parsing: Bytes(try reader.skipValue().array), limits: limits)
+                }
+            case "timestamp":
+                timestamp = try reading { () throws(JSONError) in
+                    Timestamp(milliseconds: try reader.unsignedInteger())
+                }
+            case "changes":
+                var collector = RecordCollector(limits: limits)
+                try reader.consume { (span, position) throws(ChangesetError) in
+                    try collector.collect(span, &position)
+                }
+                changes = collector
+            default: try reading { () throws(JSONError) in _ = try reader.skipValue() }
+            }
+        }
+        try reading { () throws(JSONError) in try reader.finish() }
+        guard let metadata else { throw .missing("metadata") }
+        guard let timestamp else { throw .missing("timestamp") }
+        guard let changes else { throw .missing("changes") }
+        self.metadata = metadata
+        self.timestamp = timestamp
+        records = try changes.table()
+        tombstones = changes.tombstones
+    }
+
+    /// The collection's full state after this answer. Nothing vouches for it yet.
+    ///
+    /// - Parameters:
+    ///   - collection: what was asked for.
+    ///   - base: the records that the answer builds upon, where it answers `_since`; `nil` where it is a full list, which
+    ///     replaces whatever was held (a server that no longer knows `_since` answers the full list without tombstones).
+    /// - Throws: ``ChangesetError/otherCollection(expected:found:)`` where the metadata names another collection.
+    public func snapshot(
+        of collection: CollectionID, onto base: RecordTable?
+    ) throws(ChangesetError) -> UnverifiedSnapshot {
+        if metadata.bucket ?? collection.bucket != collection.bucket || metadata.id ?? collection.name != collection.name {
+            throw .otherCollection(
+                expected: collection, found: "\(metadata.bucket ?? collection.bucket)/\(metadata.id ?? collection.name)")
+        }
+        let all = base?.applying(records, tombstones: tombstones) ?? records
+        return UnverifiedSnapshot(
+            collection: collection, timestamp: timestamp, payload: all.payload(timestamp: timestamp),
+            metadata: metadata.json, signatures: metadata.signatures)
+    }
+}
+
+private func reading<Value>(_ body: () throws(JSONError) -> Value) throws(ChangesetError) -> Value {
+    do { return try body() } catch { throw .json(error) }
+}

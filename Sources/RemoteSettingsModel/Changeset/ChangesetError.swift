@@ -1,0 +1,33 @@
+/// Why what a server or an archive gave is not a changeset or a payload of records.
+public enum ChangesetError: Error, Hashable, Sendable {
+    case json(JSONError)
+    case missing(String)
+    case recordWithoutID(offset: Int)
+    case invalidRecordID(String)
+    case duplicateRecord(String)
+    case tooManyRecords(limit: Int)
+    case invalidAttachment(record: String, problem: String)
+    /// The metadata names another collection than the one asked for.
+    case otherCollection(expected: CollectionID, found: String)
+    /// The records are not in the order of their ids, or the text around them is not the signed payload's.
+    case notCanonical(problem: String)
+}
+
+extension ChangesetError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .json(let error): error.description
+        case .missing(let key): "the changeset has no valid \(String(reflecting: key))"
+        case .recordWithoutID(let offset): "the record at byte \(offset) has no id that is a string"
+        case .invalidRecordID(let id):
+            "invalid record id \(String(reflecting: String(id.prefix(80)))): expected a letter or digit, "
+                + "then letters, digits, - and _ (at most 255)"
+        case .duplicateRecord(let id): "two records have the id \(String(reflecting: id))"
+        case .tooManyRecords(let limit): "more than \(limit) records"
+        case .invalidAttachment(let record, let problem):
+            "record \(String(reflecting: record)) has an invalid attachment: \(problem)"
+        case .otherCollection(let expected, let found): "asked for \(expected), the answer's metadata names \(found)"
+        case .notCanonical(let problem): "not a canonical payload: \(problem)"
+        }
+    }
+}

@@ -1,0 +1,33 @@
+/// A collection's metadata: the bytes as served, and of their content what this package acts upon.
+public struct CollectionMetadata: Hashable, Sendable {
+    /// The metadata's JSON, byte for byte as served.
+    public let json: Bytes
+    public let id: String?
+    public let bucket: String?
+    public let signatures: [ServedSignature]
+    /// Whether the server offers the collection's attachments as one zip (`attachment.bundle`).
+    public let hasAttachmentsZip: Bool
+
+    /// - Throws: ``JSONError`` where it is not a JSON object, or where a member that matters has another type.
+    public init(parsing json: Bytes, limits: Limits) throws(JSONError) {
+        let value = try JSONValue(parsing: json, limits: limits)
+        guard case .object = value else {
+            throw JSONError(.wrongType(expected: "an object", found: "something else"), at: 0)
+        }
+        self.json = json
+        id = value["id"]?.string
+        bucket = value["bucket"]?.string
+        hasAttachmentsZip = value["attachment"]?["bundle"]?.bool ?? false
+        // Servers before 2024 give one `signature` object, later ones a list, some both.
+        let listed = (value["signatures"]?.array ?? []).prefix(limits.signatures).compactMap(ServedSignature.init)
+        signatures = listed.isEmpty ? value["signature"].flatMap(ServedSignature.init).map { [$0] } ?? [] : listed
+    }
+}
+
+extension ServedSignature {
+    fileprivate init?(_ value: JSONValue) {
+        guard let signature = value["signature"]?.string, let x5u = value["x5u"]?.string else { return nil }
+        // `mode` was left out by early servers, which knew only this one.
+        self.init(signature: signature, mode: value["mode"]?.string ?? "p384ecdsa", x5u: x5u)
+    }
+}

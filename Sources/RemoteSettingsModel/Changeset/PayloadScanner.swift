@@ -1,0 +1,118 @@
+/// Finds where each record of a payload begins and ends, and its id.
+struct PayloadScanner {
+    private let limits: Limits
+    private var position = 0
+
+    init(limits: Limits) {
+        self.limits = limits
+    }
+
+    mutating func scan(_ input: Span<UInt8>) throws(ChangesetError) -> ([RecordTable.Entry], Timestamp) {
+        var entries: [RecordTable.Entry] = []
+        try pass("{\"data\":[", input)
+        if byte(input) != UInt8(ascii: "]") {
+            while true {
+                guard entries.count < limits.records else { throw .tooManyRecords(limit: limits.records) }
+                let entry = try record(input)
+                if let last = entries.last, !precedes(input, last.id, entry.id) {
+                    throw .notCanonical(problem: "the records are not in the order of their ids, at byte \(position)")
+                }
+                entries.append(entry)
+                guard byte(input) == UInt8(ascii: ",") else { break }
+                position += 1
+            }
+        }
+        try pass("],\"last_modified\":\"", input)
+        let start = position
+        while let digit = byte(input), (digit &- 48) < 10 { position += 1 }
+        let digits = input.extracting(start..<position)
+        let text = unsafe digits.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
+        guard let timestamp = Timestamp(text) else {
+            throw .notCanonical(problem: "last_modified is not a timestamp, at byte \(start)")
+        }
+        try pass("\"}", input)
+        guard position == input.count else { throw .notCanonical(problem: "it goes on after its end") }
+        return (entries, timestamp)
+    }
+
+    private mutating func record(_ input: Span<UInt8>) throws(ChangesetError) -> RecordTable.Entry {
+        let start = position
+        guard byte(input) == UInt8(ascii: "{") else { throw broken(input) }
+        position += 1
+        var depth = 1
+        var id: Range<Int>?
+        var expectsKey = true
+        while depth > 0 {
+            guard let found = byte(input) else { throw broken(input) }
+            switch found {
+            case UInt8(ascii: "\""):
+                let string = try string(input)
+                if depth == 1, expectsKey, id == nil, isID(input, string) {
+                    guard byte(input) == UInt8(ascii: ":") else { throw broken(input) }
+                    position += 1
+                    guard byte(input) == UInt8(ascii: "\"") else { throw .recordWithoutID(offset: start) }
+                    id = try self.string(input)
+                }
+                expectsKey = false
+                continue
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                depth += 1
+                guard depth <= limits.jsonDepth else { throw .json(JSONError(.tooDeep(limit: limits.jsonDepth), at: position)) }
+            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+            case UInt8(ascii: ","): expectsKey = depth == 1
+            default: break
+            }
+            position += 1
+        }
+        guard let id else { throw .recordWithoutID(offset: start) }
+        guard Identifier.isValid(input, id) else {
+            let text = unsafe input.extracting(id).withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
+            throw .invalidRecordID(text)
+        }
+        return RecordTable.Entry(id: id, json: start..<position)
+    }
+
+    /// Passes over a string; canonical ones are ASCII, so that only quotes and backslashes matter.
+    private mutating func string(_ input: Span<UInt8>) throws(ChangesetError) -> Range<Int> {
+        position += 1
+        let start = position
+        while true {
+            JSONLexer.skipPlain(input, &position)
+            guard let found = byte(input) else { throw broken(input) }
+            if found == UInt8(ascii: "\"") { break }
+            guard found == UInt8(ascii: "\\") else { throw broken(input) }
+            position += 2
+        }
+        position += 1
+        return start..<position - 1
+    }
+
+    private func isID(_ input: Span<UInt8>, _ key: Range<Int>) -> Bool {
+        key.count == 2 && input[key.lowerBound] == UInt8(ascii: "i") && input[key.lowerBound + 1] == UInt8(ascii: "d")
+    }
+
+    @inline(__always)
+    private func byte(_ input: Span<UInt8>) -> UInt8? {
+        position < input.count ? unsafe input[unchecked: position] : nil
+    }
+
+    private mutating func pass(_ text: StaticString, _ input: Span<UInt8>) throws(ChangesetError) {
+        for index in 0..<text.utf8CodeUnitCount {
+            guard unsafe byte(input) == text.utf8Start[index] else { throw broken(input) }
+            position += 1
+        }
+    }
+
+    private func broken(_ input: Span<UInt8>) -> ChangesetError {
+        .notCanonical(problem: position >= input.count ? "it ends too early" : "unexpected text at byte \(position)")
+    }
+
+    private func precedes(_ input: Span<UInt8>, _ a: Range<Int>, _ b: Range<Int>) -> Bool {
+        for index in 0..<min(a.count, b.count) {
+            let x = unsafe input[unchecked: a.lowerBound + index]
+            let y = unsafe input[unchecked: b.lowerBound + index]
+            if x != y { return x < y }
+        }
+        return a.count < b.count
+    }
+}

@@ -1,0 +1,42 @@
+/// A record: its id, and its canonical JSON as a slice of what it came in.
+public struct Record: Sendable, Hashable, Identifiable {
+    public let id: String
+    /// The whole record as canonical JSON.
+    public let json: Bytes
+
+    init(id: String, json: Bytes) {
+        self.id = id
+        self.json = json
+    }
+
+    /// The value of one field, read on demand; `nil` where the record has no such field. Reads no other field's value.
+    public func field(_ name: String) -> JSONValue? {
+        var reader = JSONReader(json, limits: Limits())
+        return try? reader.member(name)
+    }
+
+    /// When the record last changed; `nil` where it does not say.
+    public var lastModified: Timestamp? {
+        (field("last_modified")?.number?.uint64).map(Timestamp.init(milliseconds:))
+    }
+
+    /// The record's attachment; `nil` where it has none.
+    ///
+    /// - Throws: ``ChangesetError/invalidAttachment(record:problem:)`` where it does not describe one fully.
+    public func attachment() throws(ChangesetError) -> Attachment? {
+        guard let value = field("attachment"), value != .null else { return nil }
+        return try Attachment(value, record: id)
+    }
+}
+
+extension JSONReader {
+    /// The value of the member `name` of the object that comes next.
+    fileprivate mutating func member(_ name: String) throws(JSONError) -> JSONValue? {
+        try beginObject()
+        while let key = try nextKey() {
+            if key == name { return try value() }
+            try skipValue()
+        }
+        return nil
+    }
+}

@@ -1,0 +1,98 @@
+/// Reads the array of a changeset's records into one buffer of canonical JSON.
+struct RecordCollector {
+    private var canonical: CanonicalJSON
+    private var entries: [RecordTable.Entry] = []
+    private(set) var tombstones: [Tombstone] = []
+    private let limits: Limits
+
+    init(limits: Limits) {
+        canonical = CanonicalJSON(limits: limits)
+        self.limits = limits
+    }
+
+    /// Reads the array at `position`.
+    mutating func collect(_ input: Span<UInt8>, _ position: inout Int) throws(ChangesetError) {
+        canonical.reserve(input.count - position)
+        do throws(JSONError) {
+            JSONLexer.skipWhitespace(input, &position)
+            let found = try JSONLexer.peek(input, position)
+            guard found == UInt8(ascii: "[") else {
+                throw JSONError(
+                    .wrongType(expected: "an array of records", found: JSONLexer.kind(startingWith: found)), at: position)
+            }
+            position += 1
+            JSONLexer.skipWhitespace(input, &position)
+            if try JSONLexer.peek(input, position) == UInt8(ascii: "]") {
+                position += 1
+                return
+            }
+        } catch {
+            throw .json(error)
+        }
+        repeat {
+            guard entries.count + tombstones.count < limits.records else { throw .tooManyRecords(limit: limits.records) }
+            try collectRecord(input, &position)
+        } while try nextItem(input, &position)
+    }
+
+    /// The collected records, sorted.
+    func table() throws(ChangesetError) -> RecordTable {
+        try RecordTable(Bytes(canonical.output), unsorted: entries)
+    }
+
+    private mutating func collectRecord(_ input: Span<UInt8>, _ position: inout Int) throws(ChangesetError) {
+        let start = canonical.output.count
+        var inputStart = position
+        let base: Int
+        do throws(JSONError) {
+            JSONLexer.skipWhitespace(input, &position)
+            inputStart = position
+            let found = try JSONLexer.peek(input, position)
+            guard found == UInt8(ascii: "{") else {
+                throw JSONError(
+                    .wrongType(expected: "a record", found: JSONLexer.kind(startingWith: found)), at: position)
+            }
+            base = try canonical.writeObject(input, &position, depth: 2)
+        } catch {
+            throw .json(error)
+        }
+
+        var isDeleted = false
+        var id: Range<Int>?
+        var lastModified: Timestamp?
+        for member in canonical.openMembers(from: base) {
+            if member.hasKey("id", in: canonical.output) {
+                id = member.value
+            } else if member.hasKey("deleted", in: canonical.output) {
+                isDeleted = member.hasValue("true", in: canonical.output)
+            } else if member.hasKey("last_modified", in: canonical.output) {
+                lastModified = Timestamp(String(decoding: canonical.output[member.value], as: UTF8.self))
+            }
+        }
+        guard let id, id.count > 2, canonical.output[id.lowerBound] == UInt8(ascii: "\"") else {
+            throw .recordWithoutID(offset: inputStart)
+        }
+        let text = id.lowerBound + 1..<id.upperBound - 1
+        guard Identifier.isValid(canonical.output[text]) else {
+            throw .invalidRecordID(String(decoding: canonical.output[text], as: UTF8.self))
+        }
+        if isDeleted {
+            tombstones.append(
+                Tombstone(id: String(decoding: canonical.output[text], as: UTF8.self), lastModified: lastModified))
+            canonical.discardObject(from: base, start: start)
+        } else {
+            let length = text.count
+            let place = canonical.closeObject(from: base, start: start, tracking: id) { member, output in
+                member.hasKey("deleted", in: output)
+                    || member.hasKey("attachment", in: output) && member.hasValue("null", in: output)
+            }
+            entries.append(
+                RecordTable.Entry(
+                    id: place.lowerBound + 1..<place.lowerBound + 1 + length, json: start..<canonical.output.count))
+        }
+    }
+
+    private func nextItem(_ input: Span<UInt8>, _ position: inout Int) throws(ChangesetError) -> Bool {
+        do { return try canonical.nextItem(closing: UInt8(ascii: "]"), input, &position) } catch { throw .json(error) }
+    }
+}

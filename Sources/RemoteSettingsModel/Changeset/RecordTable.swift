@@ -1,0 +1,133 @@
+/// The records of a collection, sorted by id, as slices of shared canonical JSON.
+///
+/// A value: applying a changeset makes a new table that shares the records' bytes with the old ones.
+public struct RecordTable: Sendable {
+    struct Entry: Sendable {
+        var id: Range<Int>
+        var json: Range<Int>
+    }
+
+    /// The bytes that records are slices of; more than one where a changeset was merged in.
+    private let sources: [Bytes]
+    /// For each record its source and place, in the order of ids.
+    private let entries: [(source: Int, entry: Entry)]
+
+    private init(sources: [Bytes], entries: [(source: Int, entry: Entry)]) {
+        self.sources = sources
+        self.entries = entries
+    }
+
+    /// A table over records that lie in one buffer in any order.
+    ///
+    /// - Throws: ``ChangesetError/duplicateRecord(_:)``.
+    init(_ source: Bytes, unsorted: [Entry]) throws(ChangesetError) {
+        var entries = unsorted
+        let duplicate = source.withSpan { span -> String? in
+            entries.sort { RecordTable.precedes(span, $0.id, span, $1.id) }
+            for index in entries.indices.dropFirst()
+            where !RecordTable.precedes(span, entries[index - 1].id, span, entries[index].id) {
+                return source[entries[index].id].text
+            }
+            return nil
+        }
+        if let duplicate { throw .duplicateRecord(duplicate) }
+        self.init(sources: [source], entries: entries.map { (0, $0) })
+    }
+
+    /// A table over records that are known to be sorted.
+    init(_ source: Bytes, sorted: [Entry]) {
+        self.init(sources: [source], entries: sorted.map { (0, $0) })
+    }
+
+    public init() {
+        self.init(sources: [], entries: [])
+    }
+
+    public var count: Int { entries.count }
+
+    /// The record at `position` in the order of ids.
+    public subscript(position: Int) -> Record {
+        let (source, entry) = entries[position]
+        return Record(id: sources[source][entry.id].text, json: sources[source][entry.json])
+    }
+
+    /// The record with this id, found by halving; `nil` where there is none.
+    public func record(id: String) -> Record? {
+        var low = 0
+        var high = entries.count
+        while low < high {
+            let middle = (low + high) / 2
+            let found = self[middle]
+            if found.id == id { return found }
+            if found.id.utf8.lexicographicallyPrecedes(id.utf8) { low = middle + 1 } else { high = middle }
+        }
+        return nil
+    }
+
+    /// This table with the changeset's records put in and its tombstones taken out.
+    public func applying(_ changes: RecordTable, tombstones: [Tombstone]) -> RecordTable {
+        let removed = Set(tombstones.map(\.id))
+        let shift = sources.count
+        var merged: [(source: Int, entry: Entry)] = []
+        merged.reserveCapacity(count + changes.count)
+        var mine = 0
+        var theirs = 0
+        while mine < count || theirs < changes.count {
+            let order = mine >= count ? 1 : theirs >= changes.count ? -1 : compare(mine, changes, theirs)
+            if order >= 0 {
+                let entry = changes.entries[theirs]
+                merged.append((entry.source + shift, entry.entry))
+                theirs += 1
+                if order == 0 { mine += 1 }
+            } else {
+                let (source, entry) = entries[mine]
+                if removed.isEmpty || !removed.contains(sources[source][entry.id].text) { merged.append(entries[mine]) }
+                mine += 1
+            }
+        }
+        return RecordTable(sources: sources + changes.sources, entries: merged)
+    }
+
+    /// The signed payload: canonical JSON of `{"data": [record…], "last_modified": "<timestamp>"}`.
+    public func payload(timestamp: Timestamp) -> Bytes {
+        let head = Payload.head.utf8
+        let tail = "],\"last_modified\":\"\(timestamp)\"}".utf8
+        var output: [UInt8] = []
+        output.reserveCapacity(head.count + tail.count + entries.reduce(0) { $0 + $1.entry.json.count + 1 })
+        output.append(contentsOf: head)
+        for (index, (source, entry)) in entries.enumerated() {
+            if index > 0 { output.append(UInt8(ascii: ",")) }
+            unsafe sources[source][entry.json].withUnsafeBytes { unsafe output.append(contentsOf: $0) }
+        }
+        output.append(contentsOf: tail)
+        return Bytes(output)
+    }
+
+    private func compare(_ mine: Int, _ other: RecordTable, _ theirs: Int) -> Int {
+        let (source, entry) = entries[mine]
+        let (otherSource, otherEntry) = other.entries[theirs]
+        return sources[source].withSpan { left in
+            other.sources[otherSource].withSpan { right in
+                if RecordTable.precedes(left, entry.id, right, otherEntry.id) { return -1 }
+                return RecordTable.precedes(right, otherEntry.id, left, entry.id) ? 1 : 0
+            }
+        }
+    }
+
+    /// The order of ids: by bytes, which for these ASCII names is that of code points.
+    private static func precedes(
+        _ left: Span<UInt8>, _ a: Range<Int>, _ right: Span<UInt8>, _ b: Range<Int>
+    ) -> Bool {
+        for index in 0..<Swift.min(a.count, b.count) {
+            let x = left[a.lowerBound + index]
+            let y = right[b.lowerBound + index]
+            if x != y { return x < y }
+        }
+        return a.count < b.count
+    }
+}
+
+extension RecordTable: RandomAccessCollection {
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { entries.count }
+}

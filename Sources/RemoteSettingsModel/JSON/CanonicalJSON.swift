@@ -1,0 +1,273 @@
+/// Writes canonical JSON: the one form of a value that signatures are made over.
+///
+/// The rules are those of `canonicaljson-rs` 0.9.3, which the server uses: keys in the order of their code points, no
+/// white space, everything outside of printable ASCII escaped (`\b \f \n \r \t`, else `\u` and lower-case hex), integers
+/// as they are, other numbers as the shortest digits that give the same double, with an exponent (`1.5E0`).
+///
+/// What that library refuses or would change is refused here: integers beyond -2^63…2^64-1, numbers beyond a double,
+/// lone surrogates, duplicate keys. What `RFC 8259` refuses is refused too, in the same pass.
+public struct CanonicalJSON {
+    /// The canonical bytes written so far.
+    public private(set) var output: [UInt8] = []
+    private let depthLimit: Int
+    // One stack for all open objects: an object's members are the ones above where it began.
+    private var members: [CanonicalMember] = []
+    private var scratch: [UInt8] = []
+
+    public init(limits: Limits) {
+        depthLimit = limits.jsonDepth
+    }
+
+    /// The canonical form of a whole document.
+    public static func canonicalize(_ document: Bytes, limits: Limits) throws(JSONError) -> Bytes {
+        var canonical = CanonicalJSON(limits: limits)
+        try document.withSpan { (span) throws(JSONError) in
+            canonical.reserve(span.count)
+            var position = 0
+            try canonical.writeValue(span, &position)
+            JSONLexer.skipWhitespace(span, &position)
+            guard position == span.count else { throw JSONError(.trailingData, at: position) }
+        }
+        return Bytes(canonical.output)
+    }
+
+    mutating func reserve(_ bytes: Int) {
+        output.reserveCapacity(output.count + bytes)
+    }
+
+    mutating func append(_ bytes: some Collection<UInt8>) {
+        output.append(contentsOf: bytes)
+    }
+
+    /// Reads a value at `position` and writes its canonical form.
+    mutating func writeValue(_ input: Span<UInt8>, _ position: inout Int, depth: Int = 0) throws(JSONError) {
+        JSONLexer.skipWhitespace(input, &position)
+        switch try JSONLexer.peek(input, position) {
+        case UInt8(ascii: "\""): _ = try writeString(input, &position)
+        case UInt8(ascii: "{"):
+            let base = try writeObject(input, &position, depth: depth)
+            members.removeSubrange(base...)
+        case UInt8(ascii: "["): try writeArray(input, &position, depth: depth)
+        case UInt8(ascii: "t"): try writeLiteral("true", input, &position)
+        case UInt8(ascii: "f"): try writeLiteral("false", input, &position)
+        case UInt8(ascii: "n"): try writeLiteral("null", input, &position)
+        default: try writeNumber(input, &position)
+        }
+    }
+
+    private mutating func writeLiteral(
+        _ text: StaticString, _ input: Span<UInt8>, _ position: inout Int
+    ) throws(JSONError) {
+        try JSONLexer.literal(text, input, &position)
+        unsafe output.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    private mutating func writeArray(_ input: Span<UInt8>, _ position: inout Int, depth: Int) throws(JSONError) {
+        try checkDepth(depth, position)
+        position += 1
+        output.append(UInt8(ascii: "["))
+        JSONLexer.skipWhitespace(input, &position)
+        if try JSONLexer.peek(input, position) == UInt8(ascii: "]") {
+            position += 1
+        } else {
+            while true {
+                try writeValue(input, &position, depth: depth + 1)
+                guard try nextItem(closing: UInt8(ascii: "]"), input, &position) else { break }
+                output.append(UInt8(ascii: ","))
+            }
+        }
+        output.append(UInt8(ascii: "]"))
+    }
+
+    /// Writes an object and leaves its members, in canonical order, on the stack.
+    ///
+    /// - Returns: where the object's members begin on the stack.
+    mutating func writeObject(_ input: Span<UInt8>, _ position: inout Int, depth: Int) throws(JSONError) -> Int {
+        try checkDepth(depth, position)
+        let base = members.count
+        let start = output.count
+        var isSorted = true
+        position += 1
+        output.append(UInt8(ascii: "{"))
+        JSONLexer.skipWhitespace(input, &position)
+        if try JSONLexer.peek(input, position) == UInt8(ascii: "}") {
+            position += 1
+        } else {
+            repeat {
+                JSONLexer.skipWhitespace(input, &position)
+                let keyOffset = position
+                if output.count > start + 1 { output.append(UInt8(ascii: ",")) }
+                let memberStart = output.count
+                let isPlain = try writeString(input, &position)
+                let key = memberStart + 1..<output.count - 1
+                JSONLexer.skipWhitespace(input, &position)
+                try JSONLexer.expect(UInt8(ascii: ":"), "':'", input, &position)
+                output.append(UInt8(ascii: ":"))
+                let valueStart = output.count
+                try writeValue(input, &position, depth: depth + 1)
+                let member = CanonicalMember(
+                    key: key, value: valueStart..<output.count, hasPlainKey: isPlain, inputOffset: keyOffset)
+                if isSorted, members.count > base {
+                    switch CanonicalMember.order(members[members.count - 1], member, in: output) {
+                    case .ascending: break
+                    case .equal: throw duplicate(member)
+                    case .descending: isSorted = false
+                    }
+                }
+                members.append(member)
+            } while try nextItem(closing: UInt8(ascii: "}"), input, &position)
+        }
+        if !isSorted { try reorder(from: base, start: start) }
+        output.append(UInt8(ascii: "}"))
+        return base
+    }
+
+    /// Brings the members of the object that began at `start` into order, and their bytes with them.
+    private mutating func reorder(from base: Int, start: Int) throws(JSONError) {
+        members[base...].sort { CanonicalMember.order($0, $1, in: output) == .ascending }
+        for index in members.indices[(base + 1)...]
+        where CanonicalMember.order(members[index - 1], members[index], in: output) == .equal {
+            throw duplicate(members[index])
+        }
+        rewrite(from: base, start: start)
+    }
+
+    /// Writes the object that began at `start` again, with just the members on the stack from `base` on.
+    private mutating func rewrite(from base: Int, start: Int) {
+        scratch.removeAll(keepingCapacity: true)
+        for index in members.indices[base...] {
+            if index > base { scratch.append(UInt8(ascii: ",")) }
+            let member = members[index]
+            let shift = start + 1 + scratch.count - member.start
+            scratch.append(contentsOf: output[member.start..<member.value.upperBound])
+            members[index] = member.shifted(by: shift)
+        }
+        output.replaceSubrange((start + 1)..., with: scratch)
+    }
+
+    private func duplicate(_ member: CanonicalMember) -> JSONError {
+        JSONError(.duplicateKey(member.keyText(in: output)), at: member.inputOffset)
+    }
+
+    /// - Returns: whether another item follows; otherwise the closing bracket has been passed.
+    func nextItem(
+        closing: UInt8, _ input: Span<UInt8>, _ position: inout Int
+    ) throws(JSONError) -> Bool {
+        JSONLexer.skipWhitespace(input, &position)
+        let found = try JSONLexer.peek(input, position)
+        position += 1
+        if found == UInt8(ascii: ",") { return true }
+        if found == closing { return false }
+        let expected = "',' or '\(Character(UnicodeScalar(closing)))'"
+        throw JSONError(.unexpectedByte(found, expected: expected), at: position - 1)
+    }
+
+    private func checkDepth(_ depth: Int, _ position: Int) throws(JSONError) {
+        guard depth < depthLimit else { throw JSONError(.tooDeep(limit: depthLimit), at: position) }
+    }
+}
+
+extension CanonicalJSON {
+    /// - Returns: whether the written string has no escapes.
+    private mutating func writeString(_ input: Span<UInt8>, _ position: inout Int) throws(JSONError) -> Bool {
+        let start = position
+        let token = try JSONLexer.string(input, &position)
+        if token.isPlain {
+            appendBytes(input, start..<position)
+            return true
+        }
+        output.append(UInt8(ascii: "\""))
+        var hasEscapes = false
+        var next = token.content.lowerBound
+        while next < token.content.upperBound {
+            let plain = next
+            JSONLexer.skipPlain(input, &next)
+            appendBytes(input, plain..<next)
+            guard next < token.content.upperBound else { break }
+            if !appendScalar(try JSONLexer.character(input, &next)) { hasEscapes = true }
+        }
+        output.append(UInt8(ascii: "\""))
+        return !hasEscapes
+    }
+
+    private mutating func appendBytes(_ input: Span<UInt8>, _ range: Range<Int>) {
+        unsafe input.extracting(range).withUnsafeBufferPointer { unsafe output.append(contentsOf: $0) }
+    }
+
+    /// - Returns: whether the character stands for itself, without an escape.
+    private mutating func appendScalar(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "\"": append("\\\"".utf8)
+        case "\\": append("\\\\".utf8)
+        case "\u{08}": append("\\b".utf8)
+        case "\u{0C}": append("\\f".utf8)
+        case "\n": append("\\n".utf8)
+        case "\r": append("\\r".utf8)
+        case "\t": append("\\t".utf8)
+        case " "..."~":
+            output.append(UInt8(truncatingIfNeeded: scalar.value))
+            return true
+        default:
+            for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {
+                append("\\u".utf8)
+                for shift in [12, 8, 4, 0] {
+                    let digit = UInt8(truncatingIfNeeded: unit >> UInt16(shift) & 15)
+                    output.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit)
+                }
+            }
+        }
+        return false
+    }
+
+    private mutating func writeNumber(_ input: Span<UInt8>, _ position: inout Int) throws(JSONError) {
+        let start = position
+        let first = try JSONLexer.peek(input, position)
+        guard first == UInt8(ascii: "-") || (first &- 48) < 10 else {
+            throw JSONError(.unexpectedByte(first, expected: "a value"), at: start)
+        }
+        let isInteger = try JSONLexer.number(input, &position)
+        // 18 digits fit any 64-bit integer, so that the common case is copied unread.
+        if isInteger, position - start <= 18, !(first == UInt8(ascii: "-") && position == start + 2) {
+            appendBytes(input, start..<position)
+            return
+        }
+        let text = unsafe input.extracting(start..<position).withUnsafeBufferPointer {
+            unsafe String(decoding: $0, as: UTF8.self)
+        }
+        guard let canonical = isInteger ? CanonicalNumber.integer(text) : CanonicalNumber.double(text) else {
+            throw JSONError(.numberOutOfRange(text), at: start)
+        }
+        append(canonical.utf8)
+    }
+
+    /// The members from `base` on; used by the reader of records.
+    func openMembers(from base: Int) -> ArraySlice<CanonicalMember> { members[base...] }
+
+    /// Takes members out of the object that began at `start` and was written last, where `isDropped` says so; then forgets
+    /// the object's members.
+    ///
+    /// - Parameter tracked: the value of a member that is kept.
+    /// - Returns: where the tracked value is now.
+    mutating func closeObject(
+        from base: Int, start: Int, tracking tracked: Range<Int>, dropping isDropped: (CanonicalMember, [UInt8]) -> Bool
+    ) -> Range<Int> {
+        var place = tracked
+        if members[base...].contains(where: { isDropped($0, output) }) {
+            let kept = members[base...].filter { !isDropped($0, output) }
+            let position = kept.firstIndex { $0.value == tracked }
+            members.replaceSubrange(base..., with: kept)
+            output.removeLast()
+            rewrite(from: base, start: start)
+            output.append(UInt8(ascii: "}"))
+            if let position { place = members[base + position].value }
+        }
+        members.removeSubrange(base...)
+        return place
+    }
+
+    /// Forgets the object that began at `start` and was written last.
+    mutating func discardObject(from base: Int, start: Int) {
+        output.removeSubrange(start...)
+        members.removeSubrange(base...)
+    }
+}

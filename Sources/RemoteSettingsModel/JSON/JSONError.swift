@@ -1,0 +1,71 @@
+/// Why a JSON document was refused, and where.
+public struct JSONError: Error, Hashable, Sendable {
+    public enum Reason: Hashable, Sendable {
+        case unexpectedEnd
+        case unexpectedByte(UInt8, expected: String)
+        case invalidUTF8
+        /// Half of a surrogate pair, written as `\uD800`…`\uDFFF` on its own: it stands for no character.
+        case loneSurrogate
+        case controlCharacter(UInt8)
+        case invalidEscape
+        case invalidNumber
+        /// An integer beyond -2^63…2^64-1, or a number beyond what a double can hold. Canonical JSON has no form for it.
+        case numberOutOfRange(String)
+        case duplicateKey(String)
+        case missingKey(String)
+        case unknownKey(String)
+        case wrongType(expected: String, found: String)
+        case tooDeep(limit: Int)
+        case trailingData
+    }
+
+    public let reason: Reason
+    /// Bytes from the document's start to where the reason shows.
+    public let offset: Int
+
+    public init(_ reason: Reason, at offset: Int) {
+        self.reason = reason
+        self.offset = offset
+    }
+
+    /// The line, counted from 1, that the error is on.
+    public func line(in document: Bytes) -> Int {
+        document.withSpan { span in
+            var line = 1
+            for index in 0..<min(offset, span.count) where span[index] == 0x0A { line += 1 }
+            return line
+        }
+    }
+}
+
+extension JSONError: CustomStringConvertible {
+    public var description: String { "\(reason) at byte \(offset)" }
+}
+
+extension JSONError.Reason: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .unexpectedEnd: "the JSON document ends too early"
+        case .unexpectedByte(let byte, let expected): "found \(Self.shown(byte)) where \(expected) is expected"
+        case .invalidUTF8: "the text is not UTF-8"
+        case .loneSurrogate: "half of a surrogate pair stands alone"
+        case .controlCharacter(let byte): "the control character \(Self.shown(byte)) must be escaped in a string"
+        case .invalidEscape: "unknown escape in a string"
+        case .invalidNumber: "not a JSON number (RFC 8259, section 6)"
+        case .numberOutOfRange(let text):
+            "the number \(text.prefix(40)) is out of range: integers go from -2^63 to 2^64-1, others must fit a double"
+        case .duplicateKey(let key): "the key \(String(reflecting: key)) appears twice in one object"
+        case .missingKey(let key): "the key \(String(reflecting: key)) is missing"
+        case .unknownKey(let key): "unknown key \(String(reflecting: key))"
+        case .wrongType(let expected, let found): "found \(found) where \(expected) is expected"
+        case .tooDeep(let limit): "more than \(limit) arrays and objects inside each other"
+        case .trailingData: "the document goes on after its value"
+        }
+    }
+
+    private static func shown(_ byte: UInt8) -> String {
+        if byte > 0x20 && byte < 0x7F { return "'\(Character(UnicodeScalar(byte)))'" }
+        let hex = String(byte, radix: 16, uppercase: true)
+        return "byte 0x\(hex.count < 2 ? "0" : "")\(hex)"
+    }
+}

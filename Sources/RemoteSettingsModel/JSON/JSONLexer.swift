@@ -1,0 +1,233 @@
+/// The tokens of JSON (RFC 8259), on bytes: each function starts at `position` and leaves it behind the token.
+enum JSONLexer {
+    /// What a string token holds, as far as one look at its bytes tells.
+    struct StringToken {
+        /// The bytes between the quotes.
+        var content: Range<Int>
+        /// Only printable ASCII without escapes, so that the bytes are the text and also its canonical form.
+        var isPlain: Bool
+        /// At least one backslash.
+        var hasEscapes: Bool
+    }
+
+    @inline(__always)
+    static func skipWhitespace(_ input: Span<UInt8>, _ position: inout Int) {
+        while position < input.count {
+            switch unsafe input[unchecked: position] {
+            case 0x20, 0x0A, 0x0D, 0x09: position += 1
+            default: return
+            }
+        }
+    }
+
+    @inline(__always)
+    static func peek(_ input: Span<UInt8>, _ position: Int) throws(JSONError) -> UInt8 {
+        guard position < input.count else { throw JSONError(.unexpectedEnd, at: position) }
+        return unsafe input[unchecked: position]
+    }
+
+    @inline(__always)
+    static func expect(
+        _ byte: UInt8, _ what: @autoclosure () -> String, _ input: Span<UInt8>, _ position: inout Int
+    ) throws(JSONError) {
+        let found = try peek(input, position)
+        guard found == byte else { throw JSONError(.unexpectedByte(found, expected: what()), at: position) }
+        position += 1
+    }
+
+    static func literal(_ text: StaticString, _ input: Span<UInt8>, _ position: inout Int) throws(JSONError) {
+        let start = position
+        for index in 0..<text.utf8CodeUnitCount {
+            let found = try peek(input, position)
+            guard unsafe found == text.utf8Start[index] else {
+                throw JSONError(.unexpectedByte(found, expected: "a value"), at: start)
+            }
+            position += 1
+        }
+    }
+
+    /// Passes over printable ASCII that is neither a quote nor a backslash, eight bytes at a time.
+    @inline(__always)
+    static func skipPlain(_ input: Span<UInt8>, _ position: inout Int) {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let highs: UInt64 = 0x8080_8080_8080_8080
+        let raw = unsafe input.bytes
+        while position + 8 <= input.count {
+            let word = UInt64(
+                littleEndian: unsafe raw.unsafeLoadUnaligned(fromUncheckedByteOffset: position, as: UInt64.self))
+            let quote = word ^ (ones &* 0x22)
+            let backslash = word ^ (ones &* 0x5C)
+            let hit =
+                ((quote &- ones) & ~quote | (backslash &- ones) & ~backslash  // equal to " or \
+                    | (word &- ones &* 0x20) & ~word  // below a space
+                    | word | (word &+ ones))  // 0x7F and above
+                & highs
+            if hit != 0 {
+                position += hit.trailingZeroBitCount >> 3
+                return
+            }
+            position += 8
+        }
+        while position < input.count {
+            let byte = unsafe input[unchecked: position]
+            if byte < 0x20 || byte >= 0x7F || byte == 0x22 || byte == 0x5C { return }
+            position += 1
+        }
+    }
+
+    /// Checks a string whose opening quote is at `position`: escapes, UTF-8, surrogates, control characters.
+    static func string(_ input: Span<UInt8>, _ position: inout Int) throws(JSONError) -> StringToken {
+        try expect(0x22, "a string", input, &position)
+        let start = position
+        skipPlain(input, &position)
+        if position < input.count, unsafe input[unchecked: position] == 0x22 {
+            position += 1
+            return StringToken(content: start..<position - 1, isPlain: true, hasEscapes: false)
+        }
+        var token = StringToken(content: start..<start, isPlain: false, hasEscapes: false)
+        while true {
+            let byte = try peek(input, position)
+            if byte == 0x22 { break }
+            if byte == 0x5C { token.hasEscapes = true }
+            _ = try character(input, &position)
+            skipPlain(input, &position)
+        }
+        token.content = start..<position
+        position += 1
+        return token
+    }
+
+    /// Reads one character of a string: a byte, an escape, or a UTF-8 sequence.
+    static func character(_ input: Span<UInt8>, _ position: inout Int) throws(JSONError) -> Unicode.Scalar {
+        let start = position
+        let byte = try peek(input, position)
+        if byte == 0x5C { return try escape(input, &position) }
+        if byte < 0x20 { throw JSONError(.controlCharacter(byte), at: start) }
+        if byte < 0x80 {
+            position += 1
+            return Unicode.Scalar(byte)
+        }
+        // RFC 3629, section 4: no overlong forms, no surrogates, nothing above U+10FFFF.
+        let (length, lowest, head): (Int, UInt32, UInt32)
+        switch byte {
+        case 0xC2...0xDF: (length, lowest, head) = (2, 0x80, UInt32(byte & 0x1F))
+        case 0xE0...0xEF: (length, lowest, head) = (3, 0x800, UInt32(byte & 0x0F))
+        case 0xF0...0xF4: (length, lowest, head) = (4, 0x10000, UInt32(byte & 0x07))
+        default: throw JSONError(.invalidUTF8, at: start)
+        }
+        var value = head
+        for index in 1..<length {
+            guard start + index < input.count else { throw JSONError(.unexpectedEnd, at: input.count) }
+            let next = unsafe input[unchecked: start + index]
+            guard next & 0xC0 == 0x80 else { throw JSONError(.invalidUTF8, at: start) }
+            value = value << 6 | UInt32(next & 0x3F)
+        }
+        guard value >= lowest, let scalar = Unicode.Scalar(value) else { throw JSONError(.invalidUTF8, at: start) }
+        position = start + length
+        return scalar
+    }
+
+    private static func escape(_ input: Span<UInt8>, _ position: inout Int) throws(JSONError) -> Unicode.Scalar {
+        let start = position
+        position += 1
+        let kind = try peek(input, position)
+        position += 1
+        switch kind {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return Unicode.Scalar(kind)
+        case UInt8(ascii: "b"): return "\u{08}"
+        case UInt8(ascii: "f"): return "\u{0C}"
+        case UInt8(ascii: "n"): return "\n"
+        case UInt8(ascii: "r"): return "\r"
+        case UInt8(ascii: "t"): return "\t"
+        case UInt8(ascii: "u"):
+            let unit = try codeUnit(input, &position)
+            if let scalar = Unicode.Scalar(unit) { return scalar }
+            // A high surrogate must be followed by the escape of a low one (RFC 8259, section 7).
+            guard unit < 0xDC00, position + 1 < input.count, unsafe input[unchecked: position] == 0x5C,
+                unsafe input[unchecked: position + 1] == UInt8(ascii: "u")
+            else { throw JSONError(.loneSurrogate, at: start) }
+            position += 2
+            let low = try codeUnit(input, &position)
+            guard (0xDC00...0xDFFF).contains(low),
+                let scalar = Unicode.Scalar(0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00))
+            else { throw JSONError(.loneSurrogate, at: start) }
+            return scalar
+        default: throw JSONError(.invalidEscape, at: start)
+        }
+    }
+
+    private static func codeUnit(_ input: Span<UInt8>, _ position: inout Int) throws(JSONError) -> UInt32 {
+        var value: UInt32 = 0
+        for _ in 0..<4 {
+            let digit = try peek(input, position)
+            switch digit {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = value << 4 | UInt32(digit - UInt8(ascii: "0"))
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): value = value << 4 | UInt32(digit - UInt8(ascii: "a") + 10)
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): value = value << 4 | UInt32(digit - UInt8(ascii: "A") + 10)
+            default: throw JSONError(.invalidEscape, at: position)
+            }
+            position += 1
+        }
+        return value
+    }
+
+    /// Checks a number by the grammar of RFC 8259, section 6.
+    ///
+    /// - Returns: whether it is written as an integer, without fraction and exponent.
+    static func number(_ input: Span<UInt8>, _ position: inout Int) throws(JSONError) -> Bool {
+        let start = position
+        func digit() -> Bool {
+            guard position < input.count else { return false }
+            return unsafe (input[unchecked: position] &- 48) < 10
+        }
+        func digits() throws(JSONError) {
+            guard digit() else { throw JSONError(.invalidNumber, at: start) }
+            while digit() { position += 1 }
+        }
+        if try peek(input, position) == UInt8(ascii: "-") { position += 1 }
+        if position < input.count, unsafe input[unchecked: position] == UInt8(ascii: "0") {
+            position += 1
+            if digit() { throw JSONError(.invalidNumber, at: start) }
+        } else {
+            try digits()
+        }
+        var isInteger = true
+        if position < input.count, unsafe input[unchecked: position] == UInt8(ascii: ".") {
+            isInteger = false
+            position += 1
+            try digits()
+        }
+        if position < input.count, unsafe input[unchecked: position] | 0x20 == UInt8(ascii: "e") {
+            isInteger = false
+            position += 1
+            if position < input.count, input[position] == 0x2B || input[position] == 0x2D { position += 1 }
+            try digits()
+        }
+        return isInteger
+    }
+
+    /// The text of a string token.
+    static func text(_ input: Span<UInt8>, _ token: StringToken) -> String {
+        if !token.hasEscapes {
+            return unsafe input.extracting(token.content).withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
+        }
+        var scalars = String.UnicodeScalarView()
+        var position = token.content.lowerBound
+        while position < token.content.upperBound, let scalar = try? character(input, &position) {
+            scalars.append(scalar)
+        }
+        return String(scalars)
+    }
+
+    /// What kind of value starts with `byte`, for messages.
+    static func kind(startingWith byte: UInt8) -> String {
+        switch byte {
+        case UInt8(ascii: "{"): "an object"
+        case UInt8(ascii: "["): "an array"
+        case UInt8(ascii: "\""): "a string"
+        case UInt8(ascii: "t"), UInt8(ascii: "f"): "a boolean"
+        case UInt8(ascii: "n"): "null"
+        default: "a number"
+        }
+    }
+}

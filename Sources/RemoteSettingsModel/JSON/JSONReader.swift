@@ -1,0 +1,232 @@
+/// Reads a JSON document from bytes, value by value, in the order it was written.
+///
+/// Strict by RFC 8259: no comments, no trailing commas, no byte order mark, no second value behind the first. On top of
+/// that it refuses duplicate keys (section 4 leaves their meaning open), lone surrogates, and more nesting than
+/// ``Limits/jsonDepth``. Nothing is copied but the strings that are asked for.
+///
+///     var reader = JSONReader(document, limits: limits)
+///     try reader.beginObject()
+///     while let key = try reader.nextKey() {
+///         switch key {
+///         case "timestamp": timestamp = try reader.unsignedInteger()
+///         default: try reader.skipValue()
+///         }
+///     }
+///     try reader.finish()
+public struct JSONReader {
+    private struct Scope {
+        var isObject: Bool
+        var isFirst = true
+        var keys: Set<String> = []
+    }
+
+    /// The document.
+    public let document: Bytes
+    /// Bytes from the document's start to the next unread one.
+    public private(set) var offset = 0
+    private let depthLimit: Int
+    private var scopes: [Scope] = []
+
+    public init(_ document: Bytes, limits: Limits) {
+        self.document = document
+        depthLimit = limits.jsonDepth
+    }
+
+    /// The first byte of the next value, which tells its kind.
+    private mutating func peek() throws(JSONError) -> UInt8 {
+        var position = offset
+        let byte = try document.withSpan { (span) throws(JSONError) -> UInt8 in
+            JSONLexer.skipWhitespace(span, &position)
+            return try JSONLexer.peek(span, position)
+        }
+        offset = position
+        return byte
+    }
+
+    private mutating func begin(_ bracket: UInt8, _ expected: String) throws(JSONError) {
+        let found = try peek()
+        guard found == bracket else { throw wrongType(expected, found) }
+        guard scopes.count < depthLimit else { throw JSONError(.tooDeep(limit: depthLimit), at: offset) }
+        scopes.append(Scope(isObject: bracket == UInt8(ascii: "{")))
+        offset += 1
+    }
+
+    private func wrongType(_ expected: String, _ found: UInt8) -> JSONError {
+        JSONError(.wrongType(expected: expected, found: JSONLexer.kind(startingWith: found)), at: offset)
+    }
+
+    /// Steps into an object; then call ``nextKey()`` until it returns `nil`.
+    public mutating func beginObject() throws(JSONError) {
+        try begin(UInt8(ascii: "{"), "an object")
+    }
+
+    /// Steps into an array; then call ``nextElement()`` until it returns `false`.
+    public mutating func beginArray() throws(JSONError) {
+        try begin(UInt8(ascii: "["), "an array")
+    }
+
+    /// The next member's key, or `nil` at the object's end. The member's value must be read or skipped before the next call.
+    public mutating func nextKey() throws(JSONError) -> String? {
+        guard try advance(closing: UInt8(ascii: "}")) else { return nil }
+        let found = try peek()
+        guard found == UInt8(ascii: "\"") else { throw JSONError(.unexpectedByte(found, expected: "a key"), at: offset) }
+        let start = offset
+        let key = try string()
+        guard scopes[scopes.count - 1].keys.insert(key).inserted else { throw JSONError(.duplicateKey(key), at: start) }
+        let colon = try peek()
+        guard colon == UInt8(ascii: ":") else { throw JSONError(.unexpectedByte(colon, expected: "':'"), at: offset) }
+        offset += 1
+        return key
+    }
+
+    /// Whether there is one more element, which must be read or skipped before the next call.
+    public mutating func nextElement() throws(JSONError) -> Bool {
+        try advance(closing: UInt8(ascii: "]"))
+    }
+
+    private mutating func advance(closing: UInt8) throws(JSONError) -> Bool {
+        let found = try peek()
+        if found == closing {
+            scopes.removeLast()
+            offset += 1
+            return false
+        }
+        if scopes[scopes.count - 1].isFirst {
+            scopes[scopes.count - 1].isFirst = false
+        } else {
+            guard found == UInt8(ascii: ",") else {
+                let expected = "',' or '\(Character(UnicodeScalar(closing)))'"
+                throw JSONError(.unexpectedByte(found, expected: expected), at: offset)
+            }
+            offset += 1
+            let next = try peek()
+            if next == closing { throw JSONError(.unexpectedByte(next, expected: "a value"), at: offset) }
+        }
+        return true
+    }
+
+    /// Whether the next value is `null`; passes over it if so.
+    public mutating func null() throws(JSONError) -> Bool {
+        guard try peek() == UInt8(ascii: "n") else { return false }
+        try literal("null")
+        return true
+    }
+
+    public mutating func bool() throws(JSONError) -> Bool {
+        let found = try peek()
+        switch found {
+        case UInt8(ascii: "t"):
+            try literal("true")
+            return true
+        case UInt8(ascii: "f"):
+            try literal("false")
+            return false
+        default: throw wrongType("a boolean", found)
+        }
+    }
+
+    private mutating func literal(_ text: StaticString) throws(JSONError) {
+        var position = offset
+        try document.withSpan { (span) throws(JSONError) in try JSONLexer.literal(text, span, &position) }
+        offset = position
+    }
+
+    public mutating func string() throws(JSONError) -> String {
+        let found = try peek()
+        guard found == UInt8(ascii: "\"") else { throw wrongType("a string", found) }
+        var position = offset
+        let text = try document.withSpan { (span) throws(JSONError) -> String in
+            JSONLexer.text(span, try JSONLexer.string(span, &position))
+        }
+        offset = position
+        return text
+    }
+
+    public mutating func number() throws(JSONError) -> JSONNumber {
+        let found = try peek()
+        guard found == UInt8(ascii: "-") || (found &- 48) < 10 else {
+            throw JSONLexer.kind(startingWith: found) == "a number"
+                ? JSONError(.unexpectedByte(found, expected: "a number"), at: offset) : wrongType("a number", found)
+        }
+        var position = offset
+        try document.withSpan { (span) throws(JSONError) in _ = try JSONLexer.number(span, &position) }
+        defer { offset = position }
+        return JSONNumber(text: document[offset..<position].text)
+    }
+
+    /// A number that is written as an integer in 0…2^64-1.
+    public mutating func unsignedInteger() throws(JSONError) -> UInt64 {
+        let number = try number()
+        guard let value = number.uint64 else {
+            throw JSONError(.wrongType(expected: "a whole number that is not negative", found: number.text), at: offset)
+        }
+        return value
+    }
+
+    /// Passes over the next value, checking it as if it were read.
+    ///
+    /// - Returns: its bytes, a slice of the document.
+    @discardableResult
+    public mutating func skipValue() throws(JSONError) -> Bytes {
+        let first = try peek()
+        let start = offset
+        switch first {
+        case UInt8(ascii: "{"):
+            try beginObject()
+            while try nextKey() != nil { try skipValue() }
+        case UInt8(ascii: "["):
+            try beginArray()
+            while try nextElement() { try skipValue() }
+        case UInt8(ascii: "\""):
+            var position = offset
+            try document.withSpan { (span) throws(JSONError) in _ = try JSONLexer.string(span, &position) }
+            offset = position
+        case UInt8(ascii: "t"), UInt8(ascii: "f"): _ = try bool()
+        case UInt8(ascii: "n"): _ = try null()
+        default: _ = try number()
+        }
+        return document[start..<offset]
+    }
+
+    /// The next value with all that is in it.
+    public mutating func value() throws(JSONError) -> JSONValue {
+        switch try peek() {
+        case UInt8(ascii: "{"):
+            var members: [JSONValue.Member] = []
+            try beginObject()
+            while let key = try nextKey() { members.append(.init(key: key, value: try value())) }
+            return .object(members)
+        case UInt8(ascii: "["):
+            var elements: [JSONValue] = []
+            try beginArray()
+            while try nextElement() { elements.append(try value()) }
+            return .array(elements)
+        case UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "t"), UInt8(ascii: "f"): return .bool(try bool())
+        case UInt8(ascii: "n"):
+            _ = try null()
+            return .null
+        default: return .number(try number())
+        }
+    }
+
+    /// Hands the next value to a reader of its own, which must leave `position` behind it.
+    mutating func consume<Failure: Error>(
+        _ body: (_ input: Span<UInt8>, _ position: inout Int) throws(Failure) -> Void
+    ) throws(Failure) {
+        var position = offset
+        try document.withSpan { (span) throws(Failure) in try body(span, &position) }
+        offset = position
+    }
+
+    /// Checks that nothing but white space follows.
+    public mutating func finish() throws(JSONError) {
+        var position = offset
+        let end = document.withSpan { span in
+            JSONLexer.skipWhitespace(span, &position)
+            return span.count
+        }
+        offset = position
+        guard position == end else { throw JSONError(.trailingData, at: position) }
+    }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import RemoteSettingsModel
+import Testing
+
+/// Compares canonical JSON with `canonicaljson-rs` 0.9.3, the server's own implementation, byte for byte.
+///
+/// Needs what `scripts/setup` sets up: the virtual environment and the real collections of Debian's firefox-esr.
+struct CanonicalJSONDifferentialTests {
+    private static let root = URL(filePath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    private static func cases(_ arguments: [String]) throws -> [(document: Bytes, canonical: Bytes?)] {
+        let process = Process()
+        process.executableURL = root.appending(path: ".cache/venv/bin/python")
+        process.arguments =
+            [root.appending(path: "Tests/RemoteSettingsModelTests/canonical_cases.py").path] + arguments
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let text = try #require(String(bytes: output.fileHandleForReading.readDataToEndOfFile(), encoding: .ascii))
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0)
+        return try text.split(separator: "\n").map { line in
+            let columns = line.split(separator: "\t")
+            try #require(columns.count == 2)
+            return (try bytes(columns[0]), columns[1] == "!" ? nil : try bytes(columns[1]))
+        }
+    }
+
+    private static func bytes(_ hex: Substring) throws -> Bytes {
+        let digits = Array(hex.utf8)
+        return Bytes(
+            try stride(from: 0, to: digits.count, by: 2).map { index in
+                try #require(UInt8(String(decoding: digits[index...(index + 1)], as: UTF8.self), radix: 16))
+            })
+    }
+
+    @Test func realCollections() throws {
+        let collections = Self.root.appending(path: ".cache/real-collections").path
+        let cases = try Self.cases(["0", "0", collections])
+        #expect(cases.count == 31)
+        for (document, expected) in cases {
+            #expect(try CanonicalJSON.canonicalize(document, limits: Limits()) == expected)
+        }
+    }
+
+    @Test(arguments: 1...4) func generatedDocuments(seed: Int) throws {
+        let cases = try Self.cases(["\(seed)", "5000"])
+        #expect(cases.count == 5000)
+        var refused = 0
+        for (document, expected) in cases {
+            let found = try? CanonicalJSON.canonicalize(document, limits: Limits())
+            if found != expected {
+                Issue.record("\(document.text) gave \(found?.text ?? "an error"), not \(expected?.text ?? "an error")")
+            }
+            if expected == nil { refused += 1 }
+        }
+        // Both outcomes must occur, or the comparison says nothing.
+        #expect(refused > 50 && refused < 4000)
+    }
+}

@@ -1,0 +1,113 @@
+import RemoteSettingsModel
+import Testing
+
+struct ChangesetTests {
+    private let regions: CollectionID
+
+    init() throws {
+        regions = try CollectionID("main/regions")
+    }
+
+    private func changeset(
+        _ changes: String, timestamp: String = "1000", metadata: String = #"{"id":"regions","bucket":"main"}"#,
+        limits: Limits = Limits()
+    ) throws(ChangesetError) -> Changeset {
+        let body = #"{"metadata":\#(metadata),"timestamp":\#(timestamp),"changes":\#(changes)}"#
+        return try Changeset(parsing: Bytes(utf8: body), limits: limits)
+    }
+
+    @Test func makesThePayload() throws {
+        let answer = try changeset(
+            #"[{"id":"b","last_modified":2,"z":1.5,"é":"ü","deleted":false},{"attachment":null,"last_modified":1,"id":"a"}]"#)
+        let snapshot = try answer.snapshot(of: regions, onto: nil)
+        #expect(
+            snapshot.payload.text
+                == #"{"data":[{"id":"a","last_modified":1},{"id":"b","last_modified":2,"z":1.5E0,"\u00e9":"\u00fc"}],"last_modified":"1000"}"#
+        )
+        #expect(snapshot.timestamp == Timestamp(milliseconds: 1000))
+        #expect(answer.records.map(\.id) == ["a", "b"])
+    }
+
+    @Test func emptyCollection() throws {
+        let snapshot = try changeset("[]").snapshot(of: regions, onto: nil)
+        #expect(snapshot.payload.text == #"{"data":[],"last_modified":"1000"}"#)
+        #expect(try Payload.read(snapshot.payload, limits: Limits()).0.isEmpty)
+    }
+
+    @Test func appliesADelta() throws {
+        let base = try changeset(#"[{"id":"a","v":1},{"id":"b","v":1},{"id":"c","v":1},{"id":"d","v":1}]"#).records
+        // Tombstones come with and without last_modified.
+        let delta = try changeset(
+            #"[{"id":"c","v":2},{"id":"a0","v":9},{"id":"a","deleted":true},{"id":"d","deleted":true,"last_modified":7},{"id":"gone","deleted":true}]"#,
+            timestamp: "2000")
+        #expect(delta.tombstones.count == 3)
+        #expect(delta.tombstones[0] == Tombstone(id: "a", lastModified: nil))
+        #expect(delta.tombstones[1] == Tombstone(id: "d", lastModified: Timestamp(milliseconds: 7)))
+        let merged = try delta.snapshot(of: regions, onto: base)
+        #expect(
+            merged.payload.text
+                == #"{"data":[{"id":"a0","v":9},{"id":"b","v":1},{"id":"c","v":2}],"last_modified":"2000"}"#)
+    }
+
+    @Test func aFullAnswerReplaces() throws {
+        let snapshot = try changeset(#"[{"id":"x"}]"#).snapshot(of: regions, onto: nil)
+        #expect(snapshot.payload.text == #"{"data":[{"id":"x"}],"last_modified":"1000"}"#)
+    }
+
+    @Test func readsAPayloadBack() throws {
+        let answer = try changeset(
+            #"[{"id":"a-1","id2":{"id":"no"},"list":[{"id":"no"},"}]"]},{"b":"\"\\","id":"b"},{"id":"c","attachment":{"location":"l","hash":"\#(String(repeating: "a", count: 64))","size":3,"filename":"f","mimetype":"m"}}]"#
+        )
+        let payload = answer.records.payload(timestamp: answer.timestamp)
+        let (records, timestamp) = try Payload.read(payload, limits: Limits())
+        #expect(timestamp == answer.timestamp)
+        #expect(Array(records) == Array(answer.records))
+        #expect(records.payload(timestamp: timestamp) == payload)
+        #expect(records.record(id: "b")?.field("b") == .string("\"\\"))
+        #expect(records.record(id: "zz") == nil)
+        #expect(try records.record(id: "c")?.attachment()?.size == 3)
+        #expect(try records.record(id: "b")?.attachment() == nil)
+    }
+
+    @Test(arguments: [
+        #"{"data":[],"last_modified":"x"}"#, #"{"data":[],"last_modified":"1"} "#, #"{"data":[{"id":"b"},{"id":"a"}],"last_modified":"1"}"#,
+        #"{"data":[{"id":"a"},{"id":"a"}],"last_modified":"1"}"#, #"{"data":[{"di":"a"}],"last_modified":"1"}"#,
+        #"{"data":[{"id":7}],"last_modified":"1"}"#, #"{"data":[{"id":"../a"}],"last_modified":"1"}"#, #"{"data":["id"],"last_modified":"1"}"#,
+        #"{"data":[{"id":"a"}],"last_modified":1}"#, #"{"data":[{"id":"a"}"#, "", #"{"data":[{"id":"a\"#,
+    ])
+    func refusesAPayload(_ text: String) {
+        #expect(throws: ChangesetError.self) { try Payload.read(Bytes(utf8: text), limits: Limits()) }
+    }
+
+    @Test func namesWhatIsWrong() throws {
+        #expect(throws: ChangesetError.duplicateRecord("a")) { try changeset(#"[{"id":"a"},{"id":"b"},{"id":"a"}]"#) }
+        #expect(throws: ChangesetError.invalidRecordID("../x")) { try changeset(#"[{"id":"../x"}]"#) }
+        #expect(throws: ChangesetError.invalidRecordID("-x")) { try changeset(#"[{"id":"-x"}]"#) }
+        #expect(throws: ChangesetError.missing("metadata")) {
+            try Changeset(parsing: Bytes(utf8: #"{"timestamp":1,"changes":[]}"#), limits: Limits())
+        }
+        #expect(throws: ChangesetError.self) { try changeset("[]", timestamp: "1.5") }
+        #expect(throws: ChangesetError.self) { try changeset("[]", timestamp: "-1") }
+        #expect(throws: ChangesetError.self) { try changeset("{}") }
+        #expect(throws: ChangesetError.self) { try changeset("[7]") }
+        #expect(throws: ChangesetError.self) { try changeset(#"[{"id":8}]"#) }
+        var limits = Limits()
+        limits.records = 2
+        #expect(throws: ChangesetError.tooManyRecords(limit: 2)) {
+            try changeset(#"[{"id":"a"},{"id":"b"},{"id":"c"}]"#, limits: limits)
+        }
+        #expect(throws: ChangesetError.otherCollection(expected: regions, found: "main/others")) {
+            try changeset("[]", metadata: #"{"id":"others","bucket":"main"}"#).snapshot(of: regions, onto: nil)
+        }
+    }
+
+    @Test func readsSignatures() throws {
+        let list = #"{"signatures":[{"signature":"s","mode":"p384ecdsa","x5u":"u"},{"signature":"t","mode":"new","x5u":"v"}]}"#
+        #expect(try changeset("[]", metadata: list).metadata.signatures.map(\.mode) == ["p384ecdsa", "new"])
+        let single = #"{"signature":{"signature":"s","x5u":"u"},"attachment":{"bundle":true}}"#
+        let metadata = try changeset("[]", metadata: single).metadata
+        #expect(metadata.signatures == [ServedSignature(signature: "s", mode: "p384ecdsa", x5u: "u")])
+        #expect(metadata.hasAttachmentsZip)
+        #expect(metadata.json.text == single)
+    }
+}

@@ -1,0 +1,14 @@
+import RemoteSettingsModel
+import Testing
+
+struct CollectionIDTests {
+    @Test func readsBothIDs() throws {
+        let id = try CollectionID("security-state/onecrl")
+        #expect(id.bucket == "security-state" && id.name == "onecrl" && id.description == "security-state/onecrl")
+    }
+
+    @Test(arguments: ["", "main", "main/", "/x", "main/x/y", "main/../x", "../x", "main/-x", "main/x y", "main/é", "main/.x", "main/x\n"])
+    func refuses(_ text: String) {
+        #expect(throws: InvalidIdentifier.self) { try CollectionID(text) }
+    }
+}

@@ -1,0 +1,108 @@
+import Testing
+
+@testable import RemoteSettingsModel
+
+struct JSONReaderTests {
+    private func parse(_ text: String, limits: Limits = Limits()) throws(JSONError) -> JSONValue {
+        try JSONValue(parsing: Bytes(utf8: text), limits: limits)
+    }
+
+    private func parse(bytes: [UInt8]) throws(JSONError) -> JSONValue {
+        try JSONValue(parsing: Bytes(bytes), limits: Limits())
+    }
+
+    @Test func keepsOrderAndNumbersAsWritten() throws {
+        let value = try parse(#" {"b": [1.50, -0, 1E+2, 12345678901234567890123], "a": {"é\u0041\n": null}} "#)
+        guard case .object(let members) = value else { return #expect(Bool(false)) }
+        #expect(members.map(\.key) == ["b", "a"])
+        #expect(value["b"]?.array?.map { $0.number?.text } == ["1.50", "-0", "1E+2", "12345678901234567890123"])
+        #expect(value["a"]?["éA\n"] == .null)
+    }
+
+    @Test(arguments: [
+        "", " ", "{", "[", "[1", "[1,", "[1,]", "{,}", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "[1 2]", "01", "1.", ".5",
+        "+1", "-", "1e", "1e+", "0x1", "NaN", "Infinity", "tru", "nul", "truex", "'a'", "\"", "\"\\", "\"\\x\"", "\"\\u12g4\"",
+        "\"\\u12", "\"a\nb\"", "\"\\ud800\"", "\"\\ud800\\u0041\"", "\"\\udc00\\ud800\"", "1 2", "[] []", "{} x", "\u{FEFF}1",
+        "[1}", "{\"a\":1]", "// c\n1", "[\"a\":1]",
+    ])
+    func refuses(_ text: String) {
+        #expect(throws: JSONError.self) { try parse(text) }
+        #expect(throws: JSONError.self) { try CanonicalJSON.canonicalize(Bytes(utf8: text), limits: Limits()) }
+        #expect(throws: JSONError.self) {
+            var reader = JSONReader(Bytes(utf8: text), limits: Limits())
+            try reader.skipValue()
+            try reader.finish()
+        }
+    }
+
+    @Test(arguments: [
+        [0x80], [0xC0, 0x80], [0xC1, 0xBF], [0xE0, 0x9F, 0xBF], [0xED, 0xA0, 0x80], [0xF0, 0x8F, 0xBF, 0xBF],
+        [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xFF], [0xE2, 0x82], [0xF0, 0x9F, 0x98],
+    ] as [[UInt8]])
+    func refusesWhatIsNotUTF8(_ bytes: [UInt8]) {
+        let document = [0x22] + bytes + [0x22]
+        #expect(throws: JSONError.self) { try parse(bytes: document) }
+        #expect(throws: JSONError.self) { try CanonicalJSON.canonicalize(Bytes(document), limits: Limits()) }
+    }
+
+    @Test(arguments: [#"{"a":1,"a":2}"#, #"{"a":1,"b":{},"\u0061":2}"#, #"[{"x":{"é":1,"\u00e9":1}}]"#])
+    func refusesDuplicateKeys(_ text: String) {
+        func isDuplicate(_ error: any Error) -> Bool {
+            if case .duplicateKey = (error as? JSONError)?.reason { true } else { false }
+        }
+        #expect { try parse(text) } throws: { isDuplicate($0) }
+        #expect { try CanonicalJSON.canonicalize(Bytes(utf8: text), limits: Limits()) } throws: { isDuplicate($0) }
+    }
+
+    @Test func limitsDepth() throws {
+        var limits = Limits()
+        limits.jsonDepth = 3
+        #expect(try parse("[[[1]]]", limits: limits) != .null)
+        let expected = JSONError(.tooDeep(limit: 3), at: 3)
+        #expect(throws: expected) { try parse("[[[[1]]]]", limits: limits) }
+        #expect(throws: expected) { try CanonicalJSON.canonicalize(Bytes(utf8: "[[[[1]]]]"), limits: limits) }
+        let hostile = Bytes([UInt8](repeating: UInt8(ascii: "["), count: 1_000_000))
+        #expect(throws: JSONError.self) { try JSONValue(parsing: hostile, limits: Limits()) }
+        #expect(throws: JSONError.self) { try CanonicalJSON.canonicalize(hostile, limits: Limits()) }
+    }
+
+    @Test func namesTheLine() throws {
+        let document = Bytes(utf8: "{\n  \"a\": 1,\n  \"b\": x\n}")
+        do {
+            _ = try JSONValue(parsing: document, limits: Limits())
+            Issue.record("x is not a value")
+        } catch {
+            #expect(error.line(in: document) == 3)
+        }
+    }
+
+    @Test func everyTruncationIsRefused() {
+        let whole = #"{"data":[{"id":"a","n":[1.5e-3,true,null,"é\ud83d\ude00"]}],"x":{"y":{}}}"#
+        let bytes = Array(whole.utf8)
+        for count in 0..<bytes.count {
+            #expect(throws: JSONError.self) { try parse(bytes: Array(bytes[..<count])) }
+            #expect(throws: JSONError.self) {
+                try CanonicalJSON.canonicalize(Bytes(Array(bytes[..<count])), limits: Limits())
+            }
+        }
+    }
+
+    @Test func readsAndSkipsInOrder() throws {
+        var reader = JSONReader(Bytes(utf8: #"{"skip":[{"a":"]}"}],"n": 7,"s":"x","b":true,"e":[]}"#), limits: Limits())
+        try reader.beginObject()
+        #expect(try reader.nextKey() == "skip")
+        #expect(try reader.skipValue().text == #"[{"a":"]}"}]"#)
+        #expect(try reader.nextKey() == "n")
+        #expect(try reader.unsignedInteger() == 7)
+        #expect(try reader.nextKey() == "s")
+        #expect(throws: JSONError.self) { try reader.number() }
+        #expect(try reader.string() == "x")
+        #expect(try reader.nextKey() == "b")
+        #expect(try reader.bool())
+        #expect(try reader.nextKey() == "e")
+        try reader.beginArray()
+        #expect(try !reader.nextElement())
+        #expect(try reader.nextKey() == nil)
+        try reader.finish()
+    }
+}

@@ -1,0 +1,112 @@
+"""canonical_cases.py SEED COUNT [DIR]: documents and what canonicaljson-rs makes of them, one a line.
+
+Each line is hex(document) TAB hex(canonical form), or hex(document) TAB ! where canonicaljson-rs refuses the document or
+loses something of it. With DIR, the collections found there come first (Firefox's layout: */*.json)."""
+import glob, json, random, struct, sys
+import canonicaljson
+
+seed, count = int(sys.argv[1]), int(sys.argv[2])
+rng = random.Random(seed)
+
+
+class Duplicate(ValueError):
+    pass
+
+
+def unique(pairs):
+    if len({k for k, _ in pairs}) != len(pairs):
+        raise Duplicate
+    return dict(pairs)
+
+
+def expected(document):
+    try:
+        value = json.loads(document, object_pairs_hook=unique)
+        # A lone surrogate in a key comes out as U+FFFD: that is a loss.
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+        return canonicaljson.dumps(value).encode("ascii")
+    except (Duplicate, TypeError, UnicodeEncodeError, OverflowError, ValueError):
+        return None
+
+
+def character():
+    kind = rng.random()
+    if kind < 0.45:
+        return chr(rng.randrange(0x20, 0x7F))
+    if kind < 0.6:
+        return chr(rng.randrange(0x00, 0x20))
+    if kind < 0.7:
+        return chr(rng.randrange(0x7F, 0x800))
+    if kind < 0.8:
+        return chr(rng.choice([rng.randrange(0x800, 0xD800), rng.randrange(0xE000, 0x10000)]))
+    if kind < 0.99:
+        return chr(rng.randrange(0x10000, 0x110000))
+    return chr(rng.randrange(0xD800, 0xE000))
+
+
+def text(most=12):
+    return "".join(character() for _ in range(rng.randrange(most)))
+
+
+def number():
+    kind = rng.random()
+    if kind < 0.25:
+        return str(rng.randrange(-1000, 1000))
+    if kind < 0.45:
+        power = rng.choice([31, 32, 53, 62, 63, 64, 65, 100])
+        return str(rng.choice([-1, 1]) * (2**power + rng.randrange(-2, 3)))
+    if kind < 0.6:
+        return rng.choice(["-0", "0", "-0.0", "0.0", "1.0", "-1.50", "1e5", "1E+5", "1e-7", "10.0", "1e22", "1e23", "1E400",
+                           "-1e400", "5e-324", "2e-324", "1.7976931348623157e308", "1.7976931348623159e308", "100e-2",
+                           "9007199254740993.0", "0.1e1", "123456.789e3", "0.30000000000000004", "1e0"])
+    if kind < 0.9:
+        bits = struct.unpack("<d", rng.getrandbits(64).to_bytes(8, "little"))[0]
+        return repr(bits) if bits == bits and abs(bits) != float("inf") else "1.5"
+    return f"{rng.uniform(-1, 1):.{rng.randrange(1, 25)}f}e{rng.randrange(-330, 330)}"
+
+
+def string():
+    """A JSON string, some of its characters escaped in ways that the canonical form does not use."""
+    out = ['"']
+    for c in text():
+        point = ord(c)
+        if 0xD800 <= point < 0xE000:
+            out.append(f"\\u{point:04X}")
+        elif c in '"\\' or point < 0x20:
+            out.append(json.dumps(c)[1:-1] if rng.random() < 0.5 else f"\\u{point:04x}")
+        elif rng.random() < 0.3:
+            out.append(json.dumps(c)[1:-1])
+        elif c == "/" and rng.random() < 0.5:
+            out.append("\\/")
+        else:
+            out.append(c)
+    return "".join(out) + '"'
+
+
+def space():
+    return rng.choice(["", "", "", " ", "\n", "\t", "\r\n  "])
+
+
+def value(depth=0):
+    kind = rng.random()
+    if depth > 4 or kind < 0.5:
+        return rng.choice([string, string, number, number, lambda: "true", lambda: "false", lambda: "null"])()
+    items = rng.randrange(6)
+    if kind < 0.65:
+        return "[" + ",".join(space() + value(depth + 1) + space() for _ in range(items)) + space() + "]"
+    keys = [string() if rng.random() < 0.7 else json.dumps(rng.choice(["a", "ab", "b", "~", "z", "id", "é", "\uffff", "\U0001f600"]))
+            for _ in range(items)]
+    return "{" + ",".join(f"{space()}{k}{space()}:{space()}{value(depth + 1)}{space()}" for k in keys) + space() + "}"
+
+
+def emit(document):
+    canonical = expected(document)
+    print(document.encode("utf-8").hex(), "!" if canonical is None else canonical.hex(), sep="\t")
+
+
+if len(sys.argv) > 3:
+    for path in sorted(glob.glob(f"{sys.argv[3]}/*/*.json")):
+        if not path.endswith(".meta.json"):
+            emit(open(path, encoding="utf-8").read())
+for _ in range(count):
+    emit(space() + value() + space())
