@@ -22,6 +22,8 @@ public struct Limits: Sendable, Hashable {
     public var records = 1_000_000
     /// Arrays and objects inside each other in a JSON document.
     public var jsonDepth = 128
+    /// A collection's metadata as a bundle holds it, in bytes.
+    public var metadataBytes = 1 << 20
     /// A bundle's `manifest.json`, in bytes.
     public var manifestBytes = 128 << 20
     /// Entries of signatures looked at in a collection's metadata.

@@ -1,0 +1,65 @@
+import RemoteSettingsModel
+
+/// What a bundle says of itself first.
+public struct BundleHead: Hashable, Sendable {
+    /// What vouches for a bundle's records.
+    public enum Trust: String, Hashable, Sendable, CaseIterable {
+        /// A content signature, in `metadata.json`, with its chain in `chain.pem`.
+        case signed
+        /// Nothing: the server does not sign.
+        case unsigned
+        /// Nothing: the records were imported from a source that carries no signature.
+        case imported
+    }
+
+    public var collection: CollectionID
+    public var timestamp: Timestamp
+    /// Records in the collection.
+    public var records: Int
+    /// Attachment files in the bundle.
+    public var attachments: Int
+    /// Attachment files that records of the collection name and that were left out of the bundle.
+    public var omitted: Int
+    public var trust: Trust
+
+    package init(
+        collection: CollectionID, timestamp: Timestamp, records: Int, attachments: Int, omitted: Int, trust: Trust
+    ) {
+        self.collection = collection
+        self.timestamp = timestamp
+        self.records = records
+        self.attachments = attachments
+        self.omitted = omitted
+        self.trust = trust
+    }
+}
+
+extension BundleHead {
+    /// Reads the head from the first 1,024 bytes of a file. Does I/O; nothing is mapped, inflated or verified.
+    ///
+    /// - Throws: ``BundleError`` where the file cannot be read or does not begin like a bundle.
+    public static func read(path: String) throws(BundleError) -> BundleHead {
+        try read(FilePrefix.read(path: path, count: BundleFormat.headBytes), name: path)
+    }
+
+    /// Reads the head from the first bytes of a bundle, of which 1,024 are enough.
+    ///
+    /// - Parameter name: the bundle's name for error messages.
+    public static func read(_ bytes: Bytes, name: String) throws(BundleError) -> BundleHead {
+        try bytes.withRawSpan { (raw) throws(BundleError) in
+            let nameLength = BundleFormat.manifest.utf8.count
+            let nameEnd = ZIPLayout.localSize + nameLength
+            guard raw.byteCount >= nameEnd, raw.little(0) == ZIPLayout.localSignature,
+                raw.little(8) == ZIPLayout.stored, raw.little(26) == UInt16(nameLength),
+                ZIPEntry.text(raw, ZIPLayout.localSize..<nameEnd) == BundleFormat.manifest
+            else {
+                throw BundleError(
+                    .malformed, file: name, expected: "a ZIP file that begins with a stored manifest.json",
+                    found: "something else")
+            }
+            let start = nameEnd + Int(raw.little(28, as: UInt16.self))
+            var scanner = ManifestScanner(file: name, at: min(start, raw.byteCount))
+            return try scanner.head(raw)
+        }
+    }
+}

@@ -1,0 +1,163 @@
+import RemoteSettingsModel
+
+/// A bundle, opened for reading.
+///
+/// Opening reads the end of the file, its directory and its first bytes; the rest is read when it is asked for. What is
+/// stored uncompressed is given in place, as slices of the file.
+///
+/// Opening checks the structure, not the contents: ``verifyContents()`` does that. A snapshot that came from outside of
+/// the program must be verified, by its signature or by the lock's hash, before its records are believed.
+public struct BundleReader: Sendable {
+    /// The bundle's path or name, for error messages.
+    public let name: String
+    public let head: BundleHead
+    let directory: ZIPDirectory
+    let limits: Limits
+    private let mapping: MappedFile?
+
+    /// Maps the file into memory and reads its directory. Does I/O.
+    ///
+    /// - Throws: ``BundleError`` where the file cannot be read, or is not a bundle of a known format within `limits`.
+    public init(path: String, limits: Limits = Limits()) throws(BundleError) {
+        let mapping = try MappedFile(path: path)
+        try self.init(mapping.bytes, name: path, limits: limits, mapping: mapping)
+    }
+
+    /// Reads the directory of a bundle that is in memory, such as one that is part of the program. No I/O.
+    public init(bytes: Bytes, name: String, limits: Limits = Limits()) throws(BundleError) {
+        try self.init(bytes, name: name, limits: limits, mapping: nil)
+    }
+
+    private init(_ bytes: Bytes, name: String, limits: Limits, mapping: MappedFile?) throws(BundleError) {
+        let head: BundleHead
+        do throws(BundleError) {
+            head = try BundleHead.read(bytes[0..<min(bytes.count, BundleFormat.headBytes)], name: name)
+        } catch where error.kind != .unknownVersion {
+            // What is not a ZIP file, or is cut short, is described better by its directory's error.
+            _ = try ZIPDirectory(bytes, file: name, limits: limits)
+            throw error
+        }
+        let directory = try ZIPDirectory(bytes, file: name, limits: limits)
+        guard directory.hasChain == (head.trust == .signed), directory.attachmentCount == head.attachments else {
+            throw BundleError(
+                .disagreement, file: name, entry: BundleFormat.manifest,
+                expected: "\(head.attachments) attachments, and chain.pem where the bundle is signed",
+                found: "\(directory.attachmentCount) attachments\(directory.hasChain ? ", chain.pem" : "")")
+        }
+        self.name = name
+        self.head = head
+        self.directory = directory
+        self.limits = limits
+        self.mapping = mapping
+    }
+
+    /// The text of `manifest.json`, in place.
+    public func manifestText() throws(BundleError) -> Bytes { try contents(0) }
+
+    /// The manifest. Parsed anew at each call: keep it where it is needed more than once.
+    public func manifest() throws(BundleError) -> Manifest {
+        try Manifest(parsing: manifestText(), file: name, limits: limits)
+    }
+
+    /// `records.json`: the canonical signed payload; in place where it is stored, else inflated anew at each call.
+    ///
+    /// What was inflated is checked against its CRC-32; what is in place is not, as its owner verifies the signature or
+    /// trusts the file.
+    public func payload() throws(BundleError) -> Bytes { try contents(1) }
+
+    /// `metadata.json`: the collection's metadata as served.
+    public func metadata() throws(BundleError) -> Bytes { try contents(2) }
+
+    /// `chain.pem`; `nil` where the bundle is not signed.
+    public func chain() throws(BundleError) -> Bytes? { directory.hasChain ? try contents(3) : nil }
+
+    /// The hashes of the attachments that the bundle has, sorted.
+    public var attachments: some RandomAccessCollection<SHA256Digest> & Sendable {
+        (directory.fixedCount..<directory.count).lazy.map { [directory] index in
+            guard let digest = directory.attachment(at: index) else {
+                preconditionFailure("names were checked when the directory was read")
+            }
+            return digest
+        }
+    }
+
+    public func contains(_ digest: SHA256Digest) -> Bool { directory.index(of: digest) != nil }
+
+    /// An attachment's size in bytes, uncompressed; `nil` where the bundle has no such file.
+    public func attachmentSize(_ digest: SHA256Digest) throws(BundleError) -> Int? {
+        guard let index = directory.index(of: digest) else { return nil }
+        return try directory.open(index).entry.size
+    }
+
+    /// An attachment's bytes; in place where it is stored, else inflated.
+    ///
+    /// - Parameter isTrusted: leaves out the SHA-256, where the bundle is as trusted as the program.
+    /// - Returns: `nil` where the bundle has no such file.
+    /// - Throws: ``BundleError`` where the bytes are not those that the hash names.
+    public func attachment(_ digest: SHA256Digest, isTrusted: Bool = false) throws(BundleError) -> Bytes? {
+        guard let index = directory.index(of: digest) else { return nil }
+        let bytes = try contents(index)
+        guard !isTrusted else { return bytes }
+        let found = SHA256Digest(hashing: bytes)
+        guard found == digest else {
+            throw BundleError(
+                .damaged, file: name, entry: directory.name(at: index), expected: "SHA-256 \(digest)",
+                found: found.hex)
+        }
+        return bytes
+    }
+
+    /// Gives an attachment's bytes to `consume`, one piece of at most 1 MiB after another, in little memory.
+    ///
+    /// `consume` gets the bytes before the last one was checked: what it makes of them counts only once this returns.
+    ///
+    /// - Returns: whether the bundle has the file.
+    /// - Throws: ``BundleError`` where the bytes are not those that the hash names, and what `consume` throws.
+    public func streamAttachment(
+        _ digest: SHA256Digest, to consume: (Span<UInt8>) throws -> Void
+    ) throws -> Bool {
+        guard let index = directory.index(of: digest) else { return false }
+        var hasher = ContentHasher()
+        try stream(index) { piece in
+            hasher.update(piece)
+            try consume(piece)
+        }
+        let found = hasher.finish()
+        guard found == digest else {
+            throw BundleError(
+                .damaged, file: name, entry: directory.name(at: index), expected: "SHA-256 \(digest)",
+                found: found.hex)
+        }
+        return true
+    }
+
+    /// Reads an entry from end to end in bounded memory.
+    func stream(_ index: Int, to consume: (Span<UInt8>) throws -> Void) throws {
+        let (entry, data, _) = try directory.open(index)
+        let stream = EntryStream(
+            entry: entry, data: data, bytes: directory.bytes, file: name, name: directory.name(at: index),
+            mapping: mapping)
+        try stream.read(consume)
+    }
+
+    private func contents(_ index: Int) throws(BundleError) -> Bytes {
+        let (entry, data, _) = try directory.open(index)
+        let slice = directory.bytes[data]
+        guard entry.method == ZIPLayout.deflated else { return slice }
+        let output: Bytes
+        do throws(InflateError) {
+            output = Bytes(try Inflater.inflate(slice, size: entry.size))
+        } catch {
+            throw BundleError(
+                .damaged, file: name, entry: directory.name(at: index), expected: "\(entry.size) deflated bytes",
+                found: error.found)
+        }
+        let crc = output.withSpan { checksum(0, $0) }
+        guard crc == entry.crc else {
+            throw BundleError(
+                .damaged, file: name, entry: directory.name(at: index), expected: "CRC-32 \(entry.crc)",
+                found: "\(crc)")
+        }
+        return output
+    }
+}

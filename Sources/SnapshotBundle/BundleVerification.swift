@@ -1,0 +1,90 @@
+import RemoteSettingsModel
+
+extension BundleReader {
+    /// Reads every byte of the bundle and checks it: each entry's size, CRC-32 and SHA-256, the manifest against the
+    /// entries and the entries against the manifest, the payload's count and timestamp, and that nothing lies between
+    /// the entries. Does I/O; uses little memory besides the manifest and the payload.
+    ///
+    /// Signatures are not checked here (`ContentSignature` does that), nor the hash of the file (the lock has it).
+    ///
+    /// - Returns: the manifest.
+    /// - Throws: ``BundleError`` that names the first entry that is wrong.
+    @discardableResult
+    public func verifyContents() throws(BundleError) -> Manifest {
+        try checkPlaces()
+        let manifest = try manifest()
+        guard manifest.head == head else {
+            throw BundleError(
+                .disagreement, file: name, entry: BundleFormat.manifest, expected: "the head at the file's start",
+                found: "another")
+        }
+        try verify(0, size: manifestText().count, sha256: nil)
+        for (offset, entry) in manifest.entries.enumerated() {
+            try verify(1 + offset, size: entry.size, sha256: entry.sha256)
+        }
+        try checkPayload()
+        var index = directory.fixedCount
+        var previous: SHA256Digest?
+        for file in manifest.files where file.omitted == nil && file.sha256 != previous {
+            let present = directory.attachment(at: index)
+            guard present == file.sha256 else {
+                throw BundleError(
+                    .disagreement, file: name, entry: BundleFormat.attachmentPrefix + file.sha256.hex,
+                    expected: "this entry, as the manifest lists it",
+                    found: present.map { BundleFormat.attachmentPrefix + $0.hex } ?? "no more entries")
+            }
+            try verify(index, size: file.size, sha256: file.sha256)
+            previous = file.sha256
+            index += 1
+        }
+        guard index == directory.count else {
+            throw BundleError(
+                .disagreement, file: name, entry: directory.name(at: index), expected: "an entry of the manifest",
+                found: "an entry that it does not list")
+        }
+        return manifest
+    }
+
+    /// Checks that entries and their descriptors lie one behind the other without a gap.
+    private func checkPlaces() throws(BundleError) {
+        for index in 0..<directory.count {
+            let (entry, data, end) = try directory.open(index)
+            try directory.bytes.withRawSpan { (raw) throws(BundleError) in
+                try LocalHeader.checkDescriptor(of: entry, in: raw, data.upperBound..<end, file: name)
+            }
+        }
+    }
+
+    private func verify(_ index: Int, size: Int, sha256: SHA256Digest?) throws(BundleError) {
+        func failure(_ expected: String, _ found: String) -> BundleError {
+            BundleError(
+                .disagreement, file: name, entry: directory.name(at: index), expected: expected, found: found)
+        }
+        let entry = try directory.open(index).entry
+        guard entry.size == size else {
+            throw failure("\(size) bytes, as the manifest says", "\(entry.size)")
+        }
+        var hasher = ContentHasher()
+        do {
+            try stream(index) { hasher.update($0) }
+        } catch let error as BundleError {
+            throw error
+        } catch {
+            throw failure("a readable entry", "\(error)")
+        }
+        let found = hasher.finish()
+        if let sha256, found != sha256 {
+            throw failure("SHA-256 \(sha256), as the manifest says", found.hex)
+        }
+    }
+
+    private func checkPayload() throws(BundleError) {
+        let outline = PayloadOutline(try payload())
+        guard let outline, outline.records == head.records, outline.timestamp == head.timestamp else {
+            throw BundleError(
+                .disagreement, file: name, entry: BundleFormat.records,
+                expected: "a canonical payload of \(head.records) records at timestamp \(head.timestamp)",
+                found: outline.map { "\($0.records) records at \($0.timestamp)" } ?? "another text")
+        }
+    }
+}

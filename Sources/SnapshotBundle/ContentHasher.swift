@@ -1,0 +1,30 @@
+// Crypto has a type of its own that is named SHA256Digest.
+import struct Crypto.SHA256
+import RemoteSettingsModel
+
+/// SHA-256 of bytes that come one after another.
+package struct ContentHasher {
+    private var hasher = SHA256()
+
+    package init() {}
+
+    package mutating func update(_ bytes: Span<UInt8>) {
+        unsafe bytes.withUnsafeBytes { unsafe hasher.update(bufferPointer: $0) }
+    }
+
+    package func finish() -> SHA256Digest {
+        guard let digest = SHA256Digest(Array(hasher.finalize())) else {
+            preconditionFailure("SHA-256 has 32 bytes")
+        }
+        return digest
+    }
+}
+
+extension SHA256Digest {
+    /// The SHA-256 of `bytes`.
+    package init(hashing bytes: Bytes) {
+        var hasher = ContentHasher()
+        bytes.withSpan { hasher.update($0) }
+        self = hasher.finish()
+    }
+}

@@ -1,0 +1,94 @@
+import RemoteSettingsModel
+
+/// The rules that the entries of a bundle's directory obey together: names, order, places, sizes.
+struct DirectoryCheck {
+    let file: String
+    let limits: Limits
+    let directory: Range<Int>
+    private(set) var hasChain = false
+    private var accepted = 0
+    private var previousEnd = 0
+    private var previousName: AttachmentName?
+
+    init(file: String, limits: Limits, directory: Range<Int>) {
+        self.file = file
+        self.limits = limits
+        self.directory = directory
+    }
+
+    /// Checks the directory's next entry.
+    @inline(__always)
+    mutating func accept(_ entry: ZIPEntry, _ raw: RawSpan) throws(BundleError) {
+        let limit: Int
+        if accepted >= 3, AttachmentName.isValid(raw, entry.name) {
+            let name = AttachmentName(raw, at: entry.name.lowerBound)
+            if let previousName, !previousName.isBefore(name.words) {
+                throw failure(entry, raw, expected: "attachments sorted by name, each once", found: "another order")
+            }
+            previousName = name
+            limit = limits.attachmentBytes
+        } else {
+            limit = try acceptFixed(entry, raw)
+        }
+        guard entry.size <= limit else {
+            throw BundleError(
+                .overLimit, file: file, entry: ZIPEntry.text(raw, entry.name), expected: "at most \(limit) bytes",
+                found: "\(entry.size) bytes")
+        }
+        // No deflate stream expands by more than 1032 (zlib's technical notes), so that a larger claim is a lie that
+        // must not lead to an allocation.
+        guard entry.compressedSize <= directory.lowerBound, entry.size / 1032 <= entry.compressedSize else {
+            throw failure(
+                entry, raw, expected: "a size that \(entry.compressedSize) compressed bytes can have",
+                found: "\(entry.size) bytes")
+        }
+        let smallest = ZIPLayout.localSize + entry.name.count + entry.compressedSize
+        guard entry.headerOffset >= previousEnd, entry.headerOffset <= directory.lowerBound - smallest,
+            accepted > 0 || entry.headerOffset == 0
+        else {
+            throw failure(
+                entry, raw, expected: "data behind the entry before it and in front of the directory",
+                found: "\(entry.compressedSize) bytes at \(entry.headerOffset)")
+        }
+        previousEnd = entry.headerOffset + smallest
+        accepted += 1
+    }
+
+    func finish() throws(BundleError) {
+        guard accepted >= 3 else {
+            throw BundleError(
+                .malformed, file: file, expected: "manifest.json, records.json and metadata.json",
+                found: "\(accepted) entries")
+        }
+    }
+
+    private mutating func acceptFixed(_ entry: ZIPEntry, _ raw: RawSpan) throws(BundleError) -> Int {
+        let name = ZIPEntry.text(raw, entry.name)
+        switch (accepted, name) {
+        case (0, BundleFormat.manifest):
+            guard entry.method == ZIPLayout.stored else {
+                throw failure(entry, raw, expected: "manifest.json stored", found: "it compressed")
+            }
+            return limits.manifestBytes
+        case (1, BundleFormat.records): return limits.changesetBytes
+        case (2, BundleFormat.metadata): return limits.metadataBytes
+        case (3, BundleFormat.chain):
+            hasChain = true
+            return limits.chainBytes
+        default:
+            let expected =
+                switch accepted {
+                case 0: BundleFormat.manifest
+                case 1: BundleFormat.records
+                case 2: BundleFormat.metadata
+                default: "attachments/ and 64 lower-case hexadecimal digits"
+                }
+            throw failure(entry, raw, expected: "an entry named \(expected)", found: "\"\(name)\"")
+        }
+    }
+
+    private func failure(_ entry: ZIPEntry, _ raw: RawSpan, expected: String, found: String) -> BundleError {
+        BundleError(
+            .malformed, file: file, entry: ZIPEntry.text(raw, entry.name), expected: expected, found: found)
+    }
+}

@@ -1,0 +1,85 @@
+import RemoteSettingsModel
+
+/// Reads one entry's contents from end to end, in pieces, and checks its size and CRC-32.
+struct EntryStream {
+    let entry: ZIPEntry
+    let data: Range<Int>
+    let bytes: Bytes
+    let file: String
+    let name: String
+    /// The file that `bytes` are mapped from, if they are; pages that were read are given back.
+    let mapping: MappedFile?
+
+    private static let inputPiece = 1 << 20
+    private static let outputPiece = 256 << 10
+
+    func read(_ consume: (Span<UInt8>) throws -> Void) throws {
+        var crc: UInt32 = 0
+        var size = 0
+        let checked: (Span<UInt8>) throws -> Void = { piece in
+            crc = checksum(crc, piece)
+            size += piece.count
+            try consume(piece)
+        }
+        if entry.method == ZIPLayout.stored {
+            try readStored(checked)
+        } else {
+            try readDeflated(checked)
+        }
+        guard size == entry.size, crc == entry.crc else {
+            throw damaged(
+                expected: "\(entry.size) bytes with CRC-32 \(entry.crc)", found: "\(size) bytes with CRC-32 \(crc)")
+        }
+    }
+
+    private func readStored(_ consume: (Span<UInt8>) throws -> Void) throws {
+        var offset = data.lowerBound
+        while offset < data.upperBound {
+            let end = min(offset + Self.inputPiece, data.upperBound)
+            try bytes[offset..<end].withSpan { (span) throws in try consume(span) }
+            mapping?.discard(offset..<end)
+            offset = end
+        }
+    }
+
+    private func readDeflated(_ consume: (Span<UInt8>) throws -> Void) throws {
+        let inflater = try mapped { () throws(InflateError) in try Inflater() }
+        let input = bytes[data]
+        var buffer = [UInt8](repeating: 0, count: Self.outputPiece)
+        var (consumed, discarded, produced) = (0, 0, 0)
+        while true {
+            let step = try mapped { () throws(InflateError) in
+                try inflater.inflate(input, from: consumed, into: &buffer)
+            }
+            consumed += step.consumed
+            produced += step.produced
+            guard produced <= entry.size else { throw damaged(expected: "\(entry.size) bytes", found: "more") }
+            if step.produced > 0 {
+                try consume(buffer.span.extracting(0..<step.produced))
+            }
+            if consumed - discarded >= Self.inputPiece {
+                mapping?.discard(data.lowerBound + discarded..<data.lowerBound + consumed)
+                discarded = consumed
+            }
+            if step.isEnd { break }
+            guard step.consumed > 0 || step.produced > 0 else {
+                throw damaged(expected: "a whole deflate stream", found: InflateError.tooShort.found)
+            }
+        }
+        guard consumed == input.count else {
+            throw damaged(expected: "the end of the stream", found: InflateError.trailingBytes.found)
+        }
+    }
+
+    private func mapped<Value>(_ body: () throws(InflateError) -> Value) throws(BundleError) -> Value {
+        do throws(InflateError) {
+            return try body()
+        } catch {
+            throw damaged(expected: "a deflate stream", found: error.found)
+        }
+    }
+
+    private func damaged(expected: String, found: String) -> BundleError {
+        BundleError(.damaged, file: file, entry: name, expected: expected, found: found)
+    }
+}

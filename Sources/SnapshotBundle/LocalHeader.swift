@@ -1,0 +1,84 @@
+import RemoteSettingsModel
+
+/// The header in front of an entry's data (APPNOTE 4.3.7), and the descriptor behind it (4.3.9).
+///
+/// A reader that streams sees these, one that seeks sees the directory; both must see the same.
+enum LocalHeader {
+    /// Where the data of `entry` lies.
+    ///
+    /// - Parameter end: where the next entry, or the directory, begins.
+    static func data(of entry: ZIPEntry, in raw: RawSpan, end: Int, file: String) throws(BundleError) -> Range<Int> {
+        func failure(_ expected: String, _ found: String) -> BundleError {
+            BundleError(
+                .malformed, file: file, entry: ZIPEntry.text(raw, entry.name), expected: expected, found: found)
+        }
+        let start = entry.headerOffset
+        guard end - start >= ZIPLayout.localSize, raw.little(start) == ZIPLayout.localSignature else {
+            throw failure("a local header at byte \(start)", "none")
+        }
+        let nameLength = Int(raw.little(start + 26, as: UInt16.self))
+        let extraLength = Int(raw.little(start + 28, as: UInt16.self))
+        let nameStart = start + ZIPLayout.localSize
+        let dataStart = nameStart + nameLength + extraLength
+        guard dataStart <= end, entry.compressedSize <= end - dataStart else {
+            throw failure("\(entry.compressedSize) bytes of data before byte \(end)", "less room")
+        }
+        guard nameLength == entry.name.count,
+            raw.extracting(nameStart..<nameStart + nameLength).isEqual(to: raw.extracting(entry.name))
+        else {
+            throw failure(
+                "the directory's name in the local header",
+                "\"\(ZIPEntry.text(raw, nameStart..<nameStart + nameLength))\"")
+        }
+        guard raw.little(start + 6) == entry.flags, raw.little(start + 8) == entry.method else {
+            throw failure("the directory's flags and method in the local header", "others")
+        }
+        let crc: UInt32 = raw.little(start + 14)
+        let sizes: (UInt32, UInt32) = (raw.little(start + 18), raw.little(start + 22))
+        func agrees(_ value: UInt32, _ size: Int) -> Bool {
+            // 0 where a descriptor follows; all ones where a ZIP64 field has it, which the directory has as well.
+            (entry.usesDescriptor && value == 0) || value == .max || value == UInt32(clamping: size)
+        }
+        guard crc == entry.crc || (entry.usesDescriptor && crc == 0), agrees(sizes.0, entry.compressedSize),
+            agrees(sizes.1, entry.size)
+        else { throw failure("the directory's checksum and sizes in the local header", "others") }
+        return dataStart..<dataStart + entry.compressedSize
+    }
+
+    /// Checks what lies between the data of `entry` and the next entry: its descriptor, or nothing.
+    static func checkDescriptor(
+        of entry: ZIPEntry, in raw: RawSpan, _ range: Range<Int>, file: String
+    ) throws(BundleError) {
+        let start = range.lowerBound
+        let agrees =
+            switch (entry.usesDescriptor, range.count) {
+            case (false, let count): count == 0
+            case (true, ZIPLayout.descriptorSize):
+                raw.little(start + 8) == UInt32(truncatingIfNeeded: entry.compressedSize)
+                    && raw.little(start + 12) == UInt32(truncatingIfNeeded: entry.size)
+            case (true, ZIPLayout.zip64DescriptorSize):
+                raw.little(start + 8) == UInt64(entry.compressedSize) && raw.little(start + 16) == UInt64(entry.size)
+            default: false
+            }
+        let signed =
+            !entry.usesDescriptor
+            || (range.count >= 8 && raw.little(start) == ZIPLayout.descriptorSignature
+                && raw.little(start + 4) == entry.crc)
+        guard agrees, signed else {
+            throw BundleError(
+                .malformed, file: file, entry: ZIPEntry.text(raw, entry.name),
+                expected: entry.usesDescriptor ? "a data descriptor that agrees" : "the next entry at once",
+                found: "\(range.count) other bytes")
+        }
+    }
+}
+
+extension RawSpan {
+    fileprivate func isEqual(to other: RawSpan) -> Bool {
+        guard byteCount == other.byteCount else { return false }
+        for offset in 0..<byteCount where little(offset, as: UInt8.self) != other.little(offset, as: UInt8.self) {
+            return false
+        }
+        return true
+    }
+}

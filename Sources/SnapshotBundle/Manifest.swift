@@ -1,0 +1,131 @@
+import RemoteSettingsModel
+
+/// A bundle's table of contents, `manifest.json`: what is in the bundle, what was left out and why.
+///
+/// Its text is fixed to the byte: the same snapshot has one manifest, so that the SHA-256 of its text (``digest(of:)``,
+/// `content` in the lock) names the snapshot whatever compressor wrote the bundle.
+public struct Manifest: Hashable, Sendable {
+    /// The size and hash of `records.json`, `metadata.json` or `chain.pem`.
+    public struct Entry: Hashable, Sendable {
+        public let name: String
+        /// Bytes, uncompressed.
+        public let size: Int
+        public let sha256: SHA256Digest
+
+        package init(name: String, size: Int, sha256: SHA256Digest) {
+            self.name = name
+            self.size = size
+            self.sha256 = sha256
+        }
+    }
+
+    /// An attachment that records name, whether or not the bundle has its file.
+    public struct File: Hashable, Sendable {
+        public let sha256: SHA256Digest
+        /// Bytes, uncompressed.
+        public let size: Int
+        /// Where the server has it, below its base URL, as the records give it.
+        public let location: String
+        /// The ids of the records that name it, sorted.
+        public let records: [String]
+        /// Why it was left out; `nil` where the bundle has it.
+        public let omitted: OmissionReason?
+
+        package init(
+            sha256: SHA256Digest, size: Int, location: String, records: [String], omitted: OmissionReason?
+        ) {
+            self.sha256 = sha256
+            self.size = size
+            self.location = location
+            self.records = records
+            self.omitted = omitted
+        }
+    }
+
+    public let head: BundleHead
+    public let entries: [Entry]
+    /// Sorted by hash, then by location. The same file at two locations is listed twice, and is once in the bundle.
+    public let files: [File]
+
+    package init(head: BundleHead, entries: [Entry], files: [File]) {
+        self.head = head
+        self.entries = entries
+        self.files = files
+    }
+
+    /// Reads the text of a manifest. No I/O.
+    ///
+    /// - Parameter file: the bundle's name for error messages.
+    /// - Throws: ``BundleError`` where the text is not exactly what the format prescribes for its values.
+    public init(parsing text: Bytes, file: String, limits: Limits = Limits()) throws(BundleError) {
+        guard text.count <= limits.manifestBytes else {
+            throw BundleError(
+                .overLimit, file: file, entry: BundleFormat.manifest,
+                expected: "at most \(limits.manifestBytes) bytes (Limits.manifestBytes)", found: "\(text.count)")
+        }
+        self = try text.withRawSpan { (raw) throws(BundleError) in
+            var scanner = ManifestScanner(file: file, at: 0)
+            return try scanner.manifest(raw)
+        }
+        try check(file: file)
+    }
+
+    /// What names a snapshot: the SHA-256 of a manifest's text.
+    public static func digest(of text: Bytes) -> SHA256Digest {
+        SHA256Digest(hashing: text)
+    }
+}
+
+extension Manifest {
+    /// The rules that hold between a manifest's values.
+    func check(file: String) throws(BundleError) {
+        func failure(_ place: String, _ expected: String, _ found: String) -> BundleError {
+            BundleError(
+                .disagreement, file: file, entry: "\(BundleFormat.manifest): \(place)", expected: expected,
+                found: found)
+        }
+        var names = [BundleFormat.records, BundleFormat.metadata]
+        if head.trust == .signed { names.append(BundleFormat.chain) }
+        guard entries.map(\.name) == names else {
+            throw failure("entries", names.joined(separator: ", "), entries.map(\.name).joined(separator: ", "))
+        }
+        var (present, omitted) = (0, 0)
+        var previous: File?
+        for file in files {
+            let place = "\(file.sha256) \(file.location)"
+            if let previous {
+                guard previous.precedes(file) else {
+                    throw failure(place, "files sorted by hash and location, each once", "another order")
+                }
+            }
+            if let previous, previous.sha256 == file.sha256 {
+                guard previous.size == file.size, (previous.omitted == nil) == (file.omitted == nil) else {
+                    throw failure(place, "one size and one state for one hash", "two")
+                }
+            } else if file.omitted == nil {
+                present += 1
+            } else {
+                omitted += 1
+            }
+            guard let first = file.records.first, Identifier.isValid(first.utf8),
+                zip(file.records, file.records.dropFirst()).allSatisfy({
+                    Identifier.isValid($1.utf8) && $0.utf8.lexicographicallyPrecedes($1.utf8)
+                })
+            else { throw failure(place, "valid record ids, sorted, each once", "others") }
+            previous = file
+        }
+        guard (present, omitted) == (head.attachments, head.omitted) else {
+            throw failure(
+                "files", "\(head.attachments) files in the bundle and \(head.omitted) omitted",
+                "\(present) and \(omitted)")
+        }
+    }
+}
+
+extension Manifest.File {
+    /// The order of files in a manifest.
+    package func precedes(_ other: Manifest.File) -> Bool {
+        sha256 == other.sha256
+            ? location.utf8.lexicographicallyPrecedes(other.location.utf8) : sha256 < other.sha256
+    }
+}

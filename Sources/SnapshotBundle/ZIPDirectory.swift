@@ -1,0 +1,102 @@
+import RemoteSettingsModel
+
+/// The directory of a bundle: which entries it has and where their data lies.
+///
+/// Only the end of the file is read: no local header, no data. What is checked at once is that the entries are exactly
+/// those of the format, in its order, each a regular file within ``Limits``, one behind the other; what the local
+/// headers say is checked when an entry is opened.
+struct ZIPDirectory: Sendable {
+    let file: String
+    let bytes: Bytes
+    let hasChain: Bool
+    /// The offsets of the directory's records. Neither names nor hashes are copied: they are looked up in place.
+    private let records: [Int]
+    /// Where the directory begins and ends in the file.
+    private let range: Range<Int>
+
+    var count: Int { records.count }
+    /// The entries before the first attachment.
+    var fixedCount: Int { hasChain ? 4 : 3 }
+    var attachmentCount: Int { records.count - fixedCount }
+
+    init(_ bytes: Bytes, file: String, limits: Limits) throws(BundleError) {
+        let parsed = try bytes.withRawSpan { (raw) throws(BundleError) -> (ZIPEnd, [Int], Bool) in
+            let end = try ZIPEnd(raw, file: file)
+            guard end.count <= limits.attachments + 4 else {
+                throw BundleError(
+                    .overLimit, file: file, expected: "at most \(limits.attachments) attachments (Limits.attachments)",
+                    found: "\(end.count) entries")
+            }
+            var check = DirectoryCheck(file: file, limits: limits, directory: end.directory)
+            var records: [Int] = []
+            records.reserveCapacity(end.count)
+            var offset = end.directory.lowerBound
+            for _ in 0..<end.count {
+                records.append(offset)
+                let entry = try ZIPEntry(raw, at: offset, directoryEnd: end.directory.upperBound, file: file)
+                try check.accept(entry, raw)
+                offset = entry.next
+            }
+            guard offset == end.directory.upperBound else {
+                throw BundleError(
+                    .malformed, file: file, expected: "\(end.count) entries in the directory", found: "more bytes")
+            }
+            try check.finish()
+            return (end, records, check.hasChain)
+        }
+        self.file = file
+        self.bytes = bytes
+        range = parsed.0.directory
+        records = parsed.1
+        hasChain = parsed.2
+    }
+
+    /// The name of the entry at `index`.
+    func name(at index: Int) -> String {
+        switch index {
+        case 0: BundleFormat.manifest
+        case 1: BundleFormat.records
+        case 2: BundleFormat.metadata
+        case 3 where hasChain: BundleFormat.chain
+        default: BundleFormat.attachmentPrefix + (attachment(at: index)?.hex ?? "?")
+        }
+    }
+
+    /// The hash that names the attachment at `index` of the directory.
+    func attachment(at index: Int) -> SHA256Digest? {
+        guard index >= fixedCount, index < count else { return nil }
+        let hex = records[index] + ZIPLayout.centralSize + BundleFormat.attachmentPrefix.utf8.count
+        return SHA256Digest(hex: bytes[hex..<hex + 64].text)
+    }
+
+    /// The index of an attachment's entry, by binary search over the names in place.
+    func index(of digest: SHA256Digest) -> Int? {
+        let wanted = digest.hexWords
+        return bytes.withRawSpan { raw in
+            var (low, high) = (fixedCount, records.count)
+            while low < high {
+                let middle = low + (high - low) / 2
+                let name = AttachmentName(raw, at: records[middle] + ZIPLayout.centralSize)
+                if name.words == wanted { return middle }
+                if name.isBefore(wanted) { low = middle + 1 } else { high = middle }
+            }
+            return nil
+        }
+    }
+
+    /// The record of an entry, and where in the file its data lies, by its local header, which must agree.
+    func open(_ index: Int) throws(BundleError) -> (entry: ZIPEntry, data: Range<Int>, end: Int) {
+        let entry = try record(index)
+        let end = try index + 1 < count ? record(index + 1).headerOffset : range.lowerBound
+        let data = try bytes.withRawSpan { (raw) throws(BundleError) -> Range<Int> in
+            try LocalHeader.data(of: entry, in: raw, end: end, file: file)
+        }
+        return (entry, data, end)
+    }
+
+    private func record(_ index: Int) throws(BundleError) -> ZIPEntry {
+        try bytes.withRawSpan { (raw) throws(BundleError) in
+            try ZIPEntry(raw, at: records[index], directoryEnd: range.upperBound, file: file)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import RemoteSettingsModel
+
+/// The end of a ZIP file: where its directory lies and how many entries that has (APPNOTE 4.3.14 to 4.3.16).
+///
+/// A bundle ends with its end record: no comment, nothing after it, and nothing between it and the directory but the
+/// ZIP64 record and its locator, where they are needed. There is only one way to read such a file.
+struct ZIPEnd {
+    let directory: Range<Int>
+    let count: Int
+
+    init(_ raw: RawSpan, file: String) throws(BundleError) {
+        func failure(_ expected: String, _ found: String) -> BundleError {
+            BundleError(.malformed, file: file, expected: expected, found: found)
+        }
+        let end = raw.byteCount - ZIPLayout.endSize
+        guard end >= 0 else { throw failure("a bundle", "a file of \(raw.byteCount) bytes") }
+        guard raw.little(end) == ZIPLayout.endSignature, raw.little(end + 20, as: UInt16.self) == 0 else {
+            throw failure(
+                "a ZIP end record without a comment at the end of the file",
+                "something else (a file that is cut short, has bytes after its end, or is no bundle)")
+        }
+        let disks: (UInt16, UInt16) = (raw.little(end + 4), raw.little(end + 6))
+        let counts: (UInt16, UInt16) = (raw.little(end + 8), raw.little(end + 10))
+        let size: UInt32 = raw.little(end + 12)
+        let offset: UInt32 = raw.little(end + 16)
+
+        let start: Int?
+        let length: Int?
+        let count: Int?
+        let directoryEnd: Int
+        if counts.1 == .max || size == .max || offset == .max {
+            directoryEnd = end - ZIPLayout.zip64LocatorSize - ZIPLayout.zip64EndSize
+            guard directoryEnd >= 0,
+                raw.little(directoryEnd) == ZIPLayout.zip64EndSignature,
+                raw.little(directoryEnd + 4, as: UInt64.self) == UInt64(ZIPLayout.zip64EndSize - 12),
+                raw.little(directoryEnd + 16, as: UInt32.self) == 0,
+                raw.little(directoryEnd + 20, as: UInt32.self) == 0,
+                raw.little(directoryEnd + 24, as: UInt64.self) == raw.little(directoryEnd + 32, as: UInt64.self)
+            else { throw failure("a ZIP64 end record", "none, or one with other fields") }
+            let locator = directoryEnd + ZIPLayout.zip64EndSize
+            guard raw.little(locator) == ZIPLayout.zip64LocatorSignature,
+                raw.little(locator + 8, as: UInt64.self) == UInt64(directoryEnd)
+            else { throw failure("a ZIP64 locator that points to the record before it", "another") }
+            count = Int(exactly: raw.little(directoryEnd + 32, as: UInt64.self))
+            length = Int(exactly: raw.little(directoryEnd + 40, as: UInt64.self))
+            start = Int(exactly: raw.little(directoryEnd + 48, as: UInt64.self))
+        } else {
+            guard disks == (0, 0), counts.0 == counts.1 else {
+                throw failure("an archive in one file", "one that says it is split over several")
+            }
+            directoryEnd = end
+            (start, length, count) = (Int(offset), Int(size), Int(counts.1))
+        }
+        guard let start, let length, let count, start <= directoryEnd, length == directoryEnd - start,
+            count <= length / ZIPLayout.centralSize
+        else { throw failure("a directory that ends where the end record begins", "another place or size") }
+        directory = start..<directoryEnd
+        self.count = count
+    }
+}

@@ -1,0 +1,104 @@
+import RemoteSettingsModel
+
+/// One entry of a bundle's directory (APPNOTE 4.3.12).
+struct ZIPEntry {
+    let name: Range<Int>
+    let flags: UInt16
+    let method: UInt16
+    let crc: UInt32
+    let compressedSize: Int
+    let size: Int
+    let headerOffset: Int
+    /// The offset of the directory's next entry.
+    let next: Int
+
+    var usesDescriptor: Bool { flags & ZIPLayout.descriptorFlag != 0 }
+
+    /// Reads the record at `offset` of a directory that ends at `end`. Checks what can be checked about it alone.
+    init(_ raw: RawSpan, at offset: Int, directoryEnd end: Int, file: String) throws(BundleError) {
+        guard offset <= end - ZIPLayout.centralSize, raw.little(offset) == ZIPLayout.centralSignature else {
+            throw BundleError(.malformed, file: file, expected: "a directory record at byte \(offset)", found: "none")
+        }
+        let nameLength = Int(raw.little(offset + 28, as: UInt16.self))
+        let extraLength = Int(raw.little(offset + 30, as: UInt16.self))
+        let commentLength = Int(raw.little(offset + 32, as: UInt16.self))
+        name = offset + ZIPLayout.centralSize..<offset + ZIPLayout.centralSize + nameLength
+        next = name.upperBound + extraLength + commentLength
+        guard next <= end else {
+            throw BundleError(
+                .malformed, file: file, expected: "a directory record inside of the directory",
+                found: "one at byte \(offset) that leaves it")
+        }
+        flags = raw.little(offset + 8)
+        method = raw.little(offset + 10)
+        crc = raw.little(offset + 16)
+
+        let sizes: (UInt32, UInt32) = (raw.little(offset + 20), raw.little(offset + 24))
+        let header: UInt32 = raw.little(offset + 42)
+        if sizes.0 == .max || sizes.1 == .max || header == .max {
+            var large = ZIP64Extra(raw, in: name.upperBound..<name.upperBound + extraLength)
+            // The order is the extra field's own (APPNOTE 4.5.3): size, compressed size, offset.
+            let size = sizes.1 == .max ? large.next(raw) : Int(sizes.1)
+            let compressedSize = sizes.0 == .max ? large.next(raw) : Int(sizes.0)
+            let headerOffset = header == .max ? large.next(raw) : Int(header)
+            guard let size, let compressedSize, let headerOffset else {
+                throw BundleError(
+                    .malformed, file: file, entry: Self.text(raw, name), expected: "sizes in a ZIP64 field",
+                    found: "none")
+            }
+            (self.size, self.compressedSize, self.headerOffset) = (size, compressedSize, headerOffset)
+        } else {
+            (size, compressedSize, headerOffset) = (Int(sizes.1), Int(sizes.0), Int(header))
+        }
+
+        let host = raw.little(offset + 5, as: UInt8.self)
+        let mode = raw.little(offset + 40, as: UInt16.self)
+        let disk = raw.little(offset + 34, as: UInt16.self)
+        let allowed =
+            flags & ~ZIPLayout.allowedFlags == 0 && host == ZIPLayout.unixHost && disk == 0 && commentLength == 0
+            && mode & ZIPLayout.typeMask == ZIPLayout.regularFile
+            && (method == ZIPLayout.deflated || (method == ZIPLayout.stored && size == compressedSize))
+        guard allowed else {
+            throw BundleError(
+                .malformed, file: file, entry: Self.text(raw, name),
+                expected: "a regular file (Unix mode), stored or deflated, not encrypted, without a comment",
+                found: "host \(host), mode 0\(String(mode, radix: 8)), method \(method), flags 0x"
+                    + "\(String(flags, radix: 16)), \(compressedSize) bytes for \(size)")
+        }
+    }
+
+    /// An entry's name for an error message: whatever is not printable ASCII is shown as `?`.
+    static func text(_ raw: RawSpan, _ range: Range<Int>) -> String {
+        var text = ""
+        for offset in range.prefix(120) {
+            let byte = raw.little(offset, as: UInt8.self)
+            text.unicodeScalars.append(byte >= 0x20 && byte < 0x7F ? Unicode.Scalar(byte) : "?")
+        }
+        return text
+    }
+}
+
+/// The values of a ZIP64 extended information field, one after another (APPNOTE 4.5.3).
+private struct ZIP64Extra {
+    private var values: Range<Int> = 0..<0
+
+    init(_ raw: RawSpan, in extra: Range<Int>) {
+        var offset = extra.lowerBound
+        while offset + 4 <= extra.upperBound {
+            let id: UInt16 = raw.little(offset)
+            let end = offset + 4 + Int(raw.little(offset + 2, as: UInt16.self))
+            guard end <= extra.upperBound else { return }
+            if id == ZIPLayout.zip64Extra {
+                values = offset + 4..<end
+                return
+            }
+            offset = end
+        }
+    }
+
+    mutating func next(_ raw: RawSpan) -> Int? {
+        guard values.count >= 8 else { return nil }
+        defer { values = values.lowerBound + 8..<values.upperBound }
+        return Int(exactly: raw.little(values.lowerBound, as: UInt64.self))
+    }
+}

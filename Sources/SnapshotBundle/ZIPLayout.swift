@@ -1,0 +1,58 @@
+import RemoteSettingsModel
+
+/// Signatures, sizes and codes of the ZIP format (PKWARE APPNOTE.TXT 6.3.10, sections 4.3 to 4.5).
+enum ZIPLayout {
+    static let localSignature: UInt32 = 0x0403_4B50
+    static let descriptorSignature: UInt32 = 0x0807_4B50
+    static let centralSignature: UInt32 = 0x0201_4B50
+    static let zip64EndSignature: UInt32 = 0x0606_4B50
+    static let zip64LocatorSignature: UInt32 = 0x0706_4B50
+    static let endSignature: UInt32 = 0x0605_4B50
+
+    static let localSize = 30
+    static let centralSize = 46
+    static let zip64EndSize = 56
+    static let zip64LocatorSize = 20
+    static let endSize = 22
+    static let descriptorSize = 16
+    static let zip64DescriptorSize = 24
+
+    /// Bit 3: checksum and sizes follow the data. Bit 11: names are UTF-8. Nothing else is set in a bundle.
+    static let descriptorFlag: UInt16 = 1 << 3
+    static let allowedFlags: UInt16 = 1 << 3 | 1 << 11
+
+    static let stored: UInt16 = 0
+    static let deflated: UInt16 = 8
+
+    static let unixHost: UInt8 = 3
+    static let typeMask: UInt16 = 0o170000
+    static let regularFile: UInt16 = 0o100000
+
+    static let zip64Extra: UInt16 = 1
+}
+
+extension RawSpan {
+    /// A little-endian integer. Stops the process where it lies outside, as every subscript does.
+    @inline(__always)
+    func little<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Value.Type = Value.self) -> Value {
+        Value(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: Value.self))
+    }
+
+    /// A big-endian word, so that comparing words compares text.
+    @inline(__always)
+    func bigWord(_ offset: Int) -> UInt64 {
+        UInt64(bigEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
+}
+
+extension Bytes {
+    /// Calls `body` with the bytes in place, as memory that integers of any size can be read from.
+    func withRawSpan<Result, Failure: Error>(
+        _ body: (RawSpan) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try withSpan { (span) throws(Failure) in
+            // Unsafe only for elements with padding between them, which bytes have not.
+            try body(unsafe span.bytes)
+        }
+    }
+}
