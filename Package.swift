@@ -71,10 +71,11 @@ let package = Package(
         .target(
             name: "AsyncHTTPTransport",
             dependencies: [
-                "RemoteSettingsModel", "RemoteSettingsHTTP",
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "CZlib",
                 .product(name: "AsyncHTTPClient", package: "async-http-client", condition: tools),
                 .product(name: "NIOCore", package: "swift-nio", condition: tools),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
+                .product(name: "NIOPosix", package: "swift-nio", condition: tools),
             ],
             swiftSettings: strict),
         .executableTarget(

@@ -2,16 +2,16 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 
 /// Keeps the holds that servers asked for (`Backoff`, `Retry-After`) from one run to the next.
-struct BackoffStore {
+public struct BackoffStore {
     private let directory: DumpsDirectory
     private var path: String { "\(directory.workPath)/backoff.json" }
 
-    init(_ directory: DumpsDirectory) {
+    public init(_ directory: DumpsDirectory) {
         self.directory = directory
     }
 
     /// What was kept. A file that cannot be read counts as none: the server will ask again.
-    func read(limits: Limits) -> BackoffState {
+    public func read(limits: Limits) -> BackoffState {
         guard let bytes = try? FileStore.read(path, limit: 1 << 20),
             let document = try? JSONValue(parsing: bytes, limits: limits), case .object(let members) = document
         else { return BackoffState() }

@@ -58,11 +58,17 @@ public struct Refresh: Sendable {
 
         var (lockFile, recovered) = try recover()
         let didRecover = directory.isInterrupted
-        let plan = try await plan(settings, lockFile)
+        let plan: [PlannedCollection]
+        do {
+            plan = try await self.plan(settings, lockFile)
+        } catch {
+            if !options.isDryRun { try keepBackoff() }
+            throw error
+        }
         onEvent(.planned(plan))
         let outcomes = options.isDryRun ? plan.map(dryRun) : await work(plan)
         if !options.isDryRun {
-            try await keepBackoff()
+            try keepBackoff()
             try finish(&lockFile, outcomes)
         }
         return RefreshReport(
@@ -199,7 +205,7 @@ public struct Refresh: Sendable {
         }
     }
 
-    private func keepBackoff() async throws {
+    private func keepBackoff() throws {
         let state = client.backoff
         if !state.holds(at: now).isEmpty || FileStore.isDirectory(directory.workPath) {
             try BackoffStore(directory).write(state, now: now)

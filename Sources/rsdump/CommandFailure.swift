@@ -1,0 +1,49 @@
+import ArgumentParser
+import RemoteSettingsHTTP
+import SnapshotBuilder
+import SnapshotBundle
+
+/// A command's end with an error message and an exit code.
+struct CommandFailure: Error, CustomStringConvertible {
+    let status: ExitStatus
+    let description: String
+
+    init(_ status: ExitStatus, _ description: String) {
+        self.status = status
+        self.description = description
+    }
+
+    /// Sorts what a stage threw into exit codes.
+    init(_ error: any Error) {
+        switch error {
+        case let failure as CommandFailure: self = failure
+        case let error as HTTPError:
+            let status: ExitStatus =
+                switch error.category {
+                case .usage: .usage
+                case .unreachable: .unreachable
+                case .backoff: .backoff
+                case .answer, .cancelled: .someFailed
+                }
+            self.init(status, "\(error)")
+        case let error as ConfigurationError: self.init(.usage, "\(error)")
+        case let error as RefreshError:
+            if case .emptyMonitor = error { self.init(.someFailed, "\(error)") } else { self.init(.usage, "\(error)") }
+        case let error as BundleError: self.init(.verificationFailed, "\(error)")
+        default: self.init(.someFailed, "\(error)")
+        }
+    }
+}
+
+/// Runs a command's work, printing what it throws to standard error and ending with its exit code.
+func running(_ work: () async throws -> Void) async throws {
+    do {
+        try await work()
+    } catch let exit as ExitCode {
+        throw exit
+    } catch {
+        let failure = CommandFailure(error)
+        Console.error("rsdump: \(failure)")
+        throw failure.status.code
+    }
+}

@@ -1,0 +1,97 @@
+import ArgumentParser
+import AsyncHTTPTransport
+import ContentSignature
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBuilder
+
+/// `rsdump refresh`
+struct RefreshCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "refresh",
+        abstract: "Download what is new, verify it, and rewrite the bundles whose data changed.",
+        discussion: """
+            One request tells what has changed. Of each stale collection only the records that changed are downloaded, and \
+            only the attachments that are not in the present bundle. Signatures and hashes are checked before anything is \
+            written; a collection that fails keeps its last good bundle, and the others are refreshed all the same.
+
+            \(ExitStatus.help)
+            """)
+
+    @Argument(help: ArgumentHelp("Collections, as BUCKET/COLLECTION; all that dumps.yaml names if none is given."))
+    var collections: [String] = []
+
+    @OptionGroup var dumps: DumpsOptions
+    @OptionGroup var server: ServerOptions
+
+    @Flag(help: "Ask the server what has changed, and write nothing.")
+    var dryRun = false
+
+    @Flag(help: "Download all records again, not only what is newer than the bundles.")
+    var full = false
+
+    @Option(help: ArgumentHelp("Requests under way at once, 1 to 64.", valueName: "n"))
+    var jobs = 8
+
+    @Option(help: "How to print the result: text or json.")
+    var format = OutputFormat.text
+
+    @Option(help: ArgumentHelp("Also write the result as Markdown to this file.", valueName: "file.md"))
+    var summary: String?
+
+    @Flag(help: "Print no progress.")
+    var noProgress = false
+
+    func validate() throws {
+        guard (1...64).contains(jobs) else { throw ValidationError("--jobs is \(jobs), expected 1 to 64") }
+        _ = try collectionIDs(collections)
+    }
+
+    func run() async throws {
+        try await running {
+            let names = try collectionIDs(collections)
+            let directory = dumps.directory
+            let configuration = try server.applied(to: try directory.configuration())
+            let roots = try configuration.anchors(file: directory.configurationPath)
+            let progress = Progress(isShown: !noProgress)
+            let session = try ServerSession(configuration, directory: directory, jobs: jobs) { progress.show(.http($0)) }
+            var options = Refresh.Options()
+            options.isFull = full
+            options.isDryRun = dryRun
+            options.jobs = jobs
+            let refresh = Refresh(
+                directory, configuration: configuration, client: session.client, roots: roots, options: options,
+                now: HTTPEnvironment.system.now(), onEvent: { progress.show($0) })
+            let report: RefreshReport
+            do {
+                report = try await refresh.run(names)
+            } catch {
+                progress.finish()
+                await session.end()
+                throw error
+            }
+            progress.finish()
+            await session.end()
+            switch format {
+            case .text: Console.print(RefreshText(report, isColored: Console.outputIsTerminal).text)
+            case .json: Console.print(json: RefreshJSON.document(report))
+            }
+            if let summary { try RefreshMarkdown(report).write(to: summary) }
+            let status = RefreshExit.status(of: report)
+            if status != .done { throw status.code }
+        }
+    }
+}
+
+/// The collections that a command line names.
+func collectionIDs(_ names: [String]) throws(ValidationError) -> [CollectionID] {
+    var ids: [CollectionID] = []
+    for name in names {
+        do {
+            ids.append(try CollectionID(name))
+        } catch {
+            throw ValidationError("\(error)")
+        }
+    }
+    return ids
+}

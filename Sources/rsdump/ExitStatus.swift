@@ -1,0 +1,23 @@
+import ArgumentParser
+
+/// The tool's exit codes.
+enum ExitStatus: Int32 {
+    case done = 0
+    case someFailed = 1
+    case usage = 2
+    case verificationFailed = 3
+    case backoff = 4
+    case unreachable = 5
+
+    static let help = """
+        Exit codes:
+          0  done
+          1  some collections failed; the others are refreshed
+          2  bad usage or configuration
+          3  verification failed
+          4  the server asked to wait; the error names the seconds
+          5  nothing reachable
+        """
+
+    var code: ExitCode { ExitCode(rawValue) }
+}

@@ -1,0 +1,118 @@
+import RemoteSettingsModel
+import SnapshotBuilder
+import SnapshotBundle
+
+/// A refresh's report as JSON.
+enum RefreshJSON {
+    static func document(_ report: RefreshReport) -> JSONValue {
+        .members([
+            "server": .string(report.server),
+            "dryRun": .bool(report.isDryRun),
+            "collections": .array(report.outcomes.map(collection)),
+            "recovered": .array(report.recovered.map { .string("\($0)") }),
+            "failed": .count(report.failed.count),
+            "requests": .count(report.metrics.requests),
+            "receivedBytes": .count(report.metrics.bodyBytes),
+            "exitCode": .count(RefreshExit.status(of: report).rawValue),
+        ])
+    }
+
+    private static func collection(_ outcome: CollectionOutcome) -> JSONValue {
+        let hasEntry = outcome.status != .failed && outcome.status != .planned
+        let counts = outcome.attachments
+        return .members([
+            "collection": .string("\(outcome.id)"),
+            "status": .string(outcome.status.rawValue),
+            "action": .string(outcome.action.word),
+            "reason": outcome.action.reason.map(JSONValue.string),
+            "previousTimestamp": outcome.previous.map { .count($0.milliseconds) },
+            "serverTimestamp": outcome.serverTimestamp.map { .count($0.milliseconds) },
+            "entry": hasEntry ? outcome.entry.map(LockJSON.entry) : nil,
+            "changes": outcome.changes.map { changes in
+                .members([
+                    "created": .count(changes.created), "updated": .count(changes.updated),
+                    "deleted": .count(changes.deleted),
+                ])
+            },
+            "attachments": .members([
+                "reused": .count(counts.reused), "resumed": .count(counts.resumed), "fromZip": .count(counts.fromZip),
+                "downloaded": .count(counts.downloaded), "downloadedBytes": .count(counts.downloadedBytes),
+            ]),
+            "notes": outcome.notes.isEmpty ? nil : .array(outcome.notes.map(JSONValue.string)),
+            "error": outcome.error.map { .members(["code": .string($0.code), "message": .string("\($0)")]) },
+        ])
+    }
+}
+
+/// An entry of the lock as JSON, in the lock's own words.
+enum LockJSON {
+    static func entry(_ entry: LockFile.Collection) -> JSONValue {
+        .members([
+            "timestamp": .count(entry.timestamp.milliseconds),
+            "lastModified": .string(entry.timestamp.rfc3339),
+            "records": .count(entry.records),
+            "attachments": .count(entry.attachments),
+            "attachmentRule": .string(entry.attachmentRule),
+            "omitted": .array(
+                entry.omitted.map { omission in
+                    .members([
+                        "reason": .string("\(omission.reason)"), "count": .count(omission.count),
+                        "bytes": .count(omission.bytes),
+                    ])
+                }),
+            "content": .string(entry.content.hex),
+            "bundle": .members([
+                "path": .string(entry.bundle.path), "size": .count(entry.bundle.size),
+                "sha256": .string(entry.bundle.sha256.hex),
+            ]),
+            "trust": trust(entry.trust),
+            "server": .string(entry.server),
+        ])
+    }
+
+    static func trust(_ trust: LockFile.Trust) -> JSONValue {
+        switch trust {
+        case .unsigned: .string("unsigned")
+        case .imported: .string("imported")
+        case .signed(let signature):
+            .members([
+                "signed": .members([
+                    "signer": .string(signature.signer), "root": .string(signature.root.hex),
+                    "chainNotAfter": .string(signature.chainNotAfter.rfc3339),
+                    "verifiedAt": .string(signature.verifiedAt.rfc3339),
+                ])
+            ])
+        }
+    }
+}
+
+extension PlannedCollection.Action {
+    var word: String {
+        switch self {
+        case .unchanged: "unchanged"
+        case .create: "create"
+        case .update: "update"
+        case .refetch: "refetch"
+        case .repack: "repack"
+        case .probe: "probe"
+        case .refuse: "refuse"
+        }
+    }
+
+    var reason: String? {
+        if case .refetch(let reason) = self { reason } else { nil }
+    }
+
+    /// What a refresh would do, for people.
+    var sentence: String {
+        switch self {
+        case .unchanged: "nothing to do"
+        case .create: "would be created"
+        case .update: "would be updated"
+        case .refetch(let reason): "would be fetched again: \(reason)"
+        case .repack: "would be packed again: its attachment rule changed"
+        case .probe: "is not on the monitor's list; the server would be asked for it"
+        case .refuse: "would be refused: the server is behind what is held"
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import RemoteSettingsModel
+import SnapshotBuilder
+
+/// A refresh's report for people.
+struct RefreshText {
+    private let report: RefreshReport
+    private let style: Style
+
+    init(_ report: RefreshReport, isColored: Bool) {
+        self.report = report
+        style = Style(isColored: isColored)
+    }
+
+    var text: String {
+        let width = report.outcomes.map { "\($0.id)".count }.max() ?? 0
+        var lines: [String] = report.recovered.map { "\($0): taken over from a refresh that was interrupted" }
+        for outcome in report.outcomes where outcome.status != .unchanged {
+            lines.append(line(outcome, width))
+            lines += outcome.notes.map { "\(String(repeating: " ", count: width))  note: \(Console.visible($0))" }
+        }
+        lines.append(total)
+        return lines.joined(separator: "\n")
+    }
+
+    private func line(_ outcome: CollectionOutcome, _ width: Int) -> String {
+        let name = "\(outcome.id)".padded(to: width)
+        if let error = outcome.error { return "\(name)  \(style.red("failed")): \(Console.visible("\(error)"))" }
+        if outcome.status == .planned { return "\(name)  \(outcome.action.sentence)" }
+        return "\(name)  \(style.green(outcome.status.rawValue)), \(Self.details(outcome))"
+    }
+
+    static func details(_ outcome: CollectionOutcome) -> String {
+        guard let entry = outcome.entry else { return "" }
+        var parts = ["\(entry.timestamp.rfc3339)"]
+        var records = "\(entry.records) \(entry.records == 1 ? "record" : "records")"
+        if let changes = outcome.changes, changes.created + changes.updated + changes.deleted > 0 {
+            records += " (+\(changes.created) ~\(changes.updated) -\(changes.deleted))"
+        }
+        parts.append(records)
+        let counts = outcome.attachments
+        if entry.attachments > 0 {
+            let sources = [
+                (counts.downloaded, "downloaded"), (counts.fromZip, "from the server's zip"), (counts.reused, "kept"),
+                (counts.resumed, "from an interrupted refresh"),
+            ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+            parts.append("\(entry.attachments) \(entry.attachments == 1 ? "attachment" : "attachments") (\(sources))")
+        }
+        for omission in entry.omitted {
+            parts.append("\(omission.count) left out (\(omission.reason), \(ByteSize.text(UInt64(clamping: omission.bytes))))")
+        }
+        parts.append(ByteSize.text(UInt64(entry.bundle.size)))
+        return parts.joined(separator: ", ")
+    }
+
+    private var total: String {
+        var counts: [(String, Int)] = []
+        for outcome in report.outcomes {
+            if let index = counts.firstIndex(where: { $0.0 == outcome.status.rawValue }) {
+                counts[index].1 += 1
+            } else {
+                counts.append((outcome.status.rawValue, 1))
+            }
+        }
+        let count = report.outcomes.count
+        return "\(count) \(count == 1 ? "collection" : "collections"): "
+            + counts.map { "\($0.1) \($0.0)" }.joined(separator: ", ")
+            + "; \(report.metrics.requests) \(report.metrics.requests == 1 ? "request" : "requests"), "
+            + "\(ByteSize.text(UInt64(report.metrics.bodyBytes))) received"
+    }
+}
+
+extension String {
+    func padded(to width: Int) -> String {
+        count >= width ? self : self + String(repeating: " ", count: width - count)
+    }
+}
