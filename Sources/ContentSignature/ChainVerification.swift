@@ -32,7 +32,7 @@ extension CertificateChain {
         for (certificate, issuer) in zip(certificates, issuers) {
             try certificate.checkSignature(by: issuer)
         }
-        // The pin vouches for the root already; this is for the error that says that the wrong hash was pinned.
+        // The pin vouches for every byte of the root already. This catches a pin on a certificate that is no root.
         if let last = certificates.last { try last.checkSignature(by: last) }
 
         return VerifiedChain(

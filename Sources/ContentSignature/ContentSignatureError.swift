@@ -11,22 +11,30 @@ public enum ContentSignatureError: Error, Hashable, Sendable {
     case emptyChain
     case chainTooLarge(bytes: Int, limit: Int)
     case tooManyCertificates(limit: Int)
+    /// Something stands where a certificate should begin, or no certificate begins at all.
     case notPEM(found: String)
+    /// A certificate begins and does not end. Counted from 1.
     case truncatedPEM(certificate: Int)
     case malformedPEM(certificate: Int, reason: String)
     case malformedCertificate(certificate: Int, reason: String)
+    /// There is one certificate only; even a root that signs leaves itself makes two.
     case incompleteChain(only: CertificateLabel)
 
     // MARK: A chain's order and root
+    /// All that belongs to a chain is there, in another order than `expected`.
     case reordered(expected: [CertificateLabel])
+    /// The chain would be whole without this certificate.
     case unrelatedCertificate(CertificateLabel)
+    /// The next certificate has another name than this one's `issuer`.
     case notIssuedByNext(CertificateLabel, issuer: String, next: CertificateLabel)
+    /// The last certificate was issued by another one.
     case rootMissing(last: CertificateLabel)
     case untrustedRoot(found: SHA256Digest, pinned: [SHA256Digest])
 
     // MARK: A chain's certificates
     case expired(CertificateLabel, notBefore: Timestamp, notAfter: Timestamp, time: Timestamp)
     case notYetValid(CertificateLabel, notBefore: Timestamp, notAfter: Timestamp, time: Timestamp)
+    /// None of the leaf's DNS names, `found`, is the one expected.
     case wrongSigner(expected: SignerName, found: [String])
     case wrongKeyType(CertificateLabel, found: String)
     case leafIsAuthority(CertificateLabel)
@@ -36,6 +44,7 @@ public enum ContentSignatureError: Error, Hashable, Sendable {
     case missingExtendedKeyUsage(CertificateLabel, found: [String])
     case nameNotPermitted(CertificateLabel, name: String, by: CertificateLabel, permitted: [String])
     case nameExcluded(CertificateLabel, name: String, by: CertificateLabel, excluded: String)
+    /// The first certificate constrains names of a form that is not processed, and `certificate` carries such a name.
     case unsupportedNameConstraint(CertificateLabel, form: String, certificate: CertificateLabel)
     case unknownCriticalExtension(CertificateLabel, oid: String)
     case malformedExtension(CertificateLabel, oid: String, reason: String)
@@ -52,10 +61,15 @@ public enum ContentSignatureError: Error, Hashable, Sendable {
     case noSignatures(CollectionID)
     case tooManySignatures(CollectionID, count: Int, limit: Int)
     case onlyUnknownModes(CollectionID, modes: [String])
+    /// The payload does not begin and end as the canonical JSON of a collection at the claimed timestamp does.
     case timestampMismatch(CollectionID, claimed: Timestamp, payloadEnd: String)
+    /// The caller gave no verdict on this chain.
     case chainMissing(x5u: String)
+    /// For callers: the chain that a signature names could not be fetched or read.
     case chainUnavailable(reason: String)
+    /// The chain was verified for another name than this collection's signatures need.
     case signerMismatch(expected: SignerName, chain: SignerName)
+    /// Every signature in a known mode failed, each for a reason of its own.
     case noValidSignature(CollectionID, [SignatureFailure])
 }
 
