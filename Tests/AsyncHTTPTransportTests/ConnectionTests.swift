@@ -83,7 +83,9 @@ struct ConnectionTests {
         #expect(client.metrics.requests == Limits().tries)
     }
 
-    @Test(arguments: ["NOT HTTP AT ALL\r\n\r\n", "HTTP/1.1 abc OK\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n"])
+    @Test(arguments: [
+        "NOT HTTP AT ALL\r\n\r\n", "HTTP/1.1 abc OK\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n",
+    ])
     func garbage(_ answer: String) async throws {
         let server = try FaultyServer()
         let client = try server.client(server.raw(answer))

@@ -99,7 +99,9 @@ final class EventLog: Sendable {
 
 /// The same bytes as `DOCUMENT` in `FaultyServer.py`.
 let document: [UInt8] = {
-    let records = (0..<4000).map { "{\"id\": \"record-\($0)\", \"text\": \"\(String(repeating: "x", count: $0 % 50))\"}" }
+    let records = (0..<4000).map { number in
+        "{\"id\": \"record-\(number)\", \"text\": \"\(String(repeating: "x", count: number % 50))\"}"
+    }
     return Array("{\"data\": [\(records.joined(separator: ", "))]}".utf8)
 }()
 
