@@ -4,6 +4,14 @@ import NIOHTTP1
 import NIOPosix
 import RemoteSettingsHTTP
 
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
 /// What the errors of AsyncHTTPClient and NIO mean for a request.
 struct FailureTranslation: Sendable {
     private let url: HTTPURL
@@ -21,6 +29,9 @@ struct FailureTranslation: Sendable {
     func beforeHead(_ error: any Error) -> HTTPError {
         if let error = error as? NIOConnectionError { return self.error(.unreachable(Self.reason(of: error))) }
         if Self.isEarlyEnd(error) { return self.error(.connection("closed before the answer was there")) }
+        if let error = error as? IOError, ![ECONNRESET, EPIPE].contains(error.errnoCode) {
+            return self.error(.unreachable("\(error)"))
+        }
         switch error as? HTTPClientError {
         case .deadlineExceeded: return self.error(.timeout(.head, seconds: headSeconds))
         case .readTimeout: return self.error(.timeout(.head, seconds: min(headSeconds, idleSeconds)))

@@ -1,0 +1,133 @@
+import AsyncHTTPTransport
+import Foundation
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import Synchronization
+import Testing
+
+/// `FaultyServer.py`, running until this process ends, under a name of the test's own.
+struct FaultyServer: Sendable {
+    struct SeenRequest: Decodable {
+        let target: String
+        /// Names in lower case.
+        let headers: [String: String]
+    }
+
+    private static let process = Result { try FaultyServerProcess() }
+
+    let port: Int
+    let name = "test\(UInt32.random(in: 0 ... .max))"
+    let transport: AsyncHTTPClientTransport
+    let events = EventLog()
+
+    init(limits: Limits = Limits()) throws {
+        port = try Self.process.get().port
+        transport = AsyncHTTPClientTransport(limits: limits)
+    }
+
+    /// The URL of a fault, without a slash at its end.
+    func url(_ fault: String) -> String { "http://127.0.0.1:\(port)/\(name)/\(fault)" }
+
+    /// A client whose server answers everything with `fault`. Repetitions come at once.
+    func client(
+        _ fault: String, limits: Limits = Limits(), environment: HTTPEnvironment = .system,
+        backoff: BackoffState = BackoffState()
+    ) throws -> ServerClient {
+        ServerClient(
+            server: try ServerURL("\(url(fault))/v1"), transport: transport,
+            userAgent: UserAgent(name: "tests", version: "1.0"), limits: limits, environment: environment,
+            retryPolicy: RetryPolicy(base: .milliseconds(1), longest: .milliseconds(5)), backoff: backoff,
+            onEvent: { [events] in events.add($0) })
+    }
+
+    /// The fault that answers with these very bytes and closes the connection.
+    func raw(_ answer: String) -> String {
+        let encoded = Data(answer.utf8).base64EncodedString()
+        return "raw/" + encoded.replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
+    }
+
+    func attachments(_ fault: String, of client: ServerClient) throws -> AttachmentsURL {
+        try AttachmentsURL("\(url(fault))/", of: client.server)
+    }
+
+    /// What the server has been asked so far.
+    func requests() async throws -> [SeenRequest] {
+        let server = try ServerURL("\(url("requests"))/v1")
+        let client = ServerClient(
+            server: server, transport: transport, userAgent: UserAgent(name: "tests", version: "1.0"))
+        return try await client.rootDocument().body.text.split(separator: "\n").map {
+            try JSONDecoder().decode(SeenRequest.self, from: Data($0.utf8))
+        }
+    }
+}
+
+/// The process ends itself when the pipe to its standard input is closed, at the latest with this process.
+private final class FaultyServerProcess: Sendable {
+    let port: Int
+    private let input: Pipe
+
+    init() throws {
+        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "FaultyServer.py")
+        let process = Process()
+        let output = Pipe()
+        input = Pipe()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["python3", script.path]
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+        var line = Data()
+        while !line.contains(UInt8(ascii: "\n")) {
+            let data = output.fileHandleForReading.availableData
+            if data.isEmpty { break }
+            line.append(data)
+        }
+        let text = String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        port = try #require(Int(text), "FaultyServer.py did not print its port")
+    }
+}
+
+final class EventLog: Sendable {
+    private let events = Mutex<[HTTPEvent]>([])
+
+    var all: [HTTPEvent] { events.withLock { $0 } }
+
+    func add(_ event: HTTPEvent) {
+        events.withLock { $0.append(event) }
+    }
+}
+
+/// The same bytes as `DOCUMENT` in `FaultyServer.py`.
+let document: [UInt8] = {
+    let records = (0..<4000).map { number in
+        "{\"id\": \"record-\(number)\", \"text\": \"\(String(repeating: "x", count: number % 50))\"}"
+    }
+    return Array("{\"data\": [\(records.joined(separator: ", "))]}".utf8)
+}()
+
+/// The same bytes as `FILE` in `FaultyServer.py`.
+let file: [UInt8] = (0..<200_000).map { UInt8(($0 * 7 + $0 / 251) % 256) }
+
+/// The reason for which `body` fails.
+func reason(
+    of body: () async throws -> some Any, sourceLocation: SourceLocation = #_sourceLocation
+) async -> HTTPError.Reason? {
+    do {
+        _ = try await body()
+        Issue.record("no error was thrown", sourceLocation: sourceLocation)
+    } catch let error as HTTPError {
+        #expect(error.url.contains("://"), "the error names no URL: \(error)", sourceLocation: sourceLocation)
+        return error.reason
+    } catch {
+        Issue.record("not an HTTPError: \(error)", sourceLocation: sourceLocation)
+    }
+    return nil
+}
+
+/// Limits with one try only, so that the first failure is the one that is seen.
+func oneTry(_ change: (inout Limits) -> Void = { _ in }) -> Limits {
+    var limits = Limits()
+    limits.tries = 1
+    change(&limits)
+    return limits
+}

@@ -1,0 +1,37 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import Synchronization
+
+/// A clock that moves only where somebody sleeps by it, or moves it.
+final class SteppingClock: Sendable {
+    private struct State {
+        var now: Timestamp
+        var slept: Duration = .zero
+    }
+
+    private let state: Mutex<State>
+
+    init(start: Timestamp = Timestamp(milliseconds: 1_800_000_000_000)) {
+        state = Mutex(State(now: start))
+    }
+
+    /// How long was slept in all.
+    var slept: Duration { state.withLock { $0.slept } }
+
+    func advance(by duration: Duration) {
+        state.withLock { $0.now = $0.now.advanced(by: duration) }
+    }
+
+    /// Without chance: the jitter is always nought.
+    var environment: HTTPEnvironment {
+        HTTPEnvironment(
+            now: { self.state.withLock { $0.now } },
+            sleep: { duration in
+                self.state.withLock {
+                    $0.now = $0.now.advanced(by: duration)
+                    $0.slept += duration
+                }
+            },
+            random: { 0 })
+    }
+}
