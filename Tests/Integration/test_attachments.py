@@ -97,6 +97,43 @@ def test_an_empty_attachment(sample, empty):
     assert list(empty.bundle(SETTINGS).attachments.values()) == [b""]
 
 
+@pytest.mark.parametrize("rule, kept", [
+    ("{max-size: 1000}", lambda record: record["attachment"]["size"] <= 1000),
+    ("{include: \"petals > 12\"}", lambda record: record["petals"] > 12),
+    ("none", lambda record: False),
+], ids=["max-size", "include", "none"])
+def test_a_rule_decides_which_attachments_are_packed(dumps, sample, rule, kept):
+    """The rule of a collection that has its bundle already: the bundle is packed again, and nothing is fetched."""
+    everything = dumps.bundle(ICONS)
+    edit_rule(dumps, ICONS, rule)
+    position = sample.log_position()
+    outcome = dumps.refresh()
+    assert outcome.code == rsdump.DONE, outcome
+    bundle = dumps.bundle(ICONS)
+    assert bundle.records == everything.records
+    expected = {record["attachment"]["hash"] for record in bundle.records if kept(record)}
+    assert set(bundle.attachments) == expected
+    assert 0 <= len(expected) < 20
+    assert attachment_requests(sample, position) == []
+    assert dumps.verify().code == rsdump.DONE
+
+
+def test_max_total_takes_what_fits(dumps):
+    edit_rule(dumps, ICONS, "{max-total: 5000}")
+    outcome = dumps.refresh()
+    assert outcome.code == rsdump.DONE, outcome
+    packed = dumps.bundle(ICONS).attachments.values()
+    assert 0 < sum(len(content) for content in packed) <= 5000
+
+
+def edit_rule(dumps, name, rule):
+    lines = dumps.config.read_text().splitlines()
+    first = next(number for number, line in enumerate(lines) if line.strip() == f"{name}:")
+    assert "attachments:" in lines[first + 1]
+    lines[first + 1] = lines[first + 1].split("attachments:")[0] + f"attachments: {rule}"
+    dumps.config.write_text("\n".join(lines) + "\n")
+
+
 def test_attachments_none_fetches_none_and_says_so(sample, empty):
     assert empty.add(sample, ICONS, attachments="none").code == rsdump.DONE
     position = sample.log_position()

@@ -22,7 +22,7 @@ def edit(sample):
 def check_isolated(dumps, outcome, before, failed):
     """`failed` is untouched and named; main/regions has been refreshed."""
     assert outcome.code == rsdump.SOME_FAILED, outcome
-    assert failed in outcome.err, outcome
+    assert outcome.says(failed), outcome
     after = dumps.files()
     assert after[f"{failed}.zip"] == before[f"{failed}.zip"]
     assert after[f"{REGIONS}.zip"] != before[f"{REGIONS}.zip"], outcome

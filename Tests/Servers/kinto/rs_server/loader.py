@@ -2,6 +2,7 @@
 import hashlib
 import json
 import pathlib
+import random
 
 EVERYONE = {"read": ["system.Everyone"], "write": ["system.Everyone"]}
 
@@ -47,8 +48,8 @@ class Loader:
             if synthesize is None:
                 return 0
             size = max(1, min(attachment["size"], synthesize))
-            pattern = hashlib.sha256(record["id"].encode()).hexdigest().encode()
-            body = (pattern * (size // len(pattern) + 1))[:size]
+            # Hexadecimal digits: about as compressible as the certificates and images that they stand for.
+            body = random.Random(record["id"]).randbytes(size // 2 + 1).hex().encode()[:size]
             attachment.update(hash=hashlib.sha256(body).hexdigest(), size=size)
         target = self.attachments / attachment["location"]
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,116 @@
+"""refresh.py [--runs N]: rsdump (from RSDUMP) against curl and a plain Python client, over all real collections.
+
+The origin is nginx over plain files on loopback, so that no server's own speed is measured. curl fetches exactly the
+URLs that rsdump asked for and does nothing else with them.
+"""
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+SERVERS = HERE.parent / "Servers"
+sys.path[:0] = [str(SERVERS / "kinto"), str(SERVERS / "origin")]
+
+import origin
+from rs_server.client import Server
+from table import Row, measure, render
+
+REAL_COLLECTIONS = HERE.parents[1] / ".cache/real-collections"
+SYNTHESIZED_BYTES = 20_000
+RSDUMP = pathlib.Path(os.environ["RSDUMP"]).resolve()
+
+
+class RefreshBenchmark:
+    def __init__(self, nginx, server, names, scratch):
+        self.nginx, self.root, self.scratch = nginx, server.root, scratch
+        self.configured, self.refreshed = scratch / "configured", scratch / "refreshed"
+        subprocess.run(
+            [RSDUMP, "add", *names, "--dumps", self.configured, "--server", nginx.url, "--trust-root", server.root,
+             "--attachments", "all"], check=True, stdout=subprocess.DEVNULL)
+        shutil.copytree(self.configured, self.refreshed)
+        self.cold_urls = self.urls_of_a_refresh()
+        self.warm_urls = self.urls_of_a_refresh()
+        self.plain = scratch / "plain"
+        self.plain.mkdir()
+        subprocess.run(self.plain_client(self.plain), check=True)
+
+    def urls_of_a_refresh(self):
+        position = self.nginx.log_position()
+        subprocess.run(self.rsdump(self.refreshed), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        address = self.nginx.url.removesuffix("/v1")
+        return [address + each["path"] for each in self.nginx.requests(position) if each["status"] == 200]
+
+    def bytes_of(self, urls):
+        sizes = {}
+        for each in self.nginx.requests():
+            sizes[each["path"]] = each["bytes"]
+        address = self.nginx.url.removesuffix("/v1")
+        return sum(sizes[url.removeprefix(address)] for url in urls)
+
+    # Commands
+
+    def rsdump(self, folder):
+        return [RSDUMP, "refresh", "--no-progress", "--dumps", folder]
+
+    def plain_client(self, folder):
+        return [sys.executable, HERE / "plain_client.py", self.nginx.url, self.root, folder]
+
+    def curl(self, urls, connections):
+        name = f"curl --parallel --parallel-max {connections}"
+        config = self.scratch / f"curl-{len(urls)}-{connections}"
+        config.write_text("".join(f'url = "{url}"\noutput = "{number}"\n' for number, url in enumerate(urls)))
+
+        def command(folder):
+            return ["curl", "--silent", "--fail", "--parallel", "--parallel-max", connections, "--output-dir", folder,
+                    "--config", config]
+        return Row(name, command)
+
+    # Tables
+
+    def cold(self, runs):
+        rows = [
+            Row("rsdump refresh", self.rsdump, self.copy_of(self.configured)),
+            self.curl(self.cold_urls, 8),
+            self.curl(self.cold_urls, 50),
+            Row("plain Python client", self.plain_client),
+        ]
+        measure(rows, runs, self.scratch)
+        megabytes = self.bytes_of(self.cold_urls) / 1e6
+        return render(f"Refresh of everything: {len(self.cold_urls)} requests, {megabytes:.1f} MB", rows, rows[1].name)
+
+    def unchanged(self, runs):
+        rows = [
+            Row("rsdump refresh", self.rsdump, lambda folder: self.refreshed),
+            self.curl(self.warm_urls, 8),
+            Row("plain Python client", self.plain_client, lambda folder: self.plain),
+        ]
+        measure(rows, runs, self.scratch)
+        return render(f"Refresh with nothing changed: {len(self.warm_urls)} request", rows, rows[1].name)
+
+    def copy_of(self, source):
+        def prepare(folder):
+            shutil.copytree(source, folder, dirs_exist_ok=True)
+            return folder
+        return prepare
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=5)
+    runs = parser.parse_args().runs
+    with tempfile.TemporaryDirectory() as name:
+        scratch = pathlib.Path(name)
+        with Server.start(scratch / "server") as server:
+            names = [each["collection"] for each in server.load(REAL_COLLECTIONS, synthesize=SYNTHESIZED_BYTES)]
+            with origin.make(server, scratch / "origin") as nginx:
+                benchmark = RefreshBenchmark(nginx, server, names, scratch)
+                print(benchmark.cold(runs))
+                print(benchmark.unchanged(runs))
+
+
+if __name__ == "__main__":
+    main()
