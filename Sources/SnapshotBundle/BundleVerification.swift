@@ -2,7 +2,8 @@ import RemoteSettingsModel
 
 extension BundleReader {
     /// Reads every byte of the bundle and checks it: each entry's size, CRC-32 and SHA-256, the manifest against the
-    /// entries and the entries against the manifest, the payload's count and timestamp, and that nothing lies between
+    /// entries and the entries against the manifest, the payload's
+    /// count, timestamp and attachments against the manifest, and that nothing lies between
     /// the entries. Does I/O; uses little memory besides the manifest and the payload.
     ///
     /// Signatures are not checked here (`ContentSignature` does that), nor the hash of the file (the lock has it).
@@ -22,7 +23,7 @@ extension BundleReader {
         for (offset, entry) in manifest.entries.enumerated() {
             try verify(1 + offset, size: entry.size, sha256: entry.sha256)
         }
-        try checkPayload()
+        try checkFiles(manifest)
         var index = directory.fixedCount
         var previous: SHA256Digest?
         for file in manifest.files where file.omitted == nil && file.sha256 != previous {
@@ -78,13 +79,20 @@ extension BundleReader {
         }
     }
 
-    private func checkPayload() throws(BundleError) {
-        let outline = PayloadOutline(try payload())
-        guard let outline, outline.records == head.records, outline.timestamp == head.timestamp else {
+    /// Checks that the manifest lists exactly the attachments that the records name.
+    private func checkFiles(_ manifest: Manifest) throws(BundleError) {
+        let named = try Manifest.files(namedBy: records(), file: name, limits: limits)
+        let listed = manifest.files
+        for index in 0..<max(named.count, listed.count) {
+            let wanted = index < named.count ? named[index] : nil
+            let found = index < listed.count ? listed[index] : nil
+            guard wanted != found.map({ Manifest.file($0, omitted: nil) }) else { continue }
+            func text(_ file: Manifest.File?) -> String {
+                file.map { "\($0.sha256) of \($0.size) bytes at \($0.location)" } ?? "none"
+            }
             throw BundleError(
-                .disagreement, file: name, entry: BundleFormat.records,
-                expected: "a canonical payload of \(head.records) records at timestamp \(head.timestamp)",
-                found: outline.map { "\($0.records) records at \($0.timestamp)" } ?? "another text")
+                .disagreement, file: name, entry: "\(BundleFormat.manifest): files[\(index)]",
+                expected: "the attachment that the records name, \(text(wanted))", found: text(found))
         }
     }
 }

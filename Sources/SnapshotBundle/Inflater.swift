@@ -32,13 +32,13 @@ final class Inflater {
     private let stream: UnsafeMutablePointer<z_stream>
 
     init() throws(InflateError) {
-        unsafe stream = .allocate(capacity: 1)
+        let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         unsafe stream.initialize(to: z_stream())
         guard unsafe rs_inflate_init_raw(stream) == Z_OK else {
-            // A deinit does not run for what was never made.
             unsafe stream.deallocate()
             throw .outOfMemory
         }
+        unsafe self.stream = unsafe stream
     }
 
     deinit {

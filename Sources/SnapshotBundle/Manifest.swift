@@ -99,8 +99,8 @@ extension Manifest {
                 }
             }
             if let previous, previous.sha256 == file.sha256 {
-                guard previous.size == file.size, (previous.omitted == nil) == (file.omitted == nil) else {
-                    throw failure(place, "one size and one state for one hash", "two")
+                guard previous.size == file.size, previous.omitted == file.omitted else {
+                    throw failure(place, "one size and one reason for one hash", "two")
                 }
             } else if file.omitted == nil {
                 present += 1

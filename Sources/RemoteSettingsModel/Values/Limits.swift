@@ -24,6 +24,8 @@ public struct Limits: Sendable, Hashable {
     public var jsonDepth = 128
     /// A collection's metadata as a bundle holds it, in bytes.
     public var metadataBytes = 1 << 20
+    /// `dumps.lock.json`, in bytes.
+    public var lockBytes = 64 << 20
     /// A bundle's `manifest.json`, in bytes.
     public var manifestBytes = 128 << 20
     /// Entries of signatures looked at in a collection's metadata.

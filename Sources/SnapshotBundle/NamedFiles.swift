@@ -1,0 +1,101 @@
+import RemoteSettingsModel
+
+extension Manifest {
+    /// The attachments that records name, grouped by hash and location, in a manifest's order.
+    ///
+    /// - Parameter file: the bundle's name for error messages.
+    /// - Throws: ``BundleError`` where a record's attachment is invalid, or one hash is named with two sizes.
+    package static func files(
+        namedBy records: RecordTable, file: String, limits: Limits
+    ) throws(BundleError) -> [File] {
+        var named: [File] = []
+        for record in records {
+            let attachment: Attachment?
+            do throws(ChangesetError) {
+                attachment = try record.attachment()
+            } catch {
+                throw BundleError(
+                    .malformed, file: file, entry: "\(BundleFormat.records): record \(record.id)",
+                    expected: "a valid attachment", found: error.description)
+            }
+            guard let attachment else { continue }
+            guard let size = Int(exactly: attachment.size), size < 1_000_000_000_000_000_000 else {
+                throw BundleError(
+                    .overLimit, file: file, entry: "\(BundleFormat.records): record \(record.id)",
+                    expected: "an attachment of less than 10^18 bytes", found: "\(attachment.size)")
+            }
+            named.append(
+                File(
+                    sha256: attachment.hash, size: size, location: attachment.location, records: [record.id],
+                    omitted: nil))
+        }
+        // Ids come sorted, and a stable order among equals is what `id` as the last key gives.
+        named.sort { left, right in
+            if left.precedes(right) { return true }
+            if right.precedes(left) { return false }
+            return left.records[0].utf8.lexicographicallyPrecedes(right.records[0].utf8)
+        }
+        var files: [File] = []
+        files.reserveCapacity(named.count)
+        var start = 0
+        while start < named.count {
+            let first = named[start]
+            if let last = files.last, last.sha256 == first.sha256, last.size != first.size {
+                throw sizes(last, first, file: file)
+            }
+            var end = start + 1
+            while end < named.count, named[end].sha256 == first.sha256, named[end].location == first.location {
+                guard named[end].size == first.size else { throw sizes(first, named[end], file: file) }
+                end += 1
+            }
+            files.append(
+                File(
+                    sha256: first.sha256, size: first.size, location: first.location,
+                    records: named[start..<end].map { $0.records[0] }, omitted: nil))
+            start = end
+        }
+        return files
+    }
+
+    private static func sizes(_ left: File, _ right: File, file: String) -> BundleError {
+        BundleError(
+            .disagreement, file: file, entry: "\(BundleFormat.records): record \(right.records[0])",
+            expected: "size \(left.size) for \(right.sha256), as record \(left.records[0]) says",
+            found: "\(right.size)")
+    }
+
+    /// The same file with the reason for which it was left out.
+    package static func file(_ file: File, omitted: OmissionReason?) -> File {
+        File(
+            sha256: file.sha256, size: file.size, location: file.location, records: file.records, omitted: omitted)
+    }
+
+    /// What was left out, by reason, each file counted once.
+    public var omissions: [Omission] {
+        var sums: [OmissionReason: (count: Int, bytes: Int)] = [:]
+        var previous: SHA256Digest?
+        for file in files where file.sha256 != previous {
+            previous = file.sha256
+            guard let reason = file.omitted else { continue }
+            let sum = sums[reason] ?? (0, 0)
+            let (bytes, overflow) = sum.bytes.addingReportingOverflow(file.size)
+            sums[reason] = (sum.count + 1, overflow ? .max : bytes)
+        }
+        return sums.sorted { $0.key < $1.key }.map { reason, sum in
+            Omission(reason: reason, count: sum.count, bytes: sum.bytes)
+        }
+    }
+}
+
+/// How many attachment files were left out for one reason, and how large they are together.
+public struct Omission: Hashable, Sendable {
+    public let reason: OmissionReason
+    public let count: Int
+    public let bytes: Int
+
+    public init(reason: OmissionReason, count: Int, bytes: Int) {
+        self.reason = reason
+        self.count = count
+        self.bytes = bytes
+    }
+}

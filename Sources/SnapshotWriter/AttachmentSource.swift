@@ -1,0 +1,12 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Where a bundle takes an attachment's bytes from, or why it does without them.
+public enum AttachmentSource: Sendable {
+    case bytes(Bytes)
+    /// A regular file, which is read while the bundle is written.
+    case file(path: String)
+    /// The attachment of the same hash in another bundle.
+    case bundle(BundleReader)
+    case omitted(OmissionReason)
+}

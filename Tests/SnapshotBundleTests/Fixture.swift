@@ -1,0 +1,134 @@
+import Foundation
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotWriter
+
+/// A snapshot with attachments, made by code: record `r0000007` has an attachment of its own unless told otherwise.
+struct Fixture {
+    var collection = "main/fixture"
+    var timestamp: UInt64 = 1_700_000_000_123
+    var records: [(id: String, attachment: (bytes: [UInt8], location: String)?)] = []
+    var isSigned = true
+    var metadata = #"{"id":"fixture","bucket":"main","signatures":[]}"#
+    var chain = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+
+    /// `count` records, each with a small attachment of which every third does not compress.
+    static func records(_ count: Int, seed: UInt64 = 1) -> Fixture {
+        var random = SplitMix(state: seed)
+        var fixture = Fixture()
+        for index in 0..<count {
+            let digits = String(index)
+            let id = "r" + String(repeating: "0", count: 7 - digits.count) + digits
+            let bytes =
+                index % 3 == 0
+                ? (0..<40).map { _ in UInt8.random(in: 0...255, using: &random) }
+                : Array("attachment \(index) ".utf8) + [UInt8](repeating: 0x61, count: 60)
+            fixture.records.append((id, (bytes, "main-workspace/fixture/\(id).bin")))
+        }
+        return fixture
+    }
+
+    var payload: String {
+        var text = #"{"data":["#
+        for (index, record) in records.enumerated() {
+            if index > 0 { text += "," }
+            text += "{"
+            if let (bytes, location) = record.attachment {
+                var escaped: [UInt8] = []
+                ASCIIString.append(location, to: &escaped)
+                text += #""attachment":{"filename":"f","hash":"\#(digest(bytes).hex)","location":"#
+                text += String(decoding: escaped, as: UTF8.self)
+                text += #","mimetype":"text/plain","size":\#(bytes.count)},"#
+            }
+            text += #""id":"\#(record.id)","last_modified":1}"#
+        }
+        return text + #"],"last_modified":"\#(timestamp)"}"#
+    }
+
+    func snapshot() throws -> Snapshot {
+        let unverified = UnverifiedSnapshot(
+            collection: try CollectionID(collection), timestamp: Timestamp(milliseconds: timestamp),
+            payload: Bytes(utf8: payload), metadata: Bytes(utf8: metadata), signatures: [])
+        let verdict = SignatureVerdict(
+            signer: "test", root: digest([]), chainNotAfter: Timestamp(milliseconds: 2),
+            verifiedAt: Timestamp(milliseconds: 1))
+        return Snapshot(
+            vouchingFor: unverified, chain: isSigned ? Bytes(utf8: chain) : nil,
+            provenance: isSigned ? .signed(verdict) : .unsigned)
+    }
+
+    var sources: [SHA256Digest: AttachmentSource] {
+        var sources: [SHA256Digest: AttachmentSource] = [:]
+        for record in records {
+            if let bytes = record.attachment?.bytes { sources[digest(bytes)] = .bytes(Bytes(bytes)) }
+        }
+        return sources
+    }
+
+    func writer(_ storage: BundleWriter.RecordsStorage = .deflated) throws -> BundleWriter {
+        BundleWriter(try snapshot(), attachments: sources, records: storage)
+    }
+
+    /// The bundle's bytes.
+    func bundle(_ storage: BundleWriter.RecordsStorage = .deflated) throws -> [UInt8] {
+        try TemporaryDirectory.with { directory in
+            let path = directory + "/b.zip"
+            _ = try writer(storage).write(toNewFile: path)
+            return try contents(path)
+        }
+    }
+}
+
+func digest(_ bytes: [UInt8]) -> SHA256Digest { SHA256Digest(hashing: Bytes(bytes)) }
+
+func contents(_ path: String) throws -> [UInt8] {
+    Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+}
+
+func write(_ bytes: [UInt8], to path: String) throws {
+    try Data(bytes).write(to: URL(fileURLWithPath: path))
+}
+
+/// A directory that is there during a call.
+enum TemporaryDirectory {
+    static func with<Value>(_ body: (String) throws -> Value) throws -> Value {
+        let url = FileManager.default.temporaryDirectory.appending(path: "snapshot-bundle-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: url) }
+        return try body(url.path)
+    }
+}
+
+/// Numbers that are the same in every run: SplitMix64 (Steele, Lea, Flood 2014).
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+        return value ^ value >> 31
+    }
+}
+
+/// What a program printed and how it ended.
+struct Outcome {
+    let status: Int32
+    let output: String
+}
+
+/// Runs a program found in `PATH`, which must be there, and waits for its end.
+func run(_ program: String, _ arguments: [String], in directory: String? = nil) throws -> Outcome {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = [program] + arguments
+    if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    process.standardError = pipe
+    try process.run()
+    let output = pipe.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return Outcome(status: process.terminationStatus, output: String(decoding: output, as: UTF8.self))
+}
