@@ -80,7 +80,7 @@ public struct HTTPError: Error, Hashable, Sendable {
     public var category: Category {
         switch reason {
         case .invalidURL, .insecure, .badLocation: .usage
-        case .timeout, .unreachable: .unreachable
+        case .timeout(.connect, _), .timeout(.head, _), .unreachable: .unreachable
         case .backoff: .backoff
         case .cancelled: .cancelled
         default: .answer

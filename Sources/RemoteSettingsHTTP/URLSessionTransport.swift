@@ -1,6 +1,5 @@
 #if canImport(Darwin)
     import Foundation
-    import Synchronization
 
     /// The transport of apps on Apple systems: `URLSession`, with its handling of proxies, VPNs and App Transport
     /// Security.
