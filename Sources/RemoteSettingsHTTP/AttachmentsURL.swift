@@ -17,8 +17,7 @@ public struct AttachmentsURL: Hashable, Sendable {
         guard given.query == nil else {
             throw HTTPError(baseURL, .invalidURL("the attachments' base URL has a query"))
         }
-        try server.checkScheme(of: given)
-        guard given.scheme == .https || server.url.scheme == .http else { throw HTTPError(given, .insecure) }
+        try server.checkReference(given)
         url = given.path.hasSuffix("/") ? given : given.appending(path: "/")
     }
 

@@ -6,13 +6,15 @@ public struct HTTPError: Error, Hashable, Sendable {
     public let url: String
     public let reason: Reason
 
+    /// - Parameter url: a user name and password in it are left out, so that neither reaches a log.
     public init(_ url: String, _ reason: Reason) {
-        self.url = url
+        self.url = Self.withoutUserInformation(url)
         self.reason = reason
     }
 
     public init(_ url: HTTPURL, _ reason: Reason) {
-        self.init(url.description, reason)
+        self.url = url.description
+        self.reason = reason
     }
 
     public enum Reason: Hashable, Sendable {
@@ -78,7 +80,7 @@ public struct HTTPError: Error, Hashable, Sendable {
     public var category: Category {
         switch reason {
         case .invalidURL, .insecure, .badLocation: .usage
-        case .timeout, .unreachable: .unreachable
+        case .timeout(.connect, _), .timeout(.head, _), .unreachable: .unreachable
         case .backoff: .backoff
         case .cancelled: .cancelled
         default: .answer
@@ -99,19 +101,29 @@ public struct HTTPError: Error, Hashable, Sendable {
         if case .status(let code, _) = reason { code } else { nil }
     }
 
-    /// `text` without what stands before an `@` of the authority, so that a password never reaches a log.
-    static func redacted(_ text: String) -> String {
-        guard let start = text.firstIndex(of: "/"), let at = text.lastIndex(of: "@"), start < at else { return text }
-        return text[..<start] + "//…" + text[at...]
+    private static func withoutUserInformation(_ text: String) -> String {
+        guard let slashes = text.firstRange(of: "//") else { return text }
+        let rest = text[slashes.upperBound...]
+        let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        guard let at = authority.lastIndex(of: "@") else { return text }
+        return text[..<slashes.upperBound] + "…" + text[at...]
     }
 }
 
 extension HTTPError: CustomStringConvertible {
-    public var description: String { "\(shownURL): \(reason)" }
-
-    private var shownURL: String {
+    /// One line, fit for a terminal whatever the server sent.
+    public var description: String {
         let shown = url.count > 300 ? url.prefix(300) + "…" : url[...]
-        return shown.contains { $0.isNewline || $0 == "\u{1B}" } ? String(reflecting: String(shown)) : String(shown)
+        return Self.printable("\(shown): \(reason)")
+    }
+
+    /// `text` with spaces for control characters.
+    static func printable(_ text: String) -> String {
+        let isControl: (Unicode.Scalar) -> Bool = { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }
+        guard text.unicodeScalars.contains(where: isControl) else { return text }
+        var out = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars { out.append(isControl(scalar) ? " " : scalar) }
+        return String(out)
     }
 }
 

@@ -106,8 +106,7 @@ public struct HTTPURL: Hashable, Sendable {
 
     private static func hostAndPort(_ authority: String, of text: String) throws(HTTPError) -> (String, Int?) {
         if authority.contains("@") {
-            throw HTTPError(
-                HTTPError.redacted(text), .invalidURL("it carries a user name or password, which is not supported"))
+            throw HTTPError(text, .invalidURL("it carries a user name or password, which is not supported"))
         }
         let hostEnd: String.Index
         if authority.hasPrefix("[") {

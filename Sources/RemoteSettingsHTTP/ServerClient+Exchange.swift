@@ -95,10 +95,7 @@ extension ServerClient {
         if mayRepeat, let hold = standingHold(on: answer.url), hold.left > .seconds(limits.patienceSeconds) {
             return HTTPError(answer.url, .backoff(until: hold.until, seconds: hold.seconds))
         }
-        let text = String(decoding: body, as: UTF8.self).map { character -> Character in
-            character.unicodeScalars.allSatisfy { $0.value > 0x1F && !(0x7F...0x9F).contains($0.value) }
-                ? character : " "
-        }
-        return HTTPError(answer.url, .status(status, body: String(text)))
+        let text = HTTPError.printable(String(decoding: body, as: UTF8.self))
+        return HTTPError(answer.url, .status(status, body: text))
     }
 }

@@ -83,10 +83,11 @@ public final class ServerClient: Sendable {
 
     /// A certificate chain (PEM).
     ///
-    /// - Parameter x5u: as served in a signature; may be relative to the server's root.
+    /// - Parameter x5u: as served in a signature; may be relative to the server's root. Plain `http` is refused where
+    ///   the server is not plain itself, this machine's addresses included: nothing has vouched for an `x5u` yet.
     public func chain(x5u: String) async throws(HTTPError) -> ServerDocument {
         let url = try server.root.resolving(x5u)
-        try server.checkScheme(of: url)
+        try server.checkReference(url)
         return try await document(url, limit: limits.chainBytes).document
     }
 

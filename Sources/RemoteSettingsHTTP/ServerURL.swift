@@ -52,6 +52,12 @@ public struct ServerURL: Hashable, Sendable {
         guard url.scheme == .https || url.isLoopback || allowsPlainHTTP else { throw HTTPError(url, .insecure) }
     }
 
+    /// The same for a URL that the server gave, which must not be less secure than the server.
+    func checkReference(_ url: HTTPURL) throws(HTTPError) {
+        try checkScheme(of: url)
+        guard url.scheme == .https || self.url.scheme == .http else { throw HTTPError(url, .insecure) }
+    }
+
     /// The base URL with a slash at its end: the root document, and what relative references start from.
     public var root: HTTPURL { url.appending(path: "/") }
 

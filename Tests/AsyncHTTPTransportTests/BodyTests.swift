@@ -29,6 +29,17 @@ struct BodyTests {
         #expect(client.metrics.requests == 20)
     }
 
+    @Test func manyAtOnce() async throws {
+        let client = try server.client("gzip-ok")
+        let sizes = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<100 { group.addTask { try await client.rootDocument().body.count } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(sizes == Array(repeating: document.count, count: 100))
+        #expect(client.metrics.requests == 100)
+        #expect(client.metrics.bodyBytes == 100 * document.count)
+    }
+
     @Test(arguments: [
         "gzip-cut-on-the-wire", "gzip-cut-inside", "gzip-cut-chunked", "cut-plain", "cut-in-chunk",
         "cut-between-chunks",

@@ -45,6 +45,22 @@ struct HTTPURLTests {
         #expect(error?.description.contains("\n") == false)
     }
 
+    @Test func passwordsAreNotShown() {
+        for text in [
+            "https://user:secret@host/", "https://user:secret@host/\u{1}", "ftp://:secret@host?a@b", "//secret@h",
+        ] {
+            let error = #expect(throws: HTTPError.self) { try HTTPURL(text) }
+            #expect(error?.description.contains("secret") == false)
+            #expect(error?.url.contains("//…@h") == true)
+        }
+        #expect(HTTPError("https://host/a@b", .cancelled).url == "https://host/a@b")
+    }
+
+    @Test func hostileTextIsShownWithoutControlCharacters() {
+        let error = #expect(throws: HTTPError.self) { try HTTPURL("https://host/\u{9B}31m\u{7}") }
+        #expect(error?.description.unicodeScalars.allSatisfy { $0.value > 0x1F && $0.value != 0x9B } == true)
+    }
+
     /// RFC 3986 §5.4, the examples whose base is hierarchical and whose results have no fragment.
     @Test(arguments: [
         ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"),

@@ -233,7 +233,8 @@ struct RepetitionTests {
     @Test func categories() {
         let cases: [(HTTPError.Reason, HTTPError.Category)] = [
             (.invalidURL(""), .usage), (.insecure, .usage), (.badLocation(""), .usage),
-            (.timeout(.connect, seconds: 1), .unreachable), (.unreachable(""), .unreachable),
+            (.timeout(.connect, seconds: 1), .unreachable), (.timeout(.head, seconds: 1), .unreachable),
+            (.timeout(.body, seconds: 1), .answer), (.unreachable(""), .unreachable),
             (.backoff(until: clock.now, seconds: 1), .backoff), (.cancelled, .cancelled), (.tls(""), .answer),
             (.status(500, body: ""), .answer), (.truncated(expected: nil, received: 0), .answer),
             (.tooLarge(limit: 1), .answer), (.redirectLoop, .answer), (.rangeNotSatisfied, .answer),

@@ -1,0 +1,50 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import Testing
+
+/// The transport that the documentation of ``HTTPTransport`` shows, word by word.
+struct TableTransport: HTTPTransport {
+    var documents: [String: [UInt8]]
+
+    func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+        guard let bytes = documents[request.url.description] else {
+            return HTTPResponse(status: 404, headers: HTTPHeaders(), body: Pieces(left: []))
+        }
+        let headers = HTTPHeaders([.init("Content-Length", String(bytes.count))])
+        return HTTPResponse(status: 200, headers: headers, body: Pieces(left: [bytes]))
+    }
+
+    struct Pieces: HTTPBody {
+        var left: [[UInt8]]
+        mutating func next() async throws(HTTPError) -> [UInt8]? { left.isEmpty ? nil : left.removeFirst() }
+    }
+}
+
+@Suite("A client over a table")
+struct TableTransportTests {
+    static func client(_ documents: [String: [UInt8]]) -> ServerClient {
+        ServerClient(
+            server: .prod, transport: TableTransport(documents: documents),
+            userAgent: UserAgent(name: "tests", version: "1"))
+    }
+
+    @Test func answers() async throws {
+        let client = Self.client(["https://firefox.settings.services.mozilla.com/v2/": [1, 2, 3]])
+        #expect(try await client.rootDocument().body.array == [1, 2, 3])
+        await #expect(throws: HTTPError.self) { try await client.monitor() }
+    }
+
+    @Test(arguments: ["../chains/a.pem", "/chains/a.pem", "https://firefox.settings.services.mozilla.com/chains/a.pem"])
+    func chainMayBeRelative(_ x5u: String) async throws {
+        let client = Self.client(["https://firefox.settings.services.mozilla.com/chains/a.pem": [7]])
+        #expect(try await client.chain(x5u: x5u).body.array == [7])
+    }
+
+    @Test(arguments: ["http://example.org/a.pem", "http://localhost/a.pem"])
+    func chainIsNotAskedForInsecurely(_ x5u: String) async throws {
+        let client = Self.client([:])
+        let error = await #expect(throws: HTTPError.self) { try await client.chain(x5u: x5u) }
+        #expect(error == HTTPError(x5u, .insecure))
+        #expect(client.metrics.requests == 0)
+    }
+}
