@@ -50,7 +50,9 @@ let package = Package(
             name: "SnapshotBundle",
             dependencies: ["RemoteSettingsModel", "CZlib", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
-        .target(name: "TargetFilter", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
+        .target(
+            name: "TargetFilter",
+            dependencies: ["RemoteSettingsModel", .product(name: "Crypto", package: "swift-crypto")], swiftSettings: strict),
 
         .target(
             name: "SnapshotWriter",
@@ -87,7 +89,9 @@ let package = Package(
             ],
             swiftSettings: strict),
 
-        .testTarget(name: "RemoteSettingsModelTests", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
+        .testTarget(
+            name: "RemoteSettingsModelTests", dependencies: ["RemoteSettingsModel"], exclude: ["canonical_cases.py"],
+            swiftSettings: strict),
         .testTarget(
             name: "ContentSignatureTests",
             dependencies: [
@@ -102,7 +106,8 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "AsyncHTTPTransportTests",
-            dependencies: ["AsyncHTTPTransport", "RemoteSettingsHTTP", "RemoteSettingsModel"], swiftSettings: strict),
+            dependencies: ["AsyncHTTPTransport", "RemoteSettingsHTTP", "RemoteSettingsModel"],
+            exclude: ["FaultyServer.py"], swiftSettings: strict),
         .testTarget(
             name: "SnapshotBundleTests",
             dependencies: [

@@ -72,6 +72,8 @@ public struct LockFile: Hashable, Sendable {
         public var records: Int
         /// Attachment files in the bundle.
         public var attachments: Int
+        /// The rule by which attachments were taken, as one line of text: where it changes, the bundle is made again.
+        public var attachmentRule: String
         /// What was left out, sorted by reason.
         public var omitted: [Omission]
         /// SHA-256 of the bundle's manifest: what names the snapshot.
@@ -80,13 +82,14 @@ public struct LockFile: Hashable, Sendable {
         public var trust: Trust
 
         public init(
-            server: String, timestamp: Timestamp, records: Int, attachments: Int, omitted: [Omission],
-            content: SHA256Digest, bundle: Bundle, trust: Trust
+            server: String, timestamp: Timestamp, records: Int, attachments: Int, attachmentRule: String = "all",
+            omitted: [Omission], content: SHA256Digest, bundle: Bundle, trust: Trust
         ) {
             self.server = server
             self.timestamp = timestamp
             self.records = records
             self.attachments = attachments
+            self.attachmentRule = attachmentRule
             self.omitted = omitted
             self.content = content
             self.bundle = bundle

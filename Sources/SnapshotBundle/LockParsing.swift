@@ -50,10 +50,11 @@ extension LockFile {
 
 extension LockFile.Collection {
     private static let keys = [
-        "server", "timestamp", "lastModified", "records", "attachments", "omitted", "content", "bundle", "trust",
+        "server", "timestamp", "lastModified", "records", "attachments", "attachmentRule", "omitted", "content", "bundle", "trust",
     ]
 
     fileprivate init(_ reader: inout LockReader, of id: CollectionID) throws(BundleError) {
+        var attachmentRule = ""
         var (server, timestamp, lastModified) = ("", Timestamp(milliseconds: 0), Timestamp(milliseconds: 0))
         var (records, attachments) = (0, 0)
         var omitted: [Omission] = []
@@ -66,6 +67,7 @@ extension LockFile.Collection {
             case "lastModified": lastModified = try reader.time()
             case "records": records = try reader.count()
             case "attachments": attachments = try reader.count()
+            case "attachmentRule": attachmentRule = try reader.string()
             case "omitted":
                 try reader.array { (reader) throws(BundleError) in omitted.append(try Omission(&reader)) }
             case "content": content = try reader.digest()
@@ -85,8 +87,8 @@ extension LockFile.Collection {
         }
         guard let content, let bundle else { throw reader.failure(expected: "content and bundle", found: "none") }
         self.init(
-            server: server, timestamp: timestamp, records: records, attachments: attachments, omitted: omitted,
-            content: content, bundle: bundle, trust: trust)
+            server: server, timestamp: timestamp, records: records, attachments: attachments,
+            attachmentRule: attachmentRule, omitted: omitted, content: content, bundle: bundle, trust: trust)
     }
 }
 

@@ -26,6 +26,7 @@ extension LockFile.Collection {
         writer.member("lastModified", timestamp.rfc3339)
         writer.member("records", records)
         writer.member("attachments", attachments)
+        writer.member("attachmentRule", attachmentRule)
         writer.open("[", key: "omitted")
         for omission in omitted {
             writer.open("{")

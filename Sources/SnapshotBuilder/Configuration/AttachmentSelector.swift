@@ -58,7 +58,10 @@ struct AttachmentSelector {
 
     private func reason(against attachment: Attachment, of record: Record, total: UInt64) -> OmissionReason? {
         if case .none = rule.selection { return OmissionReason.none }
-        if let expression, !expression.matches(record) { return .filter }
+        if let expression {
+            // A record that cannot be put into a context, or that the expression fails on, is not what was asked for.
+            guard let context = try? FilterContext(record: record), expression.matches(context) else { return .filter }
+        }
         if let limit = rule.maxSize, attachment.size > limit { return .maxSize }
         if let limit = rule.maxTotal, attachment.size > limit || total > limit - attachment.size { return .maxTotal }
         return nil

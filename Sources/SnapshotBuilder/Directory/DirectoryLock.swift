@@ -14,7 +14,7 @@ public final class DirectoryLock {
 
     /// - Returns: `nil` where another process holds the lock.
     public init?(_ path: String) throws(FileError) {
-        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw FileError("open the directory", path) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let error = FileError("lock the directory", path)

@@ -113,9 +113,4 @@ extension DumpsDirectory {
         let lock = LockFile(collections: [id: entry])
         try FileStore.replace("\(pendingDirectory)/\(id.bucket)--\(id.name).json", with: Bytes(lock.text))
     }
-
-    /// Whether a refresh has begun here that did not come to its end.
-    public var isInterrupted: Bool {
-        ((try? FileStore.list(pendingDirectory)) ?? nil)?.isEmpty == false
-    }
 }

@@ -36,5 +36,5 @@ func systemWrite(_ descriptor: Int32, _ buffer: UnsafeRawPointer?, _ count: Int)
 }
 
 func systemRename(_ path: String, _ target: String) -> Int32 {
-    rename(path, target)
+    unsafe rename(path, target)
 }

@@ -12,7 +12,7 @@ import RemoteSettingsModel
 enum FileStore {
     /// A file's content; `nil` where there is no such file.
     static func read(_ path: String, limit: Int) throws(FileError) -> Bytes? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             let error = FileError("open", path)
             if error.isMissing { return nil }
@@ -43,7 +43,7 @@ enum FileStore {
             try rename(temporary, to: path)
         } catch {
             file.abandon()
-            unlink(temporary)
+            _ = unsafe unlink(temporary)
             throw error
         }
     }
@@ -56,7 +56,7 @@ enum FileStore {
 
     static func flushDirectory(of path: String) throws(FileError) {
         let directory = parent(of: path)
-        let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw FileError("open", directory) }
         defer { close(descriptor) }
         // Some file systems cannot flush a directory and say so; the rename itself is still atomic there.
@@ -64,18 +64,25 @@ enum FileStore {
     }
 
     static func makeDirectories(_ path: String) throws(FileError) {
-        guard mkdir(path, 0o777) != 0 else { return }
+        guard unsafe mkdir(path, 0o777) != 0 else { return }
         switch errno {
         case EEXIST: return
         case ENOENT:
             try makeDirectories(parent(of: path))
-            guard mkdir(path, 0o777) == 0 || errno == EEXIST else { throw FileError("make the directory", path) }
+            guard unsafe mkdir(path, 0o777) == 0 || errno == EEXIST else { throw FileError("make the directory", path) }
         default: throw FileError("make the directory", path)
         }
     }
 
     static func remove(_ path: String) throws(FileError) {
-        guard unlink(path) == 0 || errno == ENOENT else { throw FileError("remove", path) }
+        guard unsafe unlink(path) == 0 || errno == ENOENT else { throw FileError("remove", path) }
+    }
+
+    /// Removes a directory if nothing is in it.
+    static func removeIfEmpty(_ path: String) throws(FileError) {
+        guard unsafe rmdir(path) == 0 || [ENOENT, ENOTEMPTY, EEXIST].contains(errno) else {
+            throw FileError("remove", path)
+        }
     }
 
     /// Removes a directory with all that is in it. Does nothing where there is none.
@@ -85,7 +92,7 @@ enum FileStore {
             let child = "\(path)/\(name)"
             if isDirectory(child) { try removeTree(child) } else { try remove(child) }
         }
-        guard rmdir(path) == 0 || errno == ENOENT else { throw FileError("remove", path) }
+        guard unsafe rmdir(path) == 0 || errno == ENOENT else { throw FileError("remove", path) }
     }
 
     /// The names in a directory, sorted; `nil` where there is no such directory.

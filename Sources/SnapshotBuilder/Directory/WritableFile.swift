@@ -16,14 +16,14 @@ final class WritableFile {
     /// Creates the file, or empties it.
     init(creating path: String) throws(FileError) {
         self.path = path
-        descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+        descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
         guard descriptor >= 0 else { throw FileError("create", path) }
     }
 
     /// Opens a file to go on behind its end, creating it where it is missing.
     init(appendingTo path: String) throws(FileError) {
         self.path = path
-        descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o666)
+        descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o666)
         guard descriptor >= 0 else { throw FileError("open", path) }
     }
 
@@ -33,8 +33,10 @@ final class WritableFile {
         try unsafe bytes.withUnsafeBytes { (buffer) throws(FileError) in try unsafe write(buffer) }
     }
 
-    func write(_ bytes: [UInt8]) throws(FileError) {
-        try bytes.span.withUnsafeBytes { (buffer) throws(FileError) in try unsafe write(buffer) }
+    func write(_ bytes: [UInt8]) throws(FileError) { try write(bytes.span) }
+
+    func write(_ bytes: Span<UInt8>) throws(FileError) {
+        try unsafe bytes.withUnsafeBytes { (buffer) throws(FileError) in try unsafe write(buffer) }
     }
 
     private func write(_ buffer: UnsafeRawBufferPointer) throws(FileError) {

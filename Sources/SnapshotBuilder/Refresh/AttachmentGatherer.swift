@@ -1,4 +1,4 @@
-import Crypto
+import struct Crypto.SHA256
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
@@ -72,7 +72,8 @@ struct AttachmentGatherer: Sendable {
     private func isStaged(_ attachment: Wanted) throws -> Bool {
         let path = directory.stagedPath(attachment.digest)
         guard FileStore.size(path) == attachment.size else { return false }
-        guard attachment.size == 0 || SHA256Digest(hashing: try MappedFile(path: path).bytes) == attachment.digest else {
+        let digest = SHA256Digest(hashing: try MappedFile(path: path).bytes)
+        guard digest == attachment.digest else {
             try FileStore.remove(path)
             return false
         }

@@ -15,18 +15,13 @@ actor AttachmentsURLSource {
         let client = client
         let task = Task {
             let document = try await client.rootDocument()
-            let problem: String
-            do throws(JSONError) {
-                let root = try JSONValue(parsing: document.body, limits: client.limits)
-                if let base = root["capabilities"]?["attachments"]?["base_url"]?.string {
-                    return try AttachmentsURL(base, of: client.server)
-                }
-                problem = "expected capabilities.attachments.base_url, found none"
-            } catch {
-                problem = "\(error)"
+            let root = try JSONValue(parsing: document.body, limits: client.limits)
+            guard let base = root["capabilities"]?["attachments"]?["base_url"]?.string else {
+                throw CollectionError.configuration(
+                    "\(document.url): expected capabilities.attachments.base_url, found none; this server offers no "
+                        + "attachments: use attachments: none in dumps.yaml")
             }
-            throw CollectionError.configuration(
-                "\(document.url): \(problem); this server offers no attachments: use attachments: none in dumps.yaml")
+            return try AttachmentsURL(base, of: client.server)
         }
         self.task = task
         return try await task.value

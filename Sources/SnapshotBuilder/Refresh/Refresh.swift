@@ -47,20 +47,20 @@ public struct Refresh: Sendable {
         self.onEvent = onEvent
     }
 
-    /// Refreshes these collections, or all that the configuration names. Does I/O and network.
+    /// Refreshes these collections, or with none all that the configuration names. Does I/O and network.
     ///
     /// - Throws: ``RefreshError``, `HTTPError` where the monitor cannot be had, ``FileError`` or `BundleError` where the
     ///   lock cannot be read or written. What concerns one collection is in its outcome, never thrown.
-    public func run(_ names: [CollectionID]? = nil) async throws -> RefreshReport {
-        let settings = try selected(names)
+    public func run(_ names: [CollectionID] = []) async throws -> RefreshReport {
+        let settings = try configuration.selecting(names, file: directory.configurationPath)
         guard let lock = try DirectoryLock(directory.path) else { throw RefreshError.busy(directory.path) }
         defer { withExtendedLifetime(lock) {} }
 
         var (lockFile, recovered) = try recover()
-        let didRecover = directory.isInterrupted
         let plan: [PlannedCollection]
         do {
-            plan = try await self.plan(settings, lockFile)
+            plan = try await Survey(directory, configuration: configuration, roots: roots, limits: limits)
+                .planned(settings, lockFile, client: client, isFull: options.isFull)
         } catch {
             if !options.isDryRun { try keepBackoff() }
             throw error
@@ -73,17 +73,7 @@ public struct Refresh: Sendable {
         }
         return RefreshReport(
             server: "\(client.server)", isDryRun: options.isDryRun, outcomes: outcomes, metrics: client.metrics,
-            didRecover: didRecover, recovered: recovered)
-    }
-
-    private func selected(_ names: [CollectionID]?) throws(RefreshError) -> [DumpsConfiguration.Collection] {
-        guard let names, !names.isEmpty else {
-            guard !configuration.collections.isEmpty else { throw .nothingConfigured(directory.configurationPath) }
-            return configuration.collections
-        }
-        let unknown = names.filter { name in !configuration.collections.contains { $0.id == name } }
-        guard unknown.isEmpty else { throw .notConfigured(unknown, directory.configurationPath) }
-        return configuration.collections.filter { names.contains($0.id) }
+            recovered: recovered)
     }
 
     /// Takes over the bundles of an interrupted refresh: where the file is the one that was noted, the note becomes the
@@ -102,46 +92,6 @@ public struct Refresh: Sendable {
         }
         if !recovered.isEmpty && !options.isDryRun { try directory.writeLock(lockFile) }
         return (lockFile, recovered)
-    }
-
-    private func plan(
-        _ settings: [DumpsConfiguration.Collection], _ lockFile: LockFile
-    ) async throws -> [PlannedCollection] {
-        let monitor: MonitorChangeset
-        switch try await client.monitor() {
-        case .nothing: throw RefreshError.emptyMonitor("\(client.server)")
-        case .changes(let document, _):
-            do {
-                monitor = try MonitorChangeset(parsing: document.body, limits: limits)
-            } catch {
-                throw CollectionError.changeset(error, url: "\(document.url)")
-            }
-        }
-        let planner = RefreshPlanner(
-            roots: roots, acceptsUnsigned: configuration.trust.acceptsUnsigned, isFull: options.isFull)
-        return settings.map { settings in
-            let held = lockFile.collections[settings.id]
-            return planner.plan(
-                settings, held: held, disk: diskState(settings.id, held), monitor: monitor.collections)
-        }
-    }
-
-    private func diskState(_ id: CollectionID, _ held: LockFile.Collection?) -> RefreshPlanner.DiskState {
-        let path = directory.bundlePath(id)
-        guard let size = FileStore.size(path) else { return .absent }
-        guard let held else { return .asLocked }
-        guard size == held.bundle.size else {
-            return .damaged("its bundle has \(size) bytes, the lock says \(held.bundle.size)")
-        }
-        do throws(BundleError) {
-            let head = try BundleHead.read(path: path)
-            guard head.collection == id, head.timestamp == held.timestamp else {
-                return .damaged("its bundle is of \(head.collection) at \(head.timestamp), not what the lock says")
-            }
-            return .asLocked
-        } catch {
-            return .damaged("\(error)")
-        }
     }
 
     private func dryRun(_ planned: PlannedCollection) -> CollectionOutcome {

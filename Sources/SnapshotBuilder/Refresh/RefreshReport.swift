@@ -8,8 +8,6 @@ public struct RefreshReport: Sendable {
     /// Sorted by id.
     public let outcomes: [CollectionOutcome]
     public let metrics: HTTPMetrics
-    /// Whether an interrupted refresh was found and brought to its end first.
-    public let didRecover: Bool
     /// Collections whose bundles were taken over from an interrupted refresh.
     public let recovered: [CollectionID]
 

@@ -29,13 +29,13 @@ public struct Verification: Sendable {
         self.limits = limits
     }
 
-    /// - Parameter names: `nil` for all that the lock has, and all that the configuration names.
+    /// - Parameter names: none for all that the lock has, and all that the configuration names.
     /// - Throws: `BundleError` or ``FileError`` where the lock cannot be read, ``RefreshError`` for names not in it.
-    public func run(_ names: [CollectionID]?, configured: [CollectionID]) async throws -> [Outcome] {
+    public func run(_ names: [CollectionID], configured: [CollectionID]) async throws -> [Outcome] {
         let lock = try directory.lockFile(limits: limits)
         let pending = try directory.pendingEntries(limits: limits)
         let known = Set(lock.collections.keys).union(configured).union(pending.keys)
-        let wanted = names.flatMap { $0.isEmpty ? nil : $0 } ?? known.sorted()
+        let wanted = names.isEmpty ? known.sorted() : names
         let unknown = wanted.filter { !known.contains($0) }
         guard unknown.isEmpty else { throw RefreshError.notConfigured(unknown, directory.configurationPath) }
         return await withTaskGroup(of: Outcome.self) { group in

@@ -26,9 +26,11 @@ enum Console {
     static func error(_ text: String) { write(Array((text + "\n").utf8), to: 2) }
 
     static func write(_ bytes: [UInt8], to descriptor: Int32) {
-        bytes.span.withUnsafeBytes { buffer in
-            unsafe write(buffer, to: descriptor)
-        }
+        write(bytes.span, to: descriptor)
+    }
+
+    static func write(_ bytes: Span<UInt8>, to descriptor: Int32) {
+        unsafe bytes.withUnsafeBytes { unsafe write($0, to: descriptor) }
     }
 
     /// Writes everything, or ends the process quietly where the reader has gone (`| head`).

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Shows a refresh's progress on standard error: live bars on a terminal, plain lines elsewhere.
 final class Progress: Sendable {
-    private struct Bar {
+    fileprivate struct Bar {
         var id: CollectionID
         var stage = "asking"
         var files = 0
@@ -14,7 +14,7 @@ final class Progress: Sendable {
         var bytesDone: UInt64 = 0
     }
 
-    private struct State {
+    fileprivate struct State {
         var total = 0
         var done = 0
         var bars: [Bar] = []

@@ -1,0 +1,95 @@
+import ArgumentParser
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBuilder
+
+/// `rsdump status`
+struct Status: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Tell how old each bundle is, and what a refresh would do.",
+        discussion: """
+            The age is the time since the bundle's data was verified against the server last, that is when it changed. One \
+            request is made; none with --offline. Exits with 1 where a bundle is missing or older than --max-age.
+            """)
+
+    @Argument(help: "Collections, as BUCKET/COLLECTION; all that dumps.yaml names if none is given.")
+    var collections: [String] = []
+
+    @OptionGroup var dumps: DumpsOptions
+    @OptionGroup var server: ServerOptions
+
+    @Flag(help: "Ask no server.")
+    var offline = false
+
+    @Option(help: ArgumentHelp("Warn about bundles older than this, such as 30d or 12h.", valueName: "age"))
+    var warnAge = Age(days: 30)
+
+    @Option(help: ArgumentHelp("Fail for bundles older than this.", valueName: "age"))
+    var maxAge: Age?
+
+    @Option(help: "How to print the result: text or json.")
+    var format = OutputFormat.text
+
+    func validate() throws {
+        _ = try collectionIDs(collections)
+    }
+
+    func run() async throws {
+        try await running {
+            let directory = dumps.directory
+            let configuration = try server.applied(to: try directory.configuration())
+            let roots = try configuration.anchors(file: directory.configurationPath)
+            let now = HTTPEnvironment.system.now()
+            let names = try collectionIDs(collections)
+            let states: [CollectionState]
+            let survey = Survey(directory, configuration: configuration, roots: roots, limits: Limits())
+            if offline {
+                states = try survey.offline(names)
+            } else {
+                let session = try ServerSession(configuration, directory: directory, jobs: 1) { event in
+                    if case .alert(let text, let url) = event {
+                        Console.error("warning: \(url) says: \(Console.visible(text))")
+                    }
+                }
+                do {
+                    states = try await survey.online(names, client: session.client)
+                } catch {
+                    await session.end()
+                    throw error
+                }
+                await session.end()
+            }
+            let judged = states.map { StatusReport.Line($0, now: now, warnAge: warnAge, maxAge: maxAge) }
+            let report = StatusReport(lines: judged, isOffline: offline, server: configuration.server)
+            switch format {
+            case .text: Console.print(report.text(Style(isColored: Console.outputIsTerminal)))
+            case .json: Console.print(json: report.json)
+            }
+            if judged.contains(where: { $0.verdict == .tooOld || $0.verdict == .missing }) {
+                throw ExitStatus.someFailed.code
+            }
+        }
+    }
+}
+
+/// An age as people write it: `90d`, `36h`, `45m`.
+struct Age: ExpressibleByArgument, CustomStringConvertible {
+    let description: String
+    let duration: Duration
+
+    init(days: Int) {
+        description = "\(days)d"
+        duration = .seconds(days * 86_400)
+    }
+
+    init?(argument: String) {
+        let factors: [Character: Int] = ["d": 86_400, "h": 3600, "m": 60]
+        guard let unit = argument.last, let factor = factors[unit], argument.count <= 7,
+            let count = Int(argument.dropLast()), count >= 0
+        else { return nil }
+        description = argument
+        duration = .seconds(count * factor)
+    }
+
+    var defaultValueDescription: String { description }
+}

@@ -1,0 +1,53 @@
+import ArgumentParser
+import RemoteSettingsModel
+import SnapshotBuilder
+
+/// `rsdump verify`
+struct Verify: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Check every byte, hash, signature and lock entry again, offline.",
+        discussion: """
+            Signatures are verified at the time that the lock keeps for each bundle, not at the time of day: a shipped \
+            bundle outlives the certificates that signed it.
+
+            Exits with 3 where anything is wrong.
+            """)
+
+    @Argument(help: "Collections, as BUCKET/COLLECTION; all if none is given.")
+    var collections: [String] = []
+
+    @OptionGroup var dumps: DumpsOptions
+
+    @Option(
+        name: .customLong("trust-root"), parsing: .singleValue,
+        help: ArgumentHelp("SHA-256 of a root certificate to trust; may be repeated.", valueName: "sha256"))
+    var trustRoots: [String] = []
+
+    @Option(help: "How to print the result: text or json.")
+    var format = OutputFormat.text
+
+    func validate() throws {
+        _ = try collectionIDs(collections)
+    }
+
+    func run() async throws {
+        try await running {
+            let directory = dumps.directory
+            var options = ServerOptions()
+            options.server = nil
+            options.trustRoots = trustRoots
+            let configuration = try options.applied(to: try directory.configuration())
+            let roots = try configuration.anchors(file: directory.configurationPath)
+            let verification = Verification(
+                directory, roots: roots, signer: configuration.trust.signer, limits: Limits())
+            let outcomes = try await verification.run(
+                try collectionIDs(collections), configured: configuration.collections.map(\.id))
+            let report = VerifyReport(outcomes: outcomes)
+            switch format {
+            case .text: Console.print(report.text(Style(isColored: Console.outputIsTerminal)))
+            case .json: Console.print(json: report.json)
+            }
+            if !report.isGood { throw ExitStatus.verificationFailed.code }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import RemoteSettingsModel
+import SnapshotBuilder
+import SnapshotBundle
+
+/// What a bundle's manifest says, as text and as JSON.
+struct InspectReport {
+    let manifest: Manifest
+    let content: SHA256Digest
+    let name: String
+    let listsAttachments: Bool
+
+    var text: String {
+        let head = manifest.head
+        var lines = [
+            "bundle       \(name)",
+            "collection   \(head.collection)",
+            "timestamp    \(head.timestamp) (\(head.timestamp.rfc3339))",
+            "trust        \(head.trust.rawValue)",
+            "records      \(head.records)",
+            "attachments  \(head.attachments) (\(ByteSize.text(total)))",
+            "content      \(content)",
+        ]
+        for omission in manifest.omissions {
+            lines.append(
+                "left out     \(omission.count) attachments (\(omission.reason), "
+                    + "\(ByteSize.text(UInt64(clamping: omission.bytes))))")
+        }
+        for entry in manifest.entries {
+            lines.append("entry        \(entry.name), \(ByteSize.text(UInt64(clamping: entry.size))), \(entry.sha256)")
+        }
+        if listsAttachments {
+            for file in manifest.files {
+                let state = file.omitted.map { "left out: \($0)" } ?? ByteSize.text(UInt64(clamping: file.size))
+                lines.append(
+                    "\(file.sha256)  \(state)  \(Console.visible(file.location))  \(file.records.joined(separator: " "))")
+            }
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    var json: JSONValue {
+        let head = manifest.head
+        return .members([
+            "bundle": .string(name),
+            "collection": .string("\(head.collection)"),
+            "timestamp": .count(head.timestamp.milliseconds),
+            "lastModified": .string(head.timestamp.rfc3339),
+            "trust": .string(head.trust.rawValue),
+            "records": .count(head.records),
+            "attachments": .count(head.attachments),
+            "attachmentBytes": .count(total),
+            "omitted": .count(head.omitted),
+            "content": .string(content.hex),
+            "entries": .array(
+                manifest.entries.map { entry in
+                    .members([
+                        "name": .string(entry.name), "size": .count(entry.size), "sha256": .string(entry.sha256.hex),
+                    ])
+                }),
+            "files": listsAttachments ? .array(manifest.files.map(file)) : nil,
+        ])
+    }
+
+    private func file(_ file: Manifest.File) -> JSONValue {
+        .members([
+            "sha256": .string(file.sha256.hex), "size": .count(file.size), "location": .string(file.location),
+            "records": .array(file.records.map(JSONValue.string)),
+            "omitted": file.omitted.map { .string("\($0)") },
+        ])
+    }
+
+    /// Bytes of the attachments in the bundle, each file counted once.
+    private var total: UInt64 {
+        var sum: UInt64 = 0
+        var previous: SHA256Digest?
+        for file in manifest.files where file.omitted == nil && file.sha256 != previous {
+            previous = file.sha256
+            sum += UInt64(clamping: file.size)
+        }
+        return sum
+    }
+}

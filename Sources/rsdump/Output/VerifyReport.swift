@@ -1,0 +1,76 @@
+import RemoteSettingsModel
+import SnapshotBuilder
+
+/// What verification found, as text and as JSON.
+struct VerifyReport {
+    let outcomes: [Verification.Outcome]
+
+    var isGood: Bool { outcomes.allSatisfy { $0.verdict.isGood } }
+
+    func text(_ style: Style) -> String {
+        let width = outcomes.map { "\($0.id)".count }.max() ?? 0
+        var lines = outcomes.map { outcome in
+            let name = "\(outcome.id)".padded(to: width)
+            switch outcome.verdict {
+            case .good: return "\(name)  \(style.green("verified")), \(Self.trust(outcome))"
+            case .interrupted, .missing, .bad:
+                return "\(name)  \(style.red("failed")): \(Console.visible(outcome.verdict.message ?? ""))"
+            }
+        }
+        let good = outcomes.count { $0.verdict.isGood }
+        lines.append("\(good) of \(outcomes.count) bundles verified")
+        return lines.joined(separator: "\n")
+    }
+
+    var json: JSONValue {
+        .members([
+            "verified": .bool(isGood),
+            "collections": .array(
+                outcomes.map { outcome in
+                    .members([
+                        "collection": .string("\(outcome.id)"),
+                        "status": .string(outcome.verdict.word),
+                        "error": outcome.verdict.message.map(JSONValue.string),
+                        "entry": outcome.entry.map(LockJSON.entry),
+                    ])
+                }),
+        ])
+    }
+
+    private static func trust(_ outcome: Verification.Outcome) -> String {
+        guard let entry = outcome.entry else { return "" }
+        let counts = "\(entry.records) records, \(entry.attachments) attachments"
+        switch entry.trust {
+        case .signed(let signature):
+            return "\(counts), signed by \(signature.signer), root \(signature.root.hex.prefix(16))…, "
+                + "at \(signature.verifiedAt.rfc3339)"
+        case .unsigned: return "\(counts), unsigned"
+        case .imported: return "\(counts), imported without a signature"
+        }
+    }
+}
+
+extension Verification.Outcome.Verdict {
+    var isGood: Bool {
+        if case .good = self { true } else { false }
+    }
+
+    var word: String {
+        switch self {
+        case .good: "verified"
+        case .interrupted: "interrupted"
+        case .missing: "missing"
+        case .bad: "failed"
+        }
+    }
+
+    var message: String? {
+        switch self {
+        case .good: nil
+        case .interrupted:
+            "a refresh was interrupted; the bundle is whole, but the lock does not have it yet: run rsdump refresh"
+        case .missing: "it was never fetched; run rsdump refresh"
+        case .bad(let error): "\(error)"
+        }
+    }
+}
