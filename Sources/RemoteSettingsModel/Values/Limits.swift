@@ -44,6 +44,8 @@ public struct Limits: Sendable, Hashable {
     public var headTimeoutSeconds = 30
     /// Seconds that a body may stand still.
     public var idleTimeoutSeconds = 30
+    /// Filter expressions.
+    public var filter = FilterLimits()
 
     public init() {}
 }

@@ -1,0 +1,40 @@
+/// What an expression is evaluated against: the names at its root, and preferences.
+public struct FilterContext: Sendable, Hashable {
+    public let root: FilterObject
+    public let preferences: FilterPreferences
+
+    /// - Parameter root: the names that an expression can start with. For a rule over records it is the record itself
+    ///   (``init(record:)``), for an app `{env: …}` (``app(channel:version:locale:formFactor:country:appID:os:osVersion:custom:preferences:)``).
+    public init(root: FilterObject, preferences: FilterPreferences = FilterPreferences()) {
+        self.root = root
+        self.preferences = preferences
+    }
+
+    /// The context of an app that says nothing about itself: `{env: {}}`.
+    public static let empty = FilterContext(root: FilterObject([(key: "env", value: .object(FilterObject()))]))
+
+    /// The environment that filters of Mozilla's collections look at.
+    ///
+    /// It holds `channel`, `version`, `locale`, `formFactor`, `country`, `appinfo.ID`, `appinfo.OS`, and both
+    /// `os.{name,version}`, as Mozilla's guide has it, and `appinfo.os.{name,version}`, as its mobile client has it.
+    /// What is `nil` is undefined to a filter.
+    ///
+    /// - Parameter custom: further members of `env`; they cannot replace the ones above.
+    public static func app(
+        channel: String? = nil, version: String? = nil, locale: String? = nil, formFactor: String? = nil,
+        country: String? = nil, appID: String? = nil, os: String? = nil, osVersion: String? = nil,
+        custom: [String: FilterValue] = [:], preferences: FilterPreferences = FilterPreferences()
+    ) -> FilterContext {
+        func text(_ value: String?) -> FilterValue { value.map(FilterValue.string) ?? .undefined }
+        let system: FilterValue = ["name": text(os), "version": text(osVersion)]
+        var env = FilterObject(custom.sorted { $0.key < $1.key })
+        env["channel"] = text(channel)
+        env["version"] = text(version)
+        env["locale"] = text(locale)
+        env["formFactor"] = text(formFactor)
+        env["country"] = text(country)
+        env["os"] = system
+        env["appinfo"] = ["ID": text(appID), "OS": text(os), "os": system]
+        return FilterContext(root: FilterObject([(key: "env", value: .object(env))]), preferences: preferences)
+    }
+}

@@ -1,0 +1,41 @@
+import RemoteSettingsModel
+
+/// An expression of the filter language (JEXL, as Mozilla's Remote Settings clients accept it), parsed once and
+/// evaluated as often as needed. No I/O, no clock, no state.
+///
+///     let filter = try FilterExpression(parsing: "env.version|versionCompare('110.0a1') >= 0")
+///     filter.matches(.app(version: "128.5"))  // true
+public struct FilterExpression: Sendable {
+    /// The expression as it was written.
+    public let text: String
+    private let program: FilterProgram
+    private let limits: FilterLimits
+
+    /// - Throws: ``FilterError`` where `text` is not in the language, too long or too deep.
+    public init(parsing text: String, limits: FilterLimits = FilterLimits()) throws(FilterError) {
+        program = try FilterParser.parse(text, limits: limits)
+        self.text = text
+        self.limits = limits
+    }
+
+    /// The expression's value.
+    ///
+    /// - Throws: ``FilterError`` where an operator is given what it does not take, a transform is unknown, or the work
+    ///   is more than ``FilterLimits`` allow.
+    public func evaluate(in context: FilterContext) throws(FilterError) -> FilterValue {
+        var evaluator = FilterEvaluator(program, context, limits)
+        return try evaluator.run()
+    }
+
+    /// Whether the value is `true`. Any other value, and any error, is `false`.
+    public func matches(_ context: FilterContext) -> Bool { outcome(in: context) == .passed }
+
+    /// Like ``matches(_:)``, with the reason.
+    public func outcome(in context: FilterContext) -> FilterOutcome {
+        do throws(FilterError) {
+            return FilterOutcome(try evaluate(in: context))
+        } catch {
+            return .failed(error)
+        }
+    }
+}

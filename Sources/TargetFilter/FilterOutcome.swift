@@ -1,0 +1,33 @@
+/// What a filter says about a record, and why. Only ``passed`` includes the record.
+public enum FilterOutcome: Hashable, Sendable {
+    /// The expression's value is `true`, or there is no expression.
+    case passed
+    /// The expression's value is `false`.
+    case rejected
+    /// The expression has a value that is neither `true` nor `false`.
+    case notBoolean(FilterValue)
+    /// The expression has no value.
+    case failed(FilterError)
+
+    init(_ value: FilterValue) {
+        switch value {
+        case .bool(true): self = .passed
+        case .bool(false): self = .rejected
+        default: self = .notBoolean(value)
+        }
+    }
+
+    public var isIncluded: Bool { self == .passed }
+}
+
+extension FilterOutcome: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .passed: "included"
+        case .rejected: "excluded: the filter is false"
+        case .notBoolean(let value):
+            "excluded: the filter gives \(String(value.description.prefix(120))), and only true includes"
+        case .failed(let error): "excluded: \(error)"
+        }
+    }
+}

@@ -1,0 +1,52 @@
+/// Why a filter expression has no value.
+///
+/// Every offset counts bytes of UTF-8 from the start of the expression.
+public enum FilterError: Error, Hashable, Sendable {
+    /// The expression's text is longer than `limit` bytes.
+    case tooLong(bytes: Int, limit: Int)
+    /// The expression nests deeper than `limit`.
+    case tooDeep(offset: Int, limit: Int)
+    /// The expression is not in the language.
+    case syntax(offset: Int, expected: String, found: String)
+    /// A transform that nobody defines.
+    case unknownTransform(name: String, offset: Int)
+    /// An operator was given values that it does not take.
+    case wrongType(operator: String, expected: String, found: String, offset: Int)
+    /// A number is outside of what a transform takes.
+    case outOfRange(transform: String, expected: String, found: String, offset: Int)
+    /// A regular expression that is wrong, or that uses what this package does not support.
+    case invalidPattern(problem: String, offset: Int)
+    /// The evaluation needs more than `limit` steps.
+    case tooMuchWork(limit: Int)
+    /// The evaluation makes a text, array or object over the limit.
+    case tooLarge(what: String, limit: Int)
+    /// A record's `filter_expression` is not a string.
+    case notAString(found: String)
+}
+
+extension FilterError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .tooLong(let bytes, let limit):
+            "the filter expression has \(bytes) bytes: expected at most \(limit)"
+        case .tooDeep(let offset, let limit):
+            "the filter expression nests deeper than \(limit) levels at byte \(offset)"
+        case .syntax(let offset, let expected, let found):
+            "at byte \(offset) of the filter expression: expected \(expected), found \(found)"
+        case .unknownTransform(let name, let offset):
+            "at byte \(offset) of the filter expression: there is no transform \(name.prefix(80))"
+        case .wrongType(let name, let expected, let found, let offset):
+            "at byte \(offset) of the filter expression: \(name) takes \(expected), found \(found)"
+        case .outOfRange(let transform, let expected, let found, let offset):
+            "at byte \(offset) of the filter expression: \(transform) takes \(expected), found \(found)"
+        case .invalidPattern(let problem, let offset):
+            "at byte \(offset) of the filter expression: the regular expression cannot be used: \(problem)"
+        case .tooMuchWork(let limit):
+            "evaluating the filter expression takes more than \(limit) steps"
+        case .tooLarge(let what, let limit):
+            "evaluating the filter expression makes \(what) over the limit of \(limit)"
+        case .notAString(let found):
+            "filter_expression: expected a string, found \(found)"
+        }
+    }
+}

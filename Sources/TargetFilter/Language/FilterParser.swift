@@ -1,0 +1,219 @@
+import RemoteSettingsModel
+
+/// Parses an expression by precedence climbing.
+///
+///     expression = binary [ "?" expression ":" expression | "?:" expression ]
+///     binary     = unary { operator unary }
+///     unary      = { "!" } operand { "." name | "[" expression "]" | "|" name [ "(" list ")" ] }
+///     operand    = number | "-" number | string | "true" | "false" | "null" | name | "." name
+///                | "(" expression ")" | "[" list "]" | "{" [ key ":" expression { "," … } ] "}"
+///
+/// A list may end with a comma. The recursion is bounded by ``FilterLimits/nesting``.
+struct FilterParser {
+    private var lexer: FilterLexer
+    private var token = FilterToken(kind: .end, offset: 0)
+    private var program = FilterProgram()
+    private var depth = 0
+    /// Whether the innermost filter expression looked at the element that it filters.
+    private var sawRelative = false
+    private let limits: FilterLimits
+
+    static func parse(_ text: String, limits: FilterLimits) throws(FilterError) -> FilterProgram {
+        let bytes = text.utf8.count
+        guard bytes <= limits.expressionBytes else { throw .tooLong(bytes: bytes, limit: limits.expressionBytes) }
+        var parser = FilterParser(text, limits)
+        try parser.advance(operandNext: true)
+        try parser.expression()
+        guard parser.token.kind == .end else { throw parser.unexpected("an operator or the end") }
+        return parser.program
+    }
+
+    private init(_ text: String, _ limits: FilterLimits) {
+        lexer = FilterLexer(text)
+        self.limits = limits
+    }
+
+    private mutating func advance(operandNext: Bool) throws(FilterError) {
+        token = try lexer.next(operandNext: operandNext)
+    }
+
+    private func unexpected(_ expected: String) -> FilterError {
+        .syntax(offset: token.offset, expected: expected, found: token.found)
+    }
+
+    private func isAt(_ symbol: String) -> Bool { token.kind == .symbol(symbol) }
+
+    /// Passes over a closing bracket, behind which an operator comes.
+    private mutating func close(_ symbol: String, expected: String? = nil) throws(FilterError) {
+        guard isAt(symbol) else { throw unexpected(expected ?? "an operator or '\(symbol)'") }
+        try advance(operandNext: false)
+    }
+
+    private mutating func expression() throws(FilterError) {
+        guard depth < limits.nesting else { throw .tooDeep(offset: token.offset, limit: limits.nesting) }
+        depth += 1
+        defer { depth -= 1 }
+        try binary(above: 0)
+        guard isAt("?") else { return }
+        let offset = token.offset
+        try advance(operandNext: true)
+        let start = program.reserve(at: offset)
+        if isAt(":") {
+            try advance(operandNext: true)
+            try expression()
+            program.fill(start, with: .orJump(ifTruthy: true, to: program.count))
+            return
+        }
+        try expression()
+        guard isAt(":") else { throw unexpected("an operator or ':'") }
+        try advance(operandNext: true)
+        let end = program.reserve(at: offset)
+        program.fill(start, with: .branch(to: program.count))
+        try expression()
+        program.fill(end, with: .jump(to: program.count))
+    }
+
+    private mutating func binary(above floor: Int) throws(FilterError) {
+        try unary()
+        while let next = BinaryOperator(token), next.precedence > floor {
+            let offset = token.offset
+            try advance(operandNext: true)
+            switch next {
+            case .and, .or:
+                let place = program.reserve(at: offset)
+                try binary(above: next.precedence)
+                program.fill(place, with: .orJump(ifTruthy: next == .or, to: program.count))
+            default:
+                try binary(above: next.precedence)
+                program.append(.binary(next), at: offset)
+            }
+        }
+    }
+
+    private mutating func unary() throws(FilterError) {
+        var negations: [Int] = []
+        while isAt("!") {
+            negations.append(token.offset)
+            try advance(operandNext: true)
+        }
+        try operand()
+        var isDone = false
+        while !isDone {
+            switch token.kind {
+            case .symbol("."): try member()
+            case .symbol("["): try filter()
+            case .symbol("|"): try transform()
+            default: isDone = true
+            }
+        }
+        for offset in negations.reversed() { program.append(.not, at: offset) }
+    }
+
+    private mutating func operand() throws(FilterError) {
+        let offset = token.offset
+        switch token.kind {
+        case .number(let value): try push(.number(value), at: offset)
+        case .text(let text): try push(.string(text), at: offset)
+        case .name("true"): try push(.bool(true), at: offset)
+        case .name("false"): try push(.bool(false), at: offset)
+        case .name("null"): try push(.null, at: offset)
+        case .name(let name) where BinaryOperator(token) == nil:
+            program.append(.root(name), at: offset)
+            try advance(operandNext: false)
+        case .symbol("."):
+            try advance(operandNext: false)
+            program.append(.relative(try name("a name")), at: offset)
+            sawRelative = true
+        case .symbol("-"):
+            try advance(operandNext: true)
+            guard case .number(let value) = token.kind else { throw unexpected("a number behind '-'") }
+            try push(.number(-value), at: offset)
+        case .symbol("("):
+            try advance(operandNext: true)
+            try expression()
+            try close(")")
+        case .symbol("["):
+            program.append(.array(count: try list(closing: "]")), at: offset)
+        case .symbol("{"):
+            try object()
+        default: throw unexpected("an operand")
+        }
+    }
+
+    private mutating func push(_ value: FilterValue, at offset: Int) throws(FilterError) {
+        program.append(.push(value), at: offset)
+        try advance(operandNext: false)
+    }
+
+    private mutating func name(_ expected: String) throws(FilterError) -> String {
+        guard case .name(let name) = token.kind else { throw unexpected(expected) }
+        try advance(operandNext: false)
+        return name
+    }
+
+    /// The expressions of an array or of arguments, from the opening bracket to behind the closing one.
+    private mutating func list(closing: String) throws(FilterError) -> Int {
+        try advance(operandNext: true)
+        var count = 0
+        while !isAt(closing) {
+            try expression()
+            count += 1
+            guard isAt(",") else { break }
+            try advance(operandNext: true)
+        }
+        try close(closing, expected: "an operator, ',' or '\(closing)'")
+        return count
+    }
+
+    private mutating func object() throws(FilterError) {
+        let offset = token.offset
+        var keys: [String] = []
+        try advance(operandNext: false)
+        while !isAt("}") {
+            switch token.kind {
+            case .name(let key), .text(let key): keys.append(key)
+            default: throw unexpected("a key or '}'")
+            }
+            try advance(operandNext: false)
+            guard isAt(":") else { throw unexpected("':'") }
+            try advance(operandNext: true)
+            try expression()
+            guard isAt(",") else { break }
+            try advance(operandNext: false)
+        }
+        try close("}", expected: "an operator, ',' or '}'")
+        program.append(.object(keys: keys), at: offset)
+    }
+
+    private mutating func member() throws(FilterError) {
+        let offset = token.offset
+        try advance(operandNext: false)
+        program.append(.member(try name("a name behind '.'")), at: offset)
+    }
+
+    private mutating func filter() throws(FilterError) {
+        let offset = token.offset
+        let outer = sawRelative
+        sawRelative = false
+        try advance(operandNext: true)
+        let start = program.reserve(at: offset)
+        try expression()
+        try close("]")
+        if sawRelative {
+            program.append(.keepElement, at: offset)
+            program.fill(start, with: .eachElement(end: program.count))
+        } else {
+            program.append(.subscripting, at: offset)
+            program.fill(start, with: .jump(to: start + 1))
+        }
+        sawRelative = outer
+    }
+
+    private mutating func transform() throws(FilterError) {
+        try advance(operandNext: false)
+        let offset = token.offset
+        let name = try name("the name of a transform")
+        let arguments = isAt("(") ? try list(closing: ")") : 0
+        program.append(.transform(name, arguments: arguments), at: offset)
+    }
+}

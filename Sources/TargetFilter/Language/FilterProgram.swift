@@ -1,0 +1,52 @@
+/// A parsed expression: its syntax tree in the order of evaluation, operands before their operators.
+///
+/// The tree is flat so that neither evaluating nor freeing a long expression recurses: a filter that lists a thousand
+/// locales with `||` is a tree a thousand levels deep.
+struct FilterProgram: Sendable {
+    enum Instruction: Sendable {
+        case push(FilterValue)
+        /// A name at the root of the context.
+        case root(String)
+        /// `.x` at the place of an operand: a name in the element that is being filtered.
+        case relative(String)
+        case member(String)
+        case array(count: Int)
+        case object(keys: [String])
+        case not
+        case binary(BinaryOperator)
+        /// Takes the arguments and the subject under them.
+        case transform(String, arguments: Int)
+        /// Runs the instructions up to `end` for each element of the subject, and keeps those where they are truthy.
+        case eachElement(end: Int)
+        /// The last instruction of such a run.
+        case keepElement
+        /// `subject[key]` where the key does not look at the subject's elements.
+        case subscripting
+        /// Drops the value and goes on where it is truthy (falsy); leaves it and jumps where it is not.
+        case orJump(ifTruthy: Bool, to: Int)
+        /// Takes the value and jumps where it is falsy.
+        case branch(to: Int)
+        case jump(to: Int)
+    }
+
+    private(set) var instructions: [Instruction] = []
+    /// For each instruction, the bytes of the expression before what it comes from.
+    private(set) var offsets: [Int] = []
+
+    var count: Int { instructions.count }
+
+    mutating func append(_ instruction: Instruction, at offset: Int) {
+        instructions.append(instruction)
+        offsets.append(offset)
+    }
+
+    /// Adds an instruction that is not known yet; ``fill(_:with:)`` gives it.
+    mutating func reserve(at offset: Int) -> Int {
+        append(.jump(to: 0), at: offset)
+        return count - 1
+    }
+
+    mutating func fill(_ place: Int, with instruction: Instruction) {
+        instructions[place] = instruction
+    }
+}

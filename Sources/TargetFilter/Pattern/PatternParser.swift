@@ -1,0 +1,289 @@
+/// Parses the regular expressions of ECMA-262, without lookbehind, property classes (`\p`) and octal escapes, which are
+/// errors.
+struct PatternParser {
+    private let scalars: [Unicode.Scalar]
+    private var position = 0
+    private var depth = 0
+    private let nesting: Int
+    private let matchesLineEnds: Bool
+    private var names: [String: Int] = [:]
+    private var references: [Int] = []
+    private(set) var groups = 0
+
+    init(_ pattern: [Unicode.Scalar], nesting: Int, matchesLineEnds: Bool) {
+        scalars = pattern
+        self.nesting = nesting
+        self.matchesLineEnds = matchesLineEnds
+    }
+
+    mutating func parse() throws(PatternError) -> PatternNode {
+        let node = try choice()
+        guard position == scalars.count else { throw PatternError("there is no '(' for a ')'") }
+        if let unknown = references.first(where: { $0 > groups }) {
+            throw PatternError("\\\(unknown) refers to a group that is not there")
+        }
+        return node
+    }
+
+    private var current: Unicode.Scalar? { position < scalars.count ? scalars[position] : nil }
+
+    private mutating func take(_ text: String) -> Bool {
+        let wanted = Array(text.unicodeScalars)
+        guard scalars[position...].starts(with: wanted) else { return false }
+        position += wanted.count
+        return true
+    }
+
+    private mutating func choice() throws(PatternError) -> PatternNode {
+        guard depth < nesting else { throw PatternError("it nests deeper than \(nesting) levels") }
+        depth += 1
+        defer { depth -= 1 }
+        var branches = [try sequence()]
+        while take("|") { branches.append(try sequence()) }
+        return branches.count == 1 ? branches[0] : .choice(branches)
+    }
+
+    private mutating func sequence() throws(PatternError) -> PatternNode {
+        var nodes: [PatternNode] = []
+        while let next = current, next != "|", next != ")" {
+            let before = groups
+            let node = try atom()
+            nodes.append(try quantified(node, captures: before + 1..<groups + 1))
+        }
+        return nodes.count == 1 ? nodes[0] : .sequence(nodes)
+    }
+
+    private mutating func quantified(
+        _ node: PatternNode, captures: Range<Int>
+    ) throws(PatternError) -> PatternNode {
+        let least: Int
+        let most: Int?
+        if take("*") {
+            (least, most) = (0, nil)
+        } else if take("+") {
+            (least, most) = (1, nil)
+        } else if take("?") {
+            (least, most) = (0, 1)
+        } else if let bounds = try bounds() {
+            (least, most) = bounds
+        } else {
+            return node
+        }
+        switch node {
+        case .lineStart, .lineEnd, .boundary: throw PatternError("there is nothing to repeat")
+        default: break
+        }
+        return .repeated(node, from: least, to: most, isLazy: take("?"), captures: captures)
+    }
+
+    /// `{n}`, `{n,}` or `{n,m}`; a brace that starts none of these stands for itself.
+    private mutating func bounds() throws(PatternError) -> (Int, Int?)? {
+        let start = position
+        guard take("{"), let least = number() else {
+            position = start
+            return nil
+        }
+        var most: Int? = least
+        if take(",") { most = number() }
+        guard take("}") else {
+            position = start
+            return nil
+        }
+        if let most, most < least { throw PatternError("a repetition's bounds are out of order") }
+        return (least, most)
+    }
+
+    private mutating func number() -> Int? {
+        let start = position
+        var value = 0
+        while let digit = current, ("0"..."9").contains(digit) {
+            value = min(value * 10 + Int(digit.value - 0x30), 1_000_000)
+            position += 1
+        }
+        return position > start ? value : nil
+    }
+
+    private mutating func atom() throws(PatternError) -> PatternNode {
+        guard let next = current else { throw PatternError("it ends too early") }
+        position += 1
+        switch next {
+        case "^": return .lineStart
+        case "$": return .lineEnd
+        case ".": return .set(matchesLineEnds ? ScalarSet([]) : .lineEnds, isInverted: true)
+        case "(": return try group()
+        case "[": return try characterClass()
+        case "\\": return try escape()
+        case "*", "+", "?": throw PatternError("there is nothing to repeat before '\(next)'")
+        default: return .scalar(next)
+        }
+    }
+
+    private mutating func group() throws(PatternError) -> PatternNode {
+        let node: PatternNode
+        if take("?:") {
+            node = try choice()
+        } else if take("?=") {
+            node = .lookahead(try choice(), isNegative: false)
+        } else if take("?!") {
+            node = .lookahead(try choice(), isNegative: true)
+        } else if take("?<=") || take("?<!") {
+            throw PatternError("lookbehind is not supported")
+        } else {
+            groups += 1
+            let number = groups
+            if take("?<") {
+                let name = try name()
+                guard names.updateValue(number, forKey: name) == nil else {
+                    throw PatternError("two groups have the name \(name)")
+                }
+            } else if current == "?" {
+                throw PatternError("a group of an unknown kind")
+            }
+            node = .group(try choice(), capture: number)
+        }
+        guard take(")") else { throw PatternError("there is no ')' for a '('") }
+        return node
+    }
+
+    private mutating func name() throws(PatternError) -> String {
+        guard let end = scalars[position...].firstIndex(of: ">"), end > position else {
+            throw PatternError("a group's name is not complete")
+        }
+        defer { position = end + 1 }
+        return String(String.UnicodeScalarView(scalars[position..<end]))
+    }
+
+    private mutating func escape() throws(PatternError) -> PatternNode {
+        if take("b") { return .boundary(true) }
+        if take("B") { return .boundary(false) }
+        if take("k<") {
+            let name = try name()
+            guard let number = names[name] else { throw PatternError("there is no group \(name) before its use") }
+            return .reference(number)
+        }
+        if let digit = current, ("1"..."9").contains(digit), let number = number() {
+            references.append(number)
+            return .reference(number)
+        }
+        if let set = classEscape() { return .set(set, isInverted: false) }
+        return .scalar(try scalarEscape())
+    }
+
+    /// `\d`, `\w`, `\s` and their opposites.
+    private mutating func classEscape() -> ScalarSet? {
+        let set: ScalarSet? =
+            switch current {
+            case "d": .digits
+            case "D": ScalarSet.digits.inverted
+            case "w": .words
+            case "W": ScalarSet.words.inverted
+            case "s": .blanks
+            case "S": ScalarSet.blanks.inverted
+            default: nil
+            }
+        if set != nil { position += 1 }
+        return set
+    }
+
+    private mutating func scalarEscape() throws(PatternError) -> Unicode.Scalar {
+        guard let next = current else { throw PatternError("it ends with a backslash") }
+        position += 1
+        switch next {
+        case "t": return "\t"
+        case "n": return "\n"
+        case "r": return "\r"
+        case "v": return "\u{B}"
+        case "f": return "\u{C}"
+        case "x": return try scalar(try hexadecimal(2))
+        case "u": return try unicodeEscape()
+        case "c":
+            guard let letter = current, letter.properties.isAlphabetic, letter.isASCII else { break }
+            position += 1
+            return try scalar(letter.value % 32)
+        case "0":
+            if let digit = current, ("0"..."9").contains(digit) { break }
+            return "\0"
+        case "p", "P", "k", "1"..."9": break
+        default:
+            if ("a"..."z").contains(next) || ("A"..."Z").contains(next) { break }
+            return next
+        }
+        throw PatternError("\\\(next) is not supported")
+    }
+
+    private mutating func unicodeEscape() throws(PatternError) -> Unicode.Scalar {
+        if take("{") {
+            var value: UInt32 = 0
+            let start = position
+            while let digit = current?.hexadecimalValue, value <= 0x10FFFF {
+                value = value * 16 + digit
+                position += 1
+            }
+            guard position > start, take("}") else { throw PatternError("\\u{…} is not complete") }
+            return try scalar(value)
+        }
+        let first = try hexadecimal(4)
+        guard (0xD800...0xDBFF).contains(first), take("\\u") else { return try scalar(first) }
+        let second = try hexadecimal(4)
+        guard (0xDC00...0xDFFF).contains(second) else { throw PatternError("half of a surrogate pair") }
+        return try scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
+    }
+
+    private mutating func hexadecimal(_ width: Int) throws(PatternError) -> UInt32 {
+        var value: UInt32 = 0
+        for _ in 0..<width {
+            guard let digit = current?.hexadecimalValue else {
+                throw PatternError("an escape needs \(width) hexadecimal digits")
+            }
+            value = value * 16 + digit
+            position += 1
+        }
+        return value
+    }
+
+    private func scalar(_ value: UInt32) throws(PatternError) -> Unicode.Scalar {
+        guard let scalar = Unicode.Scalar(value) else { throw PatternError("an escape names no character") }
+        return scalar
+    }
+
+    private mutating func characterClass() throws(PatternError) -> PatternNode {
+        let isInverted = take("^")
+        var ranges: [ClosedRange<UInt32>] = []
+        var sets: [ScalarSet] = []
+        while !take("]") {
+            let (first, firstSet) = try classMember()
+            if let firstSet { sets.append(firstSet) }
+            // A '-' before the closing bracket stands for itself.
+            guard current == "-", position + 1 < scalars.count, scalars[position + 1] != "]" else {
+                if let first { ranges.append(first.value...first.value) }
+                continue
+            }
+            position += 1
+            let (last, _) = try classMember()
+            guard let first, let last else { throw PatternError("a class cannot be the end of a range") }
+            guard first.value <= last.value else { throw PatternError("a range is out of order") }
+            ranges.append(first.value...last.value)
+        }
+        return .set(ScalarSet(ranges).union(sets), isInverted: isInverted)
+    }
+
+    private mutating func classMember() throws(PatternError) -> (Unicode.Scalar?, ScalarSet?) {
+        guard let next = current else { throw PatternError("there is no ']' for a '['") }
+        position += 1
+        guard next == "\\" else { return (next, nil) }
+        if take("b") { return ("\u{8}", nil) }
+        if let set = classEscape() { return (nil, set) }
+        return (try scalarEscape(), nil)
+    }
+}
+
+extension Unicode.Scalar {
+    fileprivate var hexadecimalValue: UInt32? {
+        switch self {
+        case "0"..."9": value - 0x30
+        case "a"..."f": value - 0x61 + 10
+        case "A"..."F": value - 0x41 + 10
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import RemoteSettingsModel
+
+/// A regular expression by the rules of ECMA-262, compiled to instructions for ``RegularExpressionMatcher``.
+///
+/// Not the standard library's `Regex`, which backtracks without a bound: `(a*)*b` over thirty letters would hang it,
+/// and patterns come from a server. Matching is by Unicode scalars, where JavaScript without the flag `u` matches
+/// UTF-16 code units. Flags: `g`, `i`, `m`, `s`, `u`.
+struct RegularExpression {
+    enum Instruction {
+        case scalar(Unicode.Scalar)
+        case set(ScalarSet, isInverted: Bool)
+        case lineStart
+        case lineEnd
+        case boundary(Bool)
+        /// Notes the position in a slot: a group's start or end, or where a repetition began.
+        case note(Int)
+        /// Goes on only where the position has moved since it was noted in the slot.
+        case progress(Int)
+        case forget(Range<Int>)
+        case reference(Int)
+        /// Goes to the first; on failure to the second.
+        case fork(Int, Int)
+        case jump(Int)
+        /// What is looked for follows, up to `success`; then matching goes on at `end`.
+        case lookahead(isNegative: Bool, end: Int)
+        case success
+    }
+
+    private(set) var instructions: [Instruction] = []
+    let groups: Int
+    private(set) var slots: Int
+    let isGlobal: Bool
+    let ignoresCase: Bool
+    let isMultiline: Bool
+    private let limit: Int
+    private var work = 0
+
+    init(_ pattern: String, flags: String, limits: FilterLimits) throws(PatternError) {
+        guard Set(flags).count == flags.count, flags.allSatisfy({ "gimsu".contains($0) }) else {
+            throw PatternError("the flags \(String(flags.prefix(20))) are not supported")
+        }
+        let scalars = Array(pattern.unicodeScalars.prefix(limits.patternScalars + 1))
+        guard scalars.count <= limits.patternScalars else {
+            throw PatternError("it is longer than \(limits.patternScalars) characters")
+        }
+        isGlobal = flags.contains("g")
+        ignoresCase = flags.contains("i")
+        isMultiline = flags.contains("m")
+        limit = limits.patternInstructions
+        var parser = PatternParser(scalars, nesting: limits.nesting, matchesLineEnds: flags.contains("s"))
+        let node = try parser.parse()
+        groups = parser.groups
+        slots = 2 * (parser.groups + 1)
+        try add(node)
+        try emit(.success)
+    }
+
+    private mutating func emit(_ instruction: Instruction) throws(PatternError) {
+        try pay()
+        instructions.append(instruction)
+    }
+
+    /// A repetition of nothing makes no instructions, so that what is bounded is the work of making them.
+    private mutating func pay() throws(PatternError) {
+        work += 1
+        if work > limit { throw PatternError("its repetitions make it longer than \(limit) instructions") }
+    }
+
+    private mutating func reserve() throws(PatternError) -> Int {
+        try emit(.success)
+        return instructions.count - 1
+    }
+
+    private mutating func add(_ node: PatternNode) throws(PatternError) {
+        switch node {
+        case .scalar(let scalar): try emit(.scalar(ignoresCase ? CaseFolding.fold(scalar) : scalar))
+        case .set(let set, let isInverted): try emit(.set(set, isInverted: isInverted))
+        case .lineStart: try emit(.lineStart)
+        case .lineEnd: try emit(.lineEnd)
+        case .boundary(let isBoundary): try emit(.boundary(isBoundary))
+        case .reference(let group): try emit(.reference(group))
+        case .group(let inner, let capture):
+            try emit(.note(2 * capture))
+            try add(inner)
+            try emit(.note(2 * capture + 1))
+        case .lookahead(let inner, let isNegative):
+            let start = try reserve()
+            try add(inner)
+            try emit(.success)
+            instructions[start] = .lookahead(isNegative: isNegative, end: instructions.count)
+        case .sequence(let nodes):
+            try pay()
+            for node in nodes { try add(node) }
+        case .choice(let branches): try add(choice: branches)
+        case .repeated(let inner, let from, let to, let isLazy, let captures):
+            try add(repeating: inner, from: from, to: to, isLazy: isLazy, captures: captures)
+        }
+    }
+
+    private mutating func add(choice branches: [PatternNode]) throws(PatternError) {
+        var ends: [Int] = []
+        for branch in branches.dropLast() {
+            let fork = try reserve()
+            try add(branch)
+            ends.append(try reserve())
+            instructions[fork] = .fork(fork + 1, instructions.count)
+        }
+        if let last = branches.last { try add(last) }
+        for end in ends { instructions[end] = .jump(instructions.count) }
+    }
+
+    private mutating func add(
+        repeating node: PatternNode, from least: Int, to most: Int?, isLazy: Bool, captures: Range<Int>
+    ) throws(PatternError) {
+        for _ in 0..<least {
+            try forget(captures)
+            try add(node)
+        }
+        var forks: [Int] = []
+        for _ in 0..<(most.map { $0 - least } ?? 1) {
+            let fork = try reserve()
+            forks.append(fork)
+            let slot = slots
+            slots += 1
+            try emit(.note(slot))
+            try forget(captures)
+            try add(node)
+            try emit(.progress(slot))
+            if most == nil { try emit(.jump(fork)) }
+        }
+        for fork in forks {
+            let end = instructions.count
+            instructions[fork] = isLazy ? .fork(end, fork + 1) : .fork(fork + 1, end)
+        }
+    }
+
+    private mutating func forget(_ captures: Range<Int>) throws(PatternError) {
+        if !captures.isEmpty { try emit(.forget(2 * captures.lowerBound..<2 * captures.upperBound)) }
+    }
+}

@@ -1,0 +1,178 @@
+/// Matches a regular expression against a text, by backtracking over a stack of its own. Every step is paid for.
+struct RegularExpressionMatcher {
+    private enum Choice {
+        /// Go on there.
+        case resume(instruction: Int, position: Int)
+        /// Undo a note.
+        case restore(slot: Int, value: Int)
+    }
+
+    private static let unset = -1
+
+    private let expression: RegularExpression
+    private let scalars: [Unicode.Scalar]
+    private var slots: [Int]
+    private var choices: [Choice] = []
+
+    init(_ expression: RegularExpression, _ text: String) {
+        self.expression = expression
+        scalars = Array(text.unicodeScalars)
+        slots = []
+    }
+
+    /// What JavaScript's `text.match(expression)` gives, as values.
+    mutating func result(_ budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+        guard expression.isGlobal else {
+            guard try search(from: 0, &budget) != nil else { return .null }
+            var groups: [FilterValue] = []
+            for group in 0...expression.groups { groups.append(try text(of: group, &budget)) }
+            return .array(groups)
+        }
+        var matches: [FilterValue] = []
+        var start = 0
+        while start <= scalars.count, let end = try search(from: start, &budget) {
+            matches.append(try text(of: 0, &budget))
+            try budget.check(elements: matches.count)
+            start = end > slots[0] ? end : end + 1
+        }
+        return matches.isEmpty ? .null : .array(matches)
+    }
+
+    private func text(of group: Int, _ budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+        let start = slots[2 * group]
+        let end = slots[2 * group + 1]
+        guard start != Self.unset, end >= start else { return .undefined }
+        try budget.spend(text: 4 * (end - start))
+        return .string(String(String.UnicodeScalarView(scalars[start..<end])))
+    }
+
+    /// The first match from `start` on; its groups are in `slots` then.
+    ///
+    /// - Returns: where the match ends.
+    private mutating func search(from start: Int, _ budget: inout WorkBudget) throws(FilterError) -> Int? {
+        for first in start...scalars.count {
+            try budget.spend(1 + expression.slots / 16)
+            slots = Array(repeating: Self.unset, count: expression.slots)
+            choices.removeAll(keepingCapacity: true)
+            if let end = try run(from: 0, at: first, &budget) {
+                slots[0] = first
+                slots[1] = end
+                return end
+            }
+        }
+        return nil
+    }
+
+    /// Recurses for lookaheads only, which the parser lets nest a few levels.
+    ///
+    /// - Returns: where the match ends; `nil` where there is none, and then every note is undone.
+    private mutating func run(
+        from instruction: Int, at position: Int, _ budget: inout WorkBudget
+    ) throws(FilterError) -> Int? {
+        let base = choices.count
+        var next = instruction
+        var position = position
+        while true {
+            try budget.spend(1)
+            var holds = true
+            switch expression.instructions[next] {
+            case .success: return position
+            case .scalar, .set:
+                holds = position < scalars.count && matches(expression.instructions[next], scalars[position])
+                position += 1
+            case .lineStart: holds = isLineStart(position)
+            case .lineEnd: holds = isLineEnd(position)
+            case .boundary(let wanted): holds = (isWord(position - 1) != isWord(position)) == wanted
+            case .note(let slot): note(position, in: slot)
+            case .progress(let slot): holds = slots[slot] != position
+            case .forget(let range):
+                try budget.spend(range.count / 4)
+                for slot in range where slots[slot] != Self.unset { note(Self.unset, in: slot) }
+            case .reference(let group): holds = try skip(group, &position, &budget)
+            case .fork(let first, let second):
+                choices.append(.resume(instruction: second, position: position))
+                next = first - 1
+            case .jump(let target): next = target - 1
+            case .lookahead(let isNegative, let end):
+                holds = try look(from: next + 1, at: position, isNegative: isNegative, &budget)
+                next = end - 1
+            }
+            next += 1
+            if !holds {
+                guard let choice = backtrack(to: base) else { return nil }
+                (next, position) = choice
+            }
+        }
+    }
+
+    private mutating func note(_ position: Int, in slot: Int) {
+        choices.append(.restore(slot: slot, value: slots[slot]))
+        slots[slot] = position
+    }
+
+    private mutating func backtrack(to base: Int) -> (Int, Int)? {
+        while choices.count > base, let choice = choices.popLast() {
+            switch choice {
+            case .resume(let instruction, let position): return (instruction, position)
+            case .restore(let slot, let value): slots[slot] = value
+            }
+        }
+        return nil
+    }
+
+    /// A lookahead that holds cannot be entered again, but what it noted must be undone when matching goes back.
+    private mutating func look(
+        from instruction: Int, at position: Int, isNegative: Bool, _ budget: inout WorkBudget
+    ) throws(FilterError) -> Bool {
+        let base = choices.count
+        let isFound = try run(from: instruction, at: position, &budget) != nil
+        guard isFound, !isNegative else {
+            while backtrack(to: base) != nil {}
+            return isFound != isNegative
+        }
+        let notes = choices[base...].filter { if case .restore = $0 { true } else { false } }
+        choices.replaceSubrange(base..., with: notes)
+        return true
+    }
+
+    private func matches(_ instruction: RegularExpression.Instruction, _ scalar: Unicode.Scalar) -> Bool {
+        switch instruction {
+        case .scalar(let wanted): (expression.ignoresCase ? CaseFolding.fold(scalar) : scalar) == wanted
+        case .set(let set, let isInverted): isMember(scalar, of: set) != isInverted
+        default: false
+        }
+    }
+
+    private func isMember(_ scalar: Unicode.Scalar, of set: ScalarSet) -> Bool {
+        set.contains(scalar) || (expression.ignoresCase && CaseFolding.variants(scalar).contains(where: set.contains))
+    }
+
+    /// Passes over what a group matched; a group that matched nothing yet is empty.
+    private func skip(_ group: Int, _ position: inout Int, _ budget: inout WorkBudget) throws(FilterError) -> Bool {
+        let start = slots[2 * group]
+        let end = slots[2 * group + 1]
+        guard start != Self.unset, end >= start else { return true }
+        try budget.spend((end - start) / 4)
+        guard position + end - start <= scalars.count else { return false }
+        for (index, scalar) in scalars[start..<end].enumerated() {
+            let other = scalars[position + index]
+            guard scalar == other || (expression.ignoresCase && CaseFolding.fold(scalar) == CaseFolding.fold(other)) else {
+                return false
+            }
+        }
+        position += end - start
+        return true
+    }
+
+    private func isLineStart(_ position: Int) -> Bool {
+        position == 0 || (expression.isMultiline && ScalarSet.lineEnds.contains(scalars[position - 1]))
+    }
+
+    private func isLineEnd(_ position: Int) -> Bool {
+        position == scalars.count || (expression.isMultiline && ScalarSet.lineEnds.contains(scalars[position]))
+    }
+
+    private func isWord(_ position: Int) -> Bool {
+        scalars.indices.contains(position) && ScalarSet.words.contains(scalars[position])
+    }
+}

@@ -1,0 +1,75 @@
+import RemoteSettingsModel
+
+/// Tells which records of a collection an app gets: those without a filter, and those whose filter is `true`.
+///
+/// A collection has few distinct filters, so each is evaluated once; use one value for all records of one context.
+public struct RecordFilter: Sendable {
+    /// The member of a record that holds its filter.
+    public static let fieldName = "filter_expression"
+
+    /// Distinct filters that are remembered; a collection with more is filtered all the same.
+    private static var rememberedOutcomes: Int { 1000 }
+
+    public let context: FilterContext
+    private let limits: FilterLimits
+    private var outcomes: [String: FilterOutcome] = [:]
+
+    public init(context: FilterContext, limits: FilterLimits = FilterLimits()) {
+        self.context = context
+        self.limits = limits
+    }
+
+    /// Whether `record` is for this context: it has no filter, a blank one, or one that is `true`.
+    public static func includes(record: Record, context: FilterContext, limits: FilterLimits = FilterLimits()) -> Bool {
+        var filter = RecordFilter(context: context, limits: limits)
+        return filter.includes(record)
+    }
+
+    public mutating func includes(_ record: Record) -> Bool { outcome(of: record).isIncluded }
+
+    /// Like ``includes(_:)``, with the reason.
+    public mutating func outcome(of record: Record) -> FilterOutcome {
+        guard Self.mentionsFilter(record.json) else { return .passed }
+        switch record.field(Self.fieldName) {
+        case nil, .null: return .passed
+        case .string(let text): return outcome(of: text)
+        case .bool: return .failed(.notAString(found: "a boolean"))
+        case .number: return .failed(.notAString(found: "a number"))
+        case .array: return .failed(.notAString(found: "an array"))
+        case .object: return .failed(.notAString(found: "an object"))
+        }
+    }
+
+    /// What the filter `expression` says in this context. White space alone is no filter.
+    public mutating func outcome(of expression: String) -> FilterOutcome {
+        if expression.unicodeScalars.allSatisfy(\.properties.isWhitespace) { return .passed }
+        if let known = outcomes[expression] { return known }
+        let outcome: FilterOutcome
+        do throws(FilterError) {
+            outcome = try FilterExpression(parsing: expression, limits: limits).outcome(in: context)
+        } catch {
+            outcome = .failed(error)
+        }
+        if outcomes.count < Self.rememberedOutcomes { outcomes[expression] = outcome }
+        return outcome
+    }
+
+    /// Whether canonical JSON has a member of this name anywhere. Most records have none, and a search over bytes
+    /// costs a fraction of reading the record. Canonical JSON writes a quotation mark inside of text as `\"`, so text
+    /// cannot look like the member.
+    private static func mentionsFilter(_ json: Bytes) -> Bool { json.withSpan { ByteSearch.filterMember.isFound(in: $0) } }
+}
+
+extension FilterContext {
+    /// A context with the record itself at the root, for rules over records: `fromLang == "en" && attachment.size < 1e6`
+    /// is written `fromLang == "en" && attachment.size < 1000000`.
+    ///
+    /// - Throws: ``JSONError`` where the record's JSON cannot be read.
+    public init(record: Record, limits: Limits = Limits()) throws(JSONError) {
+        let json = try JSONValue(parsing: record.json, limits: limits)
+        guard case .object(let root) = FilterValue(json) else {
+            throw JSONError(.wrongType(expected: "an object", found: "another value"), at: 0)
+        }
+        self.init(root: root)
+    }
+}

@@ -1,0 +1,48 @@
+import Crypto
+
+/// Where an input falls in a space of 2^48 points, as Gecko places it: the first 48 bits of the SHA-256 of its JSON.
+struct SampleHash {
+    private static let highest = Double((UInt64(1) << 48) - 1)
+
+    private let point: UInt64
+
+    init(_ input: FilterValue, _ budget: inout WorkBudget) throws(FilterError) {
+        // Gecko hashes nothing at all for undefined.
+        let text = try JSONText.text(input, &budget) ?? ""
+        try budget.spend(text: text.utf8.count)
+        var hash = SHA256()
+        let bytes = Array(text.utf8)
+        unsafe bytes.withUnsafeBytes { unsafe hash.update(bufferPointer: $0) }
+        point = hash.finalize().prefix(6).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    /// Whether the input is in the first `rate` of the space.
+    ///
+    /// - Returns: `nil` where `rate` is not in 0…1.
+    func isBelow(_ rate: Double) -> Bool? {
+        Self.boundary(rate).map { point < $0 }
+    }
+
+    /// Whether the input is in one of `count` buckets from `start` on, of `total` in all; the buckets wrap around.
+    ///
+    /// - Returns: `nil` where these are not such numbers.
+    func isInBucket(start: Double, count: Double, total: Double) -> Bool? {
+        guard start >= 0, count >= 0, total > 0, start.isFinite, count.isFinite, total.isFinite else { return nil }
+        let first = start.truncatingRemainder(dividingBy: total)
+        let end = first + count
+        guard end > total else { return isBetween(first / total, end / total) }
+        guard let isInHead = isBetween(0, end.truncatingRemainder(dividingBy: total) / total),
+            let isInTail = isBetween(first / total, 1)
+        else { return nil }
+        return isInHead || isInTail
+    }
+
+    private func isBetween(_ from: Double, _ to: Double) -> Bool? {
+        guard let low = Self.boundary(from), let high = Self.boundary(to) else { return nil }
+        return low <= point && point < high
+    }
+
+    private static func boundary(_ fraction: Double) -> UInt64? {
+        fraction >= 0 && fraction <= 1 ? UInt64((fraction * highest).rounded(.down)) : nil
+    }
+}

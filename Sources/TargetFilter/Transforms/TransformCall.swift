@@ -1,0 +1,126 @@
+/// One use of a transform: `subject|name(arguments)`.
+///
+/// What Gecko's implementation (`FilterExpressions.sys.mjs`) does, but a value of the wrong type gives `undefined`
+/// where Gecko's JavaScript would convert it or throw.
+struct TransformCall {
+    let subject: FilterValue
+    let arguments: [FilterValue]
+    let context: FilterContext
+    let offset: Int
+
+    private func argument(_ index: Int) -> FilterValue {
+        index < arguments.count ? arguments[index] : .undefined
+    }
+
+    mutating func apply(_ transform: FilterTransform, _ budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+        switch transform {
+        case .date: return date
+        case .versionCompare: return try compareVersions(&budget)
+        case .length: if case .array(let elements) = subject { return .number(Double(elements.count)) }
+        case .keys: return try keys(&budget)
+        case .values: return try values(&budget)
+        case .mapToProperty: return try mapToProperty(&budget)
+        case .regExpMatch: return try match(&budget)
+        case .stableSample: return try sample(&budget)
+        case .bucketSample: return try sampleBuckets(&budget)
+        case .preferenceValue:
+            guard case .string(let name) = subject else { return .undefined }
+            return context.preferences.values[name] ?? argument(0)
+        case .preferenceIsUserSet:
+            guard case .string(let name) = subject else { return .undefined }
+            return .bool(context.preferences.userSet.contains(name))
+        case .preferenceExists:
+            guard case .string(let name) = subject else { return .undefined }
+            return .bool(context.preferences.values[name] != nil)
+        }
+        return .undefined
+    }
+
+    /// Milliseconds since 1970, so that dates compare with each other and with numbers; NaN for text that is no date.
+    private var date: FilterValue {
+        switch subject {
+        case .string(let text): .number(DateText.milliseconds(text) ?? .nan)
+        case .number: subject
+        default: .undefined
+        }
+    }
+
+    private func compareVersions(_ budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+        guard case .string(let left) = subject, case .string(let right) = argument(0) else { return .undefined }
+        // A part costs as much as some dozen bytes of plain text.
+        try budget.spend(left.utf8.count + right.utf8.count)
+        return .number(Double(VersionOrder.compare(left, right)))
+    }
+
+    private func keys(_ budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+        switch subject {
+        case .object(let object):
+            try budget.spend(object.count)
+            return .array(object.members.map { .string($0.key) })
+        case .array(let elements):
+            try budget.spend(elements.count)
+            return .array(elements.indices.map { .string(String($0)) })
+        default: return .undefined
+        }
+    }
+
+    private func values(_ budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+        switch subject {
+        case .object(let object):
+            try budget.spend(object.count)
+            return .array(object.members.map(\.value))
+        case .array: return subject
+        default: return .undefined
+        }
+    }
+
+    private func mapToProperty(_ budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+        guard case .array(let elements) = subject else { return .undefined }
+        let key = argument(0)
+        guard case .string(let name) = key else { return .undefined }
+        try budget.spend(elements.count * (1 + name.utf8.count / 16))
+        return .array(elements.map { $0.element(key) })
+    }
+
+    /// The match and its groups, or with the flag `g` every match; `null` where there is none.
+    private func match(_ budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+        guard case .string(let text) = subject, case .string(let pattern) = argument(0) else { return .undefined }
+        let flags: String
+        switch argument(1) {
+        case .undefined: flags = ""
+        case .string(let given): flags = given
+        default: return .undefined
+        }
+        try budget.spend(pattern.utf8.count + text.utf8.count / 4)
+        let expression: RegularExpression
+        do throws(PatternError) {
+            expression = try RegularExpression(pattern, flags: flags, limits: budget.limits)
+        } catch {
+            throw .invalidPattern(problem: error.problem, offset: offset)
+        }
+        try budget.spend(expression.instructions.count / 4)
+        var matcher = RegularExpressionMatcher(expression, text)
+        return try matcher.result(&budget)
+    }
+
+    private func sample(_ budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+        guard case .number(let rate) = argument(0) else { return .undefined }
+        guard let isIn = try SampleHash(subject, &budget).isBelow(rate) else {
+            throw .outOfRange(
+                transform: "stableSample", expected: "a rate in 0…1", found: NumberText.text(rate), offset: offset)
+        }
+        return .bool(isIn)
+    }
+
+    private func sampleBuckets(_ budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+        guard case .number(let start) = argument(0), case .number(let count) = argument(1),
+            case .number(let total) = argument(2)
+        else { return .undefined }
+        guard let isIn = try SampleHash(subject, &budget).isInBucket(start: start, count: count, total: total) else {
+            throw .outOfRange(
+                transform: "bucketSample", expected: "a start, a count and a total of buckets",
+                found: [start, count, total].map(NumberText.text).joined(separator: ", "), offset: offset)
+        }
+        return .bool(isIn)
+    }
+}

@@ -1,0 +1,123 @@
+import RemoteSettingsModel
+
+/// A value of the filter language: JSON's values, and `undefined` for what is not there.
+public enum FilterValue: Hashable, Sendable {
+    case undefined
+    case null
+    case bool(Bool)
+    case number(Double)
+    case string(String)
+    case array([FilterValue])
+    case object(FilterObject)
+
+    /// A JSON value; numbers become doubles.
+    public init(_ json: JSONValue) {
+        switch json {
+        case .null: self = .null
+        case .bool(let value): self = .bool(value)
+        case .number(let number): self = .number(number.double)
+        case .string(let text): self = .string(text)
+        case .array(let elements): self = .array(elements.map(FilterValue.init))
+        case .object(let members):
+            self = .object(FilterObject(members.map { (key: $0.key, value: FilterValue($0.value)) }))
+        }
+    }
+
+    /// JavaScript's truth: all but `undefined`, `null`, `false`, 0, NaN and the empty string.
+    public var isTruthy: Bool {
+        switch self {
+        case .undefined, .null: false
+        case .bool(let value): value
+        case .number(let number): number != 0 && !number.isNaN
+        case .string(let text): !text.isEmpty
+        case .array, .object: true
+        }
+    }
+
+    var isAbsent: Bool { self == .undefined || self == .null }
+
+    /// How an error names the kind of the value.
+    var kind: String {
+        switch self {
+        case .undefined: "undefined"
+        case .null: "null"
+        case .bool: "a boolean"
+        case .number: "a number"
+        case .string: "a string"
+        case .array: "an array"
+        case .object: "an object"
+        }
+    }
+
+    /// The member of an object, or of an array's first element; `undefined` for anything else.
+    ///
+    /// That a name looks into the first element is mozjexl's rule: `a.b` means `a[0].b` where `a` is an array.
+    func member(_ name: String) -> FilterValue {
+        switch self {
+        case .object(let object): object[name]
+        case .array(let elements):
+            if case .object(let object)? = elements.first { object[name] } else { .undefined }
+        default: .undefined
+        }
+    }
+
+    /// `value[key]`: an array's element by its number, an object's member by its name.
+    func element(_ key: FilterValue) -> FilterValue {
+        switch (self, key) {
+        case (.array(let elements), .number(let number)):
+            if let index = Int(exactly: number), elements.indices.contains(index) { elements[index] } else { .undefined }
+        case (.object(let object), .string(let name)): object[name]
+        case (.object(let object), .number(let number)): object[NumberText.text(number)]
+        default: .undefined
+        }
+    }
+}
+
+extension FilterValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByFloatLiteral,
+    ExpressibleByIntegerLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+    public init(stringLiteral value: String) { self = .string(value) }
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+    public init(floatLiteral value: Double) { self = .number(value) }
+    public init(integerLiteral value: Int) { self = .number(Double(value)) }
+    public init(arrayLiteral elements: FilterValue...) { self = .array(elements) }
+    public init(dictionaryLiteral elements: (String, FilterValue)...) {
+        self = .object(FilterObject(elements.map { (key: $0.0, value: $0.1) }))
+    }
+}
+
+extension FilterValue: CustomStringConvertible {
+    /// JSON where JSON has a form for the value, cut off after some hundred characters; for people, not for programs.
+    public var description: String {
+        var output = ""
+        describe(into: &output)
+        return output.utf8.count > Self.descriptionBytes ? output + "…" : output
+    }
+
+    private static var descriptionBytes: Int { 400 }
+
+    private func describe(into output: inout String) {
+        guard output.utf8.count <= Self.descriptionBytes else { return }
+        switch self {
+        case .undefined: output += "undefined"
+        case .null: output += "null"
+        case .bool(let value): output += value ? "true" : "false"
+        case .number(let number): output += NumberText.text(number)
+        case .string(let text): output += JSONText.quoted(String(text.prefix(Self.descriptionBytes)))
+        case .array(let elements):
+            output += "["
+            for (index, element) in elements.prefix(Self.descriptionBytes).enumerated() {
+                if index > 0 { output += ", " }
+                element.describe(into: &output)
+            }
+            output += "]"
+        case .object(let object):
+            output += "{"
+            for (index, member) in object.members.prefix(Self.descriptionBytes).enumerated() {
+                output += (index > 0 ? ", " : "") + JSONText.quoted(String(member.key.prefix(80))) + ": "
+                member.value.describe(into: &output)
+            }
+            output += "}"
+        }
+    }
+}
