@@ -1,27 +1,8 @@
 import RemoteSettingsModel
 
-/// The hexadecimal part of `attachments/<sha256>`, as eight words whose order is the text's order.
-struct AttachmentName {
-    let words: SIMD8<UInt64>
-
-    /// Reads the name at `offset`, which must be ``BundleFormat/attachmentNameLength`` bytes long.
-    @inline(__always)
-    init(_ raw: RawSpan, at offset: Int) {
-        let start = offset + 12
-        var words = SIMD8<UInt64>()
-        for index in 0..<8 {
-            words[index] = raw.bigWord(start + index * 8)
-        }
-        self.words = words
-    }
-
-    @inline(__always)
-    func isBefore(_ other: SIMD8<UInt64>) -> Bool {
-        for index in 0..<8 where words[index] != other[index] {
-            return words[index] < other[index]
-        }
-        return false
-    }
+/// Names of the form `attachments/<sha256>`, compared and checked in place, eight digits at a time.
+enum AttachmentName {
+    private static let prefixLength = 12
 
     /// Whether the name is `attachments/` and 64 lower-case hexadecimal digits.
     @inline(__always)
@@ -30,27 +11,29 @@ struct AttachmentName {
             raw.bigWord(name.lowerBound) == 0x6174_7461_6368_6D65,  // "attachme"
             raw.little(name.lowerBound + 8, as: UInt32.self) == 0x2F73_746E  // "nts/"
         else { return false }
-        var valid = SIMDMask<SIMD16<Int8>>(repeating: true)
-        for part in 0..<4 {
-            let digits = unsafe raw.unsafeLoadUnaligned(
-                fromByteOffset: name.lowerBound + 12 + part * 16, as: SIMD16<UInt8>.self)
-            let decimal = (digits &- 48) .< 10
-            let letter = (digits &- 97) .< 6
-            valid = valid .& (decimal .| letter)
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let high: UInt64 = ones << 7
+        var valid = high
+        var offset = name.lowerBound + prefixLength
+        while offset < name.upperBound {
+            let word = raw.bigWord(offset)
+            // For each byte below 0x80, bit 7 of a sum tells whether the byte reaches 0x80 less the addend.
+            let digit = (word &+ ones &* 0x50) & ~(word &+ ones &* 0x46)
+            let letter = (word &+ ones &* 0x1F) & ~(word &+ ones &* 0x19)
+            valid &= (digit | letter) & ~word
+            offset += 8
         }
-        return all(valid)
-    }
-}
-
-extension SHA256Digest {
-    /// The lower-case hexadecimal digits, as an ``AttachmentName`` has them.
-    fileprivate func words(of hex: [UInt8]) -> SIMD8<UInt64> {
-        var words = SIMD8<UInt64>()
-        for (index, digit) in hex.enumerated() {
-            words[index / 8] = words[index / 8] << 8 | UInt64(digit)
-        }
-        return words
+        return valid == high
     }
 
-    var hexWords: SIMD8<UInt64> { words(of: Array(hex.utf8)) }
+    /// The order of the digits of the names at two offsets: negative, zero or positive.
+    @inline(__always)
+    static func compare(_ left: RawSpan, _ leftName: Int, _ right: RawSpan, _ rightName: Int) -> Int {
+        for step in 0..<8 {
+            let a = left.bigWord(leftName + prefixLength + step * 8)
+            let b = right.bigWord(rightName + prefixLength + step * 8)
+            if a != b { return a < b ? -1 : 1 }
+        }
+        return 0
+    }
 }

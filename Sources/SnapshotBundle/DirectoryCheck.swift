@@ -8,7 +8,7 @@ struct DirectoryCheck {
     private(set) var hasChain = false
     private var accepted = 0
     private var previousEnd = 0
-    private var previousName: AttachmentName?
+    private var previousName: Int?
 
     init(file: String, limits: Limits, directory: Range<Int>) {
         self.file = file
@@ -21,8 +21,8 @@ struct DirectoryCheck {
     mutating func accept(_ entry: ZIPEntry, _ raw: RawSpan) throws(BundleError) {
         let limit: Int
         if accepted >= 3, AttachmentName.isValid(raw, entry.name) {
-            let name = AttachmentName(raw, at: entry.name.lowerBound)
-            if let previousName, !previousName.isBefore(name.words) {
+            let name = entry.name.lowerBound
+            if let previousName, AttachmentName.compare(raw, previousName, raw, name) >= 0 {
                 throw failure(entry, raw, expected: "attachments sorted by name, each once", found: "another order")
             }
             previousName = name

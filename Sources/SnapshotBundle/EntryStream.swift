@@ -45,7 +45,7 @@ struct EntryStream {
     private func readDeflated(_ consume: (Span<UInt8>) throws -> Void) throws {
         let inflater = try mapped { () throws(InflateError) in try Inflater() }
         let input = bytes[data]
-        var buffer = [UInt8](repeating: 0, count: Self.outputPiece)
+        var buffer = [UInt8](repeating: 0, count: min(entry.size + 1, Self.outputPiece))
         var (consumed, discarded, produced) = (0, 0, 0)
         while true {
             let step = try mapped { () throws(InflateError) in

@@ -71,16 +71,18 @@ struct ZIPDirectory: Sendable {
 
     /// The index of an attachment's entry, by binary search over the names in place.
     func index(of digest: SHA256Digest) -> Int? {
-        let wanted = digest.hexWords
-        return bytes.withRawSpan { raw in
-            var (low, high) = (fixedCount, records.count)
-            while low < high {
-                let middle = low + (high - low) / 2
-                let name = AttachmentName(raw, at: records[middle] + ZIPLayout.centralSize)
-                if name.words == wanted { return middle }
-                if name.isBefore(wanted) { low = middle + 1 } else { high = middle }
+        let wanted = Bytes(utf8: BundleFormat.attachmentPrefix + digest.hex)
+        return wanted.withRawSpan { wanted in
+            bytes.withRawSpan { raw in
+                var (low, high) = (fixedCount, records.count)
+                while low < high {
+                    let middle = low + (high - low) / 2
+                    let order = AttachmentName.compare(raw, records[middle] + ZIPLayout.centralSize, wanted, 0)
+                    if order == 0 { return middle }
+                    if order < 0 { low = middle + 1 } else { high = middle }
+                }
+                return nil
             }
-            return nil
         }
     }
 

@@ -1,0 +1,287 @@
+import Foundation
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotWriter
+import Testing
+
+@Suite struct HostileBundleTests {
+    /// What opening, or else verifying, throws.
+    private func refusal(_ bytes: [UInt8], limits: Limits = Limits()) -> BundleError? {
+        do {
+            _ = try BundleReader(bytes: Bytes(bytes), name: "hostile.zip", limits: limits).verifyContents()
+            return nil
+        } catch {
+            #expect(error.description.hasPrefix("hostile.zip"))
+            return error
+        }
+    }
+
+    /// What only opening throws.
+    private func openingRefusal(_ bytes: [UInt8], limits: Limits = Limits()) -> BundleError? {
+        do {
+            _ = try BundleReader(bytes: Bytes(bytes), name: "hostile.zip", limits: limits)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func refusal(
+        _ count: Int = 3, _ change: (inout HandmadeZIP) throws -> Void
+    ) throws -> BundleError? {
+        var zip = try HandmadeZIP(Fixture.records(count))
+        try change(&zip)
+        return refusal(zip.bytes)
+    }
+
+    @Test func handmadeBundleIsAccepted() throws {
+        #expect(try refusal { _ in } == nil)
+        #expect(try refusal { $0.isZIP64 = true } == nil)
+        #expect(
+            try refusal { zip in for index in zip.entries.indices { zip.entries[index].hasDescriptor = true } } == nil)
+        #expect(try refusal { zip in for index in zip.entries.indices { zip.entries[index].isZIP64 = true } } == nil)
+        #expect(try refusal { zip in for index in zip.entries.indices { zip.entries[index].flags = 1 << 11 } } == nil)
+    }
+
+    @Test(arguments: [
+        "../x", "/etc/passwd", "a/../../b", "attachments/", "attachments/../manifest.json", "évil", "MANIFEST.JSON",
+        "attachments/ABCDEFABCDEFABCDEFABCDEFABCDEFABCDEFABCDEFABCDEFABCDEFABCDEFABCD",
+        "attachments/zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz", "", "extra.txt", "a\u{0}b",
+    ])
+    func foreignNameIsRefused(name: String) throws {
+        for index in [0, 1, 2, 3, 4, 6] {
+            let error = try #require(try refusal { $0.entries[index].name = name })
+            #expect(error.kind == .malformed)
+        }
+        let appended = try #require(try refusal { $0.entries.append(.init(name, [])) })
+        #expect(appended.kind == .malformed)
+    }
+
+    @Test func duplicatesAndOtherOrdersAreRefused() throws {
+        for index in 0..<7 {
+            #expect(try refusal { $0.entries.insert($0.entries[index], at: index) }?.kind == .malformed)
+        }
+        for index in 0..<6 {
+            #expect(try refusal { $0.entries.swapAt(index, index + 1) }?.kind == .malformed)
+        }
+    }
+
+    @Test func missingAndExtraEntriesAreRefused() throws {
+        for index in 0..<7 {
+            #expect(try refusal { $0.entries.remove(at: index) } != nil)
+        }
+        let hex = String(repeating: "f", count: 64)
+        let extra = try #require(try refusal { $0.entries.append(.init("attachments/\(hex)", [1])) })
+        #expect(extra.kind == .disagreement)
+        #expect(try refusal { $0.entries.removeAll() } != nil)
+        #expect(refusal(HandmadeZIP(entries: []).bytes)?.kind == .malformed)
+    }
+
+    @Test(arguments: [
+        (0o120777, 3), (0o040755, 3), (0o010644, 3), (0o060644, 3), (0o020644, 3), (0o140644, 3), (0, 3), (0o100644, 0),
+    ])
+    func onlyRegularFilesAreAccepted(mode: Int, host: Int) throws {
+        let error = try refusal { zip in
+            zip.entries[4].mode = UInt16(mode)
+            zip.entries[4].host = UInt8(host)
+        }
+        #expect(error?.kind == .malformed)
+        #expect(error?.entry?.hasPrefix("attachments/") == true)
+    }
+
+    @Test(arguments: [1, 1 << 5, 1 << 6, 1 << 13])
+    func encryptedAndPatchedEntriesAreRefused(flags: Int) throws {
+        #expect(try refusal { $0.entries[4].flags = UInt16(flags) }?.kind == .malformed)
+    }
+
+    @Test(arguments: [1, 9, 12, 14, 93, 99])
+    func otherMethodsAreRefused(method: Int) throws {
+        #expect(try refusal { $0.entries[1].method = UInt16(method) }?.kind == .malformed)
+    }
+
+    @Test func commentsTrailingBytesAndGapsAreRefused() throws {
+        #expect(try refusal { $0.comment = [0x61] }?.kind == .malformed)
+        #expect(try refusal { $0.trailing = [0] }?.kind == .malformed)
+        #expect(try refusal { $0.entries[2].comment = [0x61] }?.kind == .malformed)
+        #expect(try refusal { $0.entries[2].gap = [0x61] }?.kind == .malformed)
+        #expect(try refusal { $0.entries[6].gap = [0x61] }?.kind == .malformed)
+        #expect(try refusal { $0.count = 6 }?.kind == .malformed)
+        #expect(try refusal { $0.count = 8 }?.kind == .malformed)
+        let bundle = try Fixture.records(1).bundle()
+        #expect(refusal([0x4D, 0x5A] + bundle)?.kind == .malformed)
+        #expect(refusal(bundle + bundle) != nil)
+    }
+
+    @Test func localHeaderMustAgree() throws {
+        #expect(try refusal { $0.entries[1].localName = "recordz.json" }?.entry == "records.json")
+        #expect(try refusal { $0.entries[4].localName = "../x" }?.kind == .malformed)
+        #expect(try refusal { $0.entries[1].localMethod = 8 }?.kind == .malformed)
+        #expect(try refusal { $0.entries[1].localSize = 7 }?.kind == .malformed)
+    }
+
+    @Test func overlappingAndStrayDataIsRefused() throws {
+        #expect(try refusal { $0.entries[2].offset = 0 }?.kind == .malformed)
+        #expect(try refusal { $0.entries[5].offset = 1 << 30 }?.kind == .malformed)
+        #expect(try refusal { $0.entries[0].offset = 1 }?.kind == .malformed)
+        let shared = try refusal { zip in
+            zip.entries[6].offset = 2000
+            zip.entries[6].isZIP64 = true
+        }
+        #expect(shared?.kind == .malformed)
+        let far = try refusal { zip in
+            zip.entries[6].offset = Int.max
+            zip.entries[6].isZIP64 = true
+        }
+        #expect(far?.kind == .malformed)
+    }
+
+    @Test func wrongContentsAreNamed() throws {
+        for index in 1..<7 {
+            let name = try HandmadeZIP(Fixture.records(3)).entries[index].name
+            #expect(try refusal { $0.entries[index].crc ^= 1 }?.entry == name)
+            let other = try #require(
+                try refusal { zip in
+                    var data = zip.entries[index].data
+                    data[data.count / 2] ^= 1
+                    zip.entries[index] = .init(name, data)
+                })
+            #expect((other.kind, other.entry) == (.disagreement, name))
+            let longer = try refusal { $0.entries[index] = .init(name, $0.entries[index].data + [0]) }
+            #expect(longer?.entry == name)
+            #expect(try refusal { $0.entries[index].size += 1 }?.entry == name)
+        }
+    }
+
+    @Test func deflatedSizesMustBeTrue() throws {
+        let fixture = Fixture.records(3)
+        let reader = try BundleReader(bytes: Bytes(fixture.bundle()), name: "b")
+        let plain = try reader.payload().array
+        let packed = try deflated(plain)
+        func refusal(_ change: (inout HandmadeZIP.Entry) -> Void) throws -> BundleError? {
+            try self.refusal { zip in
+                zip.entries[1].data = packed
+                zip.entries[1].method = 8
+                change(&zip.entries[1])
+            }
+        }
+        #expect(try refusal { _ in } == nil)
+        #expect(try refusal { $0.size -= 1 }?.kind == .disagreement)
+        #expect(try refusal { $0.size += 1 }?.kind == .disagreement)
+        #expect(try refusal { $0.data.append(0) }?.kind == .damaged)
+        #expect(try refusal { $0.data.removeLast() }?.kind == .damaged)
+        #expect(try refusal { $0.data[0] = 7 }?.kind == .damaged)
+
+        for change in [-1, 1, 1000] {
+            var zip = try HandmadeZIP(fixture)
+            zip.entries[1].data = packed
+            zip.entries[1].method = 8
+            zip.entries[1].size += change
+            let opened = try BundleReader(bytes: Bytes(zip.bytes), name: "b")
+            #expect(throws: BundleError.self) { try opened.payload() }
+        }
+    }
+
+    @Test func bombIsRefusedBeforeItIsInflated() throws {
+        var zip = try HandmadeZIP(Fixture.records(1))
+        zip.entries[1].method = 8
+        zip.entries[1].data = try deflated([UInt8](repeating: 0, count: 10 << 20))
+        zip.entries[1].size = 10 << 30
+        zip.entries[1].isZIP64 = true
+        #expect(openingRefusal(zip.bytes)?.kind == .overLimit)
+        var limits = Limits()
+        limits.changesetBytes = 100 << 30
+        #expect(openingRefusal(zip.bytes, limits: limits)?.kind == .malformed)
+        // It says less than it holds: only what it says is ever allocated.
+        zip.entries[1].size = 1 << 20
+        zip.entries[1].isZIP64 = false
+        let opened = try BundleReader(bytes: Bytes(zip.bytes), name: "b")
+        #expect(throws: BundleError.self) { try opened.payload() }
+    }
+
+    @Test func limitsAreObeyed() throws {
+        let bytes = try HandmadeZIP(Fixture.records(3)).bytes
+        func refusal(_ change: (inout Limits) -> Void) -> BundleError? {
+            var limits = Limits()
+            change(&limits)
+            return openingRefusal(bytes, limits: limits)
+        }
+        #expect(refusal { _ in } == nil)
+        #expect(refusal { $0.attachments = 2 }?.kind == .overLimit)
+        #expect(refusal { $0.manifestBytes = 10 }?.entry == "manifest.json")
+        #expect(refusal { $0.changesetBytes = 10 }?.entry == "records.json")
+        #expect(refusal { $0.metadataBytes = 10 }?.entry == "metadata.json")
+        #expect(refusal { $0.chainBytes = 10 }?.entry == "chain.pem")
+        #expect(refusal { $0.attachmentBytes = 10 }?.kind == .overLimit)
+    }
+
+    @Test func everyTruncationIsRefused() throws {
+        for fixture in [Fixture.records(0), Fixture.records(3)] {
+            let bytes = try fixture.bundle()
+            for count in 0..<bytes.count {
+                #expect(openingRefusal(Array(bytes[..<count])) != nil, "cut to \(count) bytes")
+            }
+        }
+    }
+
+    /// Flips bits at every byte of a small bundle: nothing crashes, and where it is still accepted, it says the same.
+    @Test(arguments: [BundleWriter.RecordsStorage.deflated, .stored])
+    func flippedBytesAreCaughtOrHarmless(storage: BundleWriter.RecordsStorage) throws {
+        let fixture = Fixture.records(4)
+        let bytes = try fixture.bundle(storage)
+        let manifest = try BundleReader(bytes: Bytes(bytes), name: "b").verifyContents()
+        var random = SplitMix(state: 7)
+        var refused = 0
+        for offset in bytes.indices {
+            var flipped = bytes
+            flipped[offset] ^= UInt8.random(in: 1...255, using: &random)
+            do {
+                let reader = try BundleReader(bytes: Bytes(flipped), name: "b")
+                #expect(try reader.verifyContents() == manifest)
+                #expect(try reader.payload().text == fixture.payload)
+                #expect(try reader.metadata().text == fixture.metadata)
+                #expect(try reader.chain()?.text == fixture.chain)
+            } catch {
+                refused += 1
+            }
+        }
+        #expect(refused > bytes.count / 2)
+    }
+
+    /// Bundles with random damage: bytes changed, removed, inserted and moved.
+    @Test func damagedBundlesNeverCrash() throws {
+        var random = SplitMix(state: 42)
+        let originals = try [0, 2, 5].map { try Fixture.records($0).bundle() }
+        for _ in 0..<3000 {
+            guard var bytes = originals.randomElement(using: &random) else { continue }
+            for _ in 0..<Int.random(in: 1...6, using: &random) where !bytes.isEmpty {
+                let offset = Int.random(in: 0..<bytes.count, using: &random)
+                switch Int.random(in: 0..<5, using: &random) {
+                case 0: bytes[offset] = UInt8.random(in: 0...255, using: &random)
+                case 1: bytes[offset] = [0, 0xFF, 0x50, 0x7F].randomElement(using: &random) ?? 0
+                case 2: bytes.removeSubrange(offset..<min(bytes.count, offset + Int.random(in: 1...40, using: &random)))
+                case 3: bytes.insert(contentsOf: bytes[offset...].prefix(50), at: offset)
+                default: bytes.replaceSubrange(max(0, bytes.count - 30)..<max(0, bytes.count - 26), with: [0xFF, 0xFF])
+                }
+            }
+            guard let reader = try? BundleReader(bytes: Bytes(bytes), name: "b") else { continue }
+            _ = try? reader.verifyContents()
+            _ = try? reader.payload()
+            for hash in reader.attachments { _ = try? reader.attachment(hash) }
+        }
+    }
+
+    private func deflated(_ bytes: [UInt8]) throws -> [UInt8] {
+        try TemporaryDirectory.with { directory in
+            try write(bytes, to: directory + "/plain")
+            let script = """
+                import zlib
+                c = zlib.compressobj(9, zlib.DEFLATED, -15)
+                d = open('plain', 'rb').read()
+                open('packed', 'wb').write(c.compress(d) + c.flush())
+                """
+            let outcome = try run("python3", ["-c", script], in: directory)
+            try #require(outcome.status == 0, "\(outcome.output)")
+            return try contents(directory + "/packed")
+        }
+    }
+}

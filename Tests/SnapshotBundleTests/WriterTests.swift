@@ -1,0 +1,133 @@
+import Foundation
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotWriter
+import Testing
+
+@Suite struct WriterTests {
+    private func error(
+        _ fixture: Fixture, _ sources: [SHA256Digest: AttachmentSource], limits: Limits = Limits()
+    ) throws -> BundleError? {
+        try TemporaryDirectory.with { directory in
+            let path = directory + "/b.zip"
+            do {
+                _ = try BundleWriter(fixture.snapshot(), attachments: sources, limits: limits).write(toNewFile: path)
+                return nil
+            } catch let error as BundleError {
+                #expect(!FileManager.default.fileExists(atPath: path))
+                return error
+            }
+        }
+    }
+
+    @Test func wrongSourcesAreNamedAndLeaveNoFile() throws {
+        let fixture = Fixture.records(5)
+        let hash = try #require(fixture.sources.keys.min())
+        let name = "attachments/\(hash)"
+        guard case .bytes(let right)? = fixture.sources[hash] else { return }
+        var other = right.array
+        other[3] ^= 1
+        for wrong in [other, other + [0], Array(other.dropLast()), []] {
+            var sources = fixture.sources
+            sources[hash] = .bytes(Bytes(wrong))
+            let fromMemory = try #require(try error(fixture, sources))
+            #expect((fromMemory.kind, fromMemory.entry) == (.wrongSource, name))
+            try TemporaryDirectory.with { directory in
+                try write(wrong, to: directory + "/file")
+                sources[hash] = .file(path: directory + "/file")
+                let fromFile = try #require(try error(fixture, sources))
+                #expect((fromFile.kind, fromFile.entry, fromFile.file) == (.wrongSource, name, directory + "/file"))
+            }
+        }
+        var sources = fixture.sources
+        sources[hash] = nil
+        #expect(try error(fixture, sources)?.entry == name)
+        sources[hash] = .file(path: "/nonexistent/file")
+        #expect(try error(fixture, sources)?.kind == .unreadable)
+        sources[hash] = .file(path: "/tmp")
+        #expect(try error(fixture, sources)?.kind == .unreadable)
+        sources[hash] = .bundle(try BundleReader(bytes: Bytes(Fixture.records(0).bundle()), name: "empty.zip"))
+        #expect(try error(fixture, sources)?.kind == .missing)
+        sources = fixture.sources
+        sources[digest([9])] = .bytes(Bytes([9]))
+        #expect(try error(fixture, sources)?.entry == "attachments/\(digest([9]))")
+    }
+
+    @Test func inconsistentSnapshotsAreRefused() throws {
+        var fixture = Fixture()
+        fixture.records = [("b", nil), ("a", nil)]
+        #expect(try error(fixture, [:])?.entry == "records.json")
+        var limits = Limits()
+        limits.attachments = 4
+        #expect(try error(Fixture.records(5), Fixture.records(5).sources, limits: limits)?.kind == .overLimit)
+        limits = Limits()
+        limits.metadataBytes = 4
+        #expect(try error(Fixture.records(0), [:], limits: limits)?.entry == "metadata.json")
+    }
+
+    @Test func existingFileIsNotOverwritten() throws {
+        try TemporaryDirectory.with { directory in
+            let path = directory + "/b.zip"
+            try write([1, 2, 3], to: path)
+            #expect(throws: BundleError.self) { try Fixture.records(1).writer().write(toNewFile: path) }
+            #expect(try contents(path) == [1, 2, 3])
+            let nowhere = try #require(throws: BundleError.self) {
+                try Fixture.records(1).writer().write(toNewFile: directory + "/no/b.zip")
+            }
+            #expect(nowhere.kind == .unwritable)
+        }
+    }
+
+    @Test func fullDeviceIsReported() throws {
+        let descriptor = unsafe open("/dev/full", O_WRONLY)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        let error = try #require(throws: BundleError.self) {
+            try Fixture.records(2000).writer().write(toDescriptor: descriptor, name: "full")
+        }
+        #expect(error.kind == .unwritable)
+        #expect(error.found == "No space left on device")
+    }
+
+    /// Above 4 MiB an entry is streamed; what compresses only behind its first 1 MiB is stored.
+    @Test func largeAttachmentsAreStreamed() throws {
+        var random = SplitMix(state: 3)
+        var noise = [UInt8](repeating: 0, count: 2 << 20)
+        for index in noise.indices { noise[index] = UInt8.random(in: 0...255, using: &random) }
+        let text = [UInt8](repeating: 0x61, count: 5 << 20)
+        var fixture = Fixture()
+        fixture.records = [("a", (noise + text, "noise")), ("b", (text + noise, "text")), ("c", (noise, "small"))]
+        try TemporaryDirectory.with { directory in
+            var sources: [SHA256Digest: AttachmentSource] = [:]
+            for record in fixture.records {
+                let bytes = try #require(record.attachment?.bytes)
+                try write(bytes, to: directory + "/" + record.id)
+                sources[digest(bytes)] = .file(path: directory + "/" + record.id)
+            }
+            let path = directory + "/b.zip"
+            let written = try BundleWriter(fixture.snapshot(), attachments: sources).write(toNewFile: path)
+            #expect(written.size > (7 + 2 + 2) << 20 && written.size < (7 + 2 + 2 + 1) << 20)
+            let reader = try BundleReader(path: path)
+            try reader.verifyContents()
+            for record in fixture.records {
+                let bytes = try #require(record.attachment?.bytes)
+                var streamed: [UInt8] = []
+                let isPresent = try reader.streamAttachment(digest(bytes)) { piece in
+                    #expect(piece.count <= 1 << 20)
+                    unsafe piece.withUnsafeBufferPointer { unsafe streamed.append(contentsOf: $0) }
+                }
+                #expect(isPresent)
+                #expect(streamed == bytes)
+            }
+            for hash in sources.keys { sources[hash] = .bundle(reader) }
+            let again = try BundleWriter(fixture.snapshot(), attachments: sources).write(toNewFile: path + "2")
+            #expect(again == written)
+            try write((noise + text).dropLast() + [0], to: directory + "/a")
+            sources[digest(noise + text)] = .file(path: directory + "/a")
+            #expect(throws: BundleError.self) {
+                try BundleWriter(fixture.snapshot(), attachments: sources).write(toNewFile: path + "3")
+            }
+            #expect(!FileManager.default.fileExists(atPath: path + "3"))
+        }
+    }
+}
