@@ -5,6 +5,7 @@ Everything of it is in one folder: nginx.conf, error.log, access.jsonl (a line o
 import json
 import os
 import pathlib
+import random
 import shutil
 import socket
 import subprocess
@@ -49,9 +50,15 @@ http {{
 
 
 def free_port():
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return held.getsockname()[1]
+    """A free port below those that the system hands to outgoing connections, any of which could take it meanwhile."""
+    while True:
+        port = random.randrange(20000, 32000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
 
 
 class Nginx:
@@ -70,7 +77,7 @@ class Nginx:
             raise FileNotFoundError("there is no nginx: run scripts/setup")
         # As root, nginx would serve as another user, who may not read this folder.
         user = "user root;" if os.getuid() == 0 else ""
-        configuration = self.folder / "nginx.conf"
+        configuration, pid = self.folder / "nginx.conf", self.folder / "nginx.pid"
         configuration.write_text(CONFIGURATION.format(user=user, folder=self.folder, port=self.port))
         self.process = subprocess.Popen(
             [binary, "-p", self.folder, "-e", self.folder / "error.log", "-c", configuration, "-g", "daemon off;"],
@@ -78,9 +85,9 @@ class Nginx:
         for _ in range(500):
             if self.process.poll() is not None:
                 raise RuntimeError(f"nginx did not start:\n{(self.folder / 'error.log').read_text()}")
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return self
+            # Written when the port is open.
+            if pid.exists() and pid.read_text():
+                return self
             time.sleep(0.01)
         self.stop()
         raise RuntimeError(f"nginx did not answer on port {self.port}")
