@@ -59,6 +59,8 @@ def free_port():
 
 
 class Nginx:
+    """Runs for as long as a `with` block does."""
+
     def __init__(self, folder, port=None):
         self.folder = pathlib.Path(folder).resolve()
         self.port = port or free_port()
@@ -67,7 +69,7 @@ class Nginx:
         self.log = self.folder / "access.jsonl"
         self.process = None
 
-    def start(self):
+    def __enter__(self):
         self.files.mkdir(parents=True, exist_ok=True)
         binary = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
         if binary is None:
@@ -86,19 +88,12 @@ class Nginx:
             if pid.exists() and pid.read_text():
                 return self
             time.sleep(0.01)
-        self.stop()
+        self.__exit__()
         raise RuntimeError(f"nginx did not answer on port {self.port}")
 
-    def stop(self):
-        if self.process is not None:
-            self.process.terminate()
-            self.process.wait()
-
-    def __enter__(self):
-        return self.start()
-
     def __exit__(self, *_):
-        self.stop()
+        self.process.terminate()
+        self.process.wait()
 
     def log_position(self):
         return self.log.stat().st_size if self.log.exists() else 0
