@@ -16,8 +16,9 @@ def without_verification_time(lock):
 
 
 def failed_collections(report):
-    return sorted(each["collection"] for each in report["collections"] if each["outcome"] == "failed")
+    return sorted(each["collection"] for each in report["collections"] if each["status"] == "failed")
 
 
 def refreshed_collections(report):
-    return sorted(each["collection"] for each in report["collections"] if each["outcome"] == "refreshed")
+    rewritten = ("created", "updated", "repaired", "repacked")
+    return sorted(each["collection"] for each in report["collections"] if each["status"] in rewritten)

@@ -176,6 +176,14 @@ def test_status_offline_makes_no_request(dumps, sample):
     assert sample.requests(position) == []
 
 
+def test_status_fails_for_what_is_too_old_or_missing(dumps):
+    assert dumps.status("--offline", "--max-age", "9000d").code == rsdump.DONE
+    assert dumps.status("--offline", "--max-age", "0m").code == rsdump.SOME_FAILED
+    dumps.bundle_path(SETTINGS).unlink()
+    outcome = dumps.status("--offline")
+    assert outcome.code == rsdump.SOME_FAILED and outcome.says(SETTINGS), outcome
+
+
 def test_verify_makes_no_request_and_writes_nothing(dumps, sample):
     before, position = dumps.stats(), sample.log_position()
     assert dumps.verify().code == rsdump.DONE

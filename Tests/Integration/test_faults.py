@@ -7,6 +7,7 @@ import pytest
 import rsdump
 import samples
 from json_shape import failed_collections, refreshed_collections
+from nginx import free_port
 from test_changes import ICONS, REGIONS, SETTINGS
 
 CHANGESET = r"collections/settings/changeset"
@@ -166,17 +167,10 @@ def test_a_backoff_beside_good_data_keeps_the_data(dumps, sample):
 
 
 def test_nothing_reachable(sample, empty):
-    port = unused_port()
+    port = free_port()
     url = f"http://127.0.0.1:{port}/v1"
     assert empty.add(sample, SETTINGS, url=url).code == rsdump.DONE
     outcome = empty.refresh()
     assert outcome.code == rsdump.UNREACHABLE, outcome
     assert outcome.says(urllib.parse.urlsplit(url).netloc), outcome
     assert empty.names == []
-
-
-def unused_port():
-    import socket
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return held.getsockname()[1]

@@ -5,6 +5,7 @@ Everything of it is in one folder: nginx.conf, error.log, access.jsonl (a line o
 import json
 import os
 import pathlib
+import random
 import shutil
 import socket
 import subprocess
@@ -49,12 +50,17 @@ http {{
 
 
 def free_port():
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return held.getsockname()[1]
+    """A port where nothing answers, below those that the system hands to outgoing connections."""
+    while True:
+        port = random.randrange(20000, 32000)
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) != 0:
+                return port
 
 
 class Nginx:
+    """Runs for as long as a `with` block does."""
+
     def __init__(self, folder, port=None):
         self.folder = pathlib.Path(folder).resolve()
         self.port = port or free_port()
@@ -63,14 +69,14 @@ class Nginx:
         self.log = self.folder / "access.jsonl"
         self.process = None
 
-    def start(self):
+    def __enter__(self):
         self.files.mkdir(parents=True, exist_ok=True)
         binary = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
         if binary is None:
             raise FileNotFoundError("there is no nginx: run scripts/setup")
         # As root, nginx would serve as another user, who may not read this folder.
         user = "user root;" if os.getuid() == 0 else ""
-        configuration = self.folder / "nginx.conf"
+        configuration, pid = self.folder / "nginx.conf", self.folder / "nginx.pid"
         configuration.write_text(CONFIGURATION.format(user=user, folder=self.folder, port=self.port))
         self.process = subprocess.Popen(
             [binary, "-p", self.folder, "-e", self.folder / "error.log", "-c", configuration, "-g", "daemon off;"],
@@ -78,23 +84,16 @@ class Nginx:
         for _ in range(500):
             if self.process.poll() is not None:
                 raise RuntimeError(f"nginx did not start:\n{(self.folder / 'error.log').read_text()}")
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return self
+            # Written when the port is open.
+            if pid.exists() and pid.read_text():
+                return self
             time.sleep(0.01)
-        self.stop()
+        self.__exit__()
         raise RuntimeError(f"nginx did not answer on port {self.port}")
 
-    def stop(self):
-        if self.process is not None:
-            self.process.terminate()
-            self.process.wait()
-
-    def __enter__(self):
-        return self.start()
-
     def __exit__(self, *_):
-        self.stop()
+        self.process.terminate()
+        self.process.wait()
 
     def log_position(self):
         return self.log.stat().st_size if self.log.exists() else 0

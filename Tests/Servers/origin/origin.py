@@ -19,10 +19,10 @@ from nginx import Nginx
 
 
 def make(server, folder, port=None):
-    """A started Nginx that serves what `server` answers now."""
+    """An Nginx, not started yet, that serves what `server` answers now."""
     nginx = Nginx(folder, port)
     Crawl(server.url, server.data / "attachments", nginx.files / "v1", nginx.url).run()
-    return nginx.start()
+    return nginx
 
 
 def main():
@@ -36,15 +36,10 @@ def main():
     if arguments.large:
         large.write(arguments.folder / "large", arguments.large)
         server.load((arguments.folder / "large").resolve())
-    nginx = make(server, arguments.folder, arguments.port)
-    print(nginx.url, flush=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
-    try:
+    with make(server, arguments.folder, arguments.port) as nginx:
+        print(nginx.url, flush=True)
         nginx.process.wait()
-    except KeyboardInterrupt:
-        pass
-    finally:
-        nginx.stop()
 
 
 if __name__ == "__main__":
