@@ -38,7 +38,7 @@ struct RegularExpressionTests {
             ("128.5.0esr", #"^(\d+)\.(\d+)"#, "", ["128.5", "128", "5"]),
             ("a/b", #"a\/b"#, "", ["a/b"]), ("x}", "x}", "", ["x}"]), ("ſ", "s", "i", .null),
             ("foo.bar", "foo.bar$", "", ["foo.bar"]), ("abc", "x*", "", [""]),
-            ("aabb", #"[\w-]+?b"#, "", ["aab"]),
+            ("b1", #"\b(?=(?:\b){2})(?:^)*b"#, "", ["b"]), ("aabb", #"[\w-]+?b"#, "", ["aab"]),
         ] as [(String, String, String, FilterValue)])
     func matches(_ text: String, _ pattern: String, _ flags: String, _ expected: FilterValue) throws {
         let found = try match(text, pattern, flags)
