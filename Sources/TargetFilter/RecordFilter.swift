@@ -57,12 +57,14 @@ public struct RecordFilter: Sendable {
     /// Whether canonical JSON has a member of this name anywhere. Most records have none, and a search over bytes
     /// costs a fraction of reading the record. Canonical JSON writes a quotation mark inside of text as `\"`, so text
     /// cannot look like the member.
-    private static func mentionsFilter(_ json: Bytes) -> Bool { json.withSpan { ByteSearch.filterMember.isFound(in: $0) } }
+    private static func mentionsFilter(_ json: Bytes) -> Bool {
+        json.withSpan { ByteSearch.filterMember.isFound(in: $0) }
+    }
 }
 
 extension FilterContext {
-    /// A context with the record itself at the root, for rules over records: `fromLang == "en" && attachment.size < 1e6`
-    /// is written `fromLang == "en" && attachment.size < 1000000`.
+    /// A context with the record itself at the root, for rules over records such as
+    /// `fromLang == "en" && attachment.size < 1000000`.
     ///
     /// - Throws: ``JSONError`` where the record's JSON cannot be read.
     public init(record: Record, limits: Limits = Limits()) throws(JSONError) {

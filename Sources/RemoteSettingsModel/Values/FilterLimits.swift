@@ -4,7 +4,7 @@
 public struct FilterLimits: Sendable, Hashable {
     /// An expression's text, in bytes of UTF-8.
     public var expressionBytes = 16 << 10
-    /// Parentheses, brackets, braces, arguments, `!` and branches of `?:` inside each other.
+    /// Parentheses, brackets, braces, arguments and branches of `?:` inside each other.
     public var nesting = 32
     /// The work of one evaluation, in steps: an operation, an element looked at, 16 bytes of text, or a step of a
     /// regular expression each cost one.

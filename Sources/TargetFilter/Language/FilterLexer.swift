@@ -92,7 +92,8 @@ struct FilterLexer {
                 return FilterToken(kind: .text(String(decoding: content, as: UTF8.self)), offset: start)
             }
             if byte == UInt8(ascii: "\\"), position < bytes.count,
-                bytes[position] == closing || bytes[position] == UInt8(ascii: "\\") {
+                bytes[position] == closing || bytes[position] == UInt8(ascii: "\\")
+            {
                 content.append(bytes[position])
                 position += 1
             } else {

@@ -10,6 +10,12 @@ import RemoteSettingsModel
 ///
 /// A list may end with a comma. The recursion is bounded by ``FilterLimits/nesting``.
 struct FilterParser {
+    private struct WaitingOperator {
+        let operation: BinaryOperator
+        let offset: Int
+        let jump: Int?
+    }
+
     private var lexer: FilterLexer
     private var token = FilterToken(kind: .end, offset: 0)
     private var program = FilterProgram()
@@ -53,8 +59,11 @@ struct FilterParser {
         guard depth < limits.nesting else { throw .tooDeep(offset: token.offset, limit: limits.nesting) }
         depth += 1
         defer { depth -= 1 }
-        try binary(above: 0)
-        guard isAt("?") else { return }
+        try binary()
+        if isAt("?") { try branches() }
+    }
+
+    private mutating func branches() throws(FilterError) {
         let offset = token.offset
         try advance(operandNext: true)
         let start = program.reserve(at: offset)
@@ -73,43 +82,81 @@ struct FilterParser {
         program.fill(end, with: .jump(to: program.count))
     }
 
-    private mutating func binary(above floor: Int) throws(FilterError) {
+    /// Operators wait on a stack of their own for their right operands: a recursion for every level of precedence would
+    /// take five times the room on the program's stack.
+    private mutating func binary() throws(FilterError) {
+        var waiting: [WaitingOperator] = []
         try unary()
-        while let next = BinaryOperator(token), next.precedence > floor {
-            let offset = token.offset
-            try advance(operandNext: true)
-            switch next {
-            case .and, .or:
-                let place = program.reserve(at: offset)
-                try binary(above: next.precedence)
-                program.fill(place, with: .orJump(ifTruthy: next == .or, to: program.count))
-            default:
-                try binary(above: next.precedence)
-                program.append(.binary(next), at: offset)
+        while let next = BinaryOperator(token) {
+            while let last = waiting.last, last.operation.precedence >= next.precedence {
+                finish(last)
+                waiting.removeLast()
             }
+            // A jump's place is between its operands, which is here.
+            let place = next == .and || next == .or ? program.reserve(at: token.offset) : nil
+            waiting.append(WaitingOperator(operation: next, offset: token.offset, jump: place))
+            try advance(operandNext: true)
+            try unary()
+        }
+        for last in waiting.reversed() { finish(last) }
+    }
+
+    private mutating func finish(_ waiting: WaitingOperator) {
+        if let place = waiting.jump {
+            program.fill(place, with: .orJump(ifTruthy: waiting.operation == .or, to: program.count))
+        } else {
+            program.append(.binary(waiting.operation), at: waiting.offset)
         }
     }
 
     private mutating func unary() throws(FilterError) {
-        var negations: [Int] = []
-        while isAt("!") {
-            negations.append(token.offset)
-            try advance(operandNext: true)
-        }
+        let negations = try negations()
         try operand()
-        var isDone = false
-        while !isDone {
-            switch token.kind {
-            case .symbol("."): try member()
-            case .symbol("["): try filter()
-            case .symbol("|"): try transform()
-            default: isDone = true
+        while true {
+            if isAt(".") {
+                try member()
+            } else if isAt("[") {
+                try filter()
+            } else if isAt("|") {
+                try transform()
+            } else {
+                break
             }
         }
         for offset in negations.reversed() { program.append(.not, at: offset) }
     }
 
+    private mutating func negations() throws(FilterError) -> [Int] {
+        var offsets: [Int] = []
+        while isAt("!") {
+            offsets.append(token.offset)
+            try advance(operandNext: true)
+        }
+        return offsets
+    }
+
+    /// Kept apart from what does not recurse: the fewer values a recursive function handles, the less stack it takes.
     private mutating func operand() throws(FilterError) {
+        if isAt("(") {
+            try advance(operandNext: true)
+            try expression()
+            try close(")")
+        } else if isAt("[") {
+            try array()
+        } else if isAt("{") {
+            try object()
+        } else {
+            try simpleOperand()
+        }
+    }
+
+    private mutating func array() throws(FilterError) {
+        let offset = token.offset
+        let count = try list(closing: "]")
+        program.append(.array(count: count), at: offset)
+    }
+
+    private mutating func simpleOperand() throws(FilterError) {
         let offset = token.offset
         switch token.kind {
         case .number(let value): try push(.number(value), at: offset)
@@ -128,14 +175,6 @@ struct FilterParser {
             try advance(operandNext: true)
             guard case .number(let value) = token.kind else { throw unexpected("a number behind '-'") }
             try push(.number(-value), at: offset)
-        case .symbol("("):
-            try advance(operandNext: true)
-            try expression()
-            try close(")")
-        case .symbol("["):
-            program.append(.array(count: try list(closing: "]")), at: offset)
-        case .symbol("{"):
-            try object()
         default: throw unexpected("an operand")
         }
     }
@@ -170,19 +209,27 @@ struct FilterParser {
         var keys: [String] = []
         try advance(operandNext: false)
         while !isAt("}") {
-            switch token.kind {
-            case .name(let key), .text(let key): keys.append(key)
-            default: throw unexpected("a key or '}'")
-            }
-            try advance(operandNext: false)
-            guard isAt(":") else { throw unexpected("':'") }
-            try advance(operandNext: true)
+            keys.append(try key())
             try expression()
             guard isAt(",") else { break }
             try advance(operandNext: false)
         }
         try close("}", expected: "an operator, ',' or '}'")
         program.append(.object(keys: keys), at: offset)
+    }
+
+    /// A key and the colon behind it.
+    private mutating func key() throws(FilterError) -> String {
+        let key: String
+        switch token.kind {
+        case .name(let name): key = name
+        case .text(let text): key = text
+        default: throw unexpected("a key or '}'")
+        }
+        try advance(operandNext: false)
+        guard isAt(":") else { throw unexpected("':'") }
+        try advance(operandNext: true)
+        return key
     }
 
     private mutating func member() throws(FilterError) {

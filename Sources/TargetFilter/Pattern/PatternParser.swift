@@ -121,7 +121,8 @@ struct PatternParser {
     private mutating func group() throws(PatternError) -> PatternNode {
         let node: PatternNode
         if take("?:") {
-            node = try choice()
+            // A sequence of one: unlike a bare `^`, a group around it may be repeated.
+            node = .sequence([try choice()])
         } else if take("?=") {
             node = .lookahead(try choice(), isNegative: false)
         } else if take("?!") {

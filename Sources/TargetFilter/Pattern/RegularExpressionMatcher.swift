@@ -156,7 +156,8 @@ struct RegularExpressionMatcher {
         guard position + end - start <= scalars.count else { return false }
         for (index, scalar) in scalars[start..<end].enumerated() {
             let other = scalars[position + index]
-            guard scalar == other || (expression.ignoresCase && CaseFolding.fold(scalar) == CaseFolding.fold(other)) else {
+            guard scalar == other || (expression.ignoresCase && CaseFolding.fold(scalar) == CaseFolding.fold(other))
+            else {
                 return false
             }
         }

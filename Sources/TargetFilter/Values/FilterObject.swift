@@ -37,3 +37,9 @@ public struct FilterObject: Hashable, Sendable {
 
     public func hash(into hasher: inout Hasher) { hasher.combine(members) }
 }
+
+extension FilterObject: ExpressibleByDictionaryLiteral {
+    public init(dictionaryLiteral elements: (String, FilterValue)...) {
+        self.init(elements.map { (key: $0.0, value: $0.1) })
+    }
+}

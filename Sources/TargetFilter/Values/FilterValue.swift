@@ -65,7 +65,11 @@ public enum FilterValue: Hashable, Sendable {
     func element(_ key: FilterValue) -> FilterValue {
         switch (self, key) {
         case (.array(let elements), .number(let number)):
-            if let index = Int(exactly: number), elements.indices.contains(index) { elements[index] } else { .undefined }
+            if let index = Int(exactly: number), elements.indices.contains(index) {
+                elements[index]
+            } else {
+                .undefined
+            }
         case (.object(let object), .string(let name)): object[name]
         case (.object(let object), .number(let number)): object[NumberText.text(number)]
         default: .undefined

@@ -1,0 +1,204 @@
+import RemoteSettingsModel
+import TargetFilter
+import Testing
+
+/// Every row of the language, with what Gecko (mozjexl 1.1.6) and the mobile client (jexl-rs 0.4) do where they differ.
+struct LanguageTests {
+    private static let context = FilterContext(
+        root: [
+            "n": 7, "s": "text", "yes": true, "no": false, "nothing": .null, "list": [3, 1, 2],
+            "o": ["a": 1, "in": 2, "b": ["c": "deep"]],
+            "rows": [["x": 1, "tags": ["p", "q"]], ["x": 5, "tags": ["q"]], ["x": -3, "tags": []]],
+        ] as FilterObject)
+
+    private func value(_ text: String) throws -> FilterValue {
+        try FilterExpression(parsing: text).evaluate(in: Self.context)
+    }
+
+    private func check(_ text: String, _ expected: FilterValue) throws {
+        let found = try value(text)
+        #expect(found == expected, "\(text) gave \(found), not \(expected)")
+    }
+
+    /// Both clients agree.
+    @Test(
+        arguments: [
+            ("2^3^2", 64), ("2+3*4", 14), ("2*3^2", 18), ("7 - 2 - 1", 4), ("100 / 10 / 5", 2), ("7 // 2", 3),
+            ("-7 // 2", -4), ("7 % 4 ^ 2", 9), ("2 * 7 % 4", 6), ("1 + 2 == 3 && 4", 4), ("5.5 % 2", 1.5),
+            ("-7 % 3", -1),
+            ("7/0 == 8/0 ? 1 : 2", 1), ("(1+2)*3", 9),
+        ] as [(String, FilterValue)])
+    func binaryPrecedence(_ text: String, _ expected: FilterValue) throws { try check(text, expected) }
+
+    /// `&&` and `||` are on one level: `a || b && c` is `(a || b) && c`, unlike in JavaScript.
+    @Test(
+        arguments: [
+            ("true || true && false", false), ("1 || 0", 1), ("0 || ''", ""), ("0 && 1", 0), ("'a' && 'b'", "b"),
+            ("null || undefined", .undefined), ("1 == 1 && 2 == 2", true),
+        ] as [(String, FilterValue)])
+    func logic(_ text: String, _ expected: FilterValue) throws { try check(text, expected) }
+
+    /// Gecko evaluates both sides, so that an error on the right excludes the record; mobile does not, nor do we.
+    @Test(
+        arguments: [("true || 1|nonsense", true), ("false && (s - 1)", false), ("n || [] < {}", 7)]
+            as [(String, FilterValue)])
+    func shortCircuit(_ text: String, _ expected: FilterValue) throws { try check(text, expected) }
+
+    /// Only Gecko has `!`.
+    @Test(
+        arguments: [
+            ("!yes", false), ("!no", true), ("!!n", true), ("!no == true", true), ("!n == 7", false),
+            ("!o.missing", true),
+            ("!list|length", false), ("! ( no )", true), ("!'' && !0 && !null && !undefined", true), ("![]", false),
+            ("!{}", false),
+        ] as [(String, FilterValue)])
+    func not(_ text: String, _ expected: FilterValue) throws { try check(text, expected) }
+
+    /// Only Gecko has negative numbers; a sign belongs to a number alone, never to a name.
+    @Test(
+        arguments: [
+            ("-5", -5), ("3 - -5", 8), ("3 -5", -2), ("3-5", -2), ("2^-1", 0.5), ("-2^2", 4), ("- 4 + 1", -3),
+            ("-.5", -0.5),
+            ("[-1, -2][-0]", -1),
+        ] as [(String, FilterValue)])
+    func negativeNumbers(_ text: String, _ expected: FilterValue) throws { try check(text, expected) }
+
+    /// Gecko's ternary binds least and has the short form; mobile's binds tighter than every operator.
+    @Test(
+        arguments: [
+            ("yes ? 1 : 2", 1), ("no || yes ? 1 : 2", 1), ("no ? 1 : yes ? 2 : 3", 2), ("yes ? no ? 1 : 2 : 3", 2),
+            ("1 + 1 == 2 ? 'a' + 'b' : 'c'", "ab"), ("n ?: 3", 7), ("0 ?: 3 + 1", 4), ("(no ? 1 : 2) + 1", 3),
+            ("no ? 1 : 2 + 1", 3), ("yes ? 1 : 1|nonsense", 1), ("list|length ? 1 : 2", 1),
+        ] as [(String, FilterValue)])
+    func ternary(_ text: String, _ expected: FilterValue) throws { try check(text, expected) }
+
+    /// A transform binds to the last operand. Gecko refuses `t()`, mobile allows it, and so do we.
+    @Test(
+        arguments: [
+            ("1 + list|length", 4), ("(s + s)|length", .undefined), ("list|length()", 3), ("o|keys|length", 3),
+            ("o|keys[0]", "a"), ("o|keys()[2]", "b"), ("rows|mapToProperty('x')[1]", 5), ("o.b|keys == ['c']", true),
+            ("o|values[2].c", "deep"), ("s | length", .undefined), ("list|length|length", .undefined),
+            ("'1.0'|versionCompare('1.1',)", -1),
+        ] as [(String, FilterValue)])
+    func transforms(_ text: String, _ expected: FilterValue) throws { try check(text, expected) }
+
+    /// Mobile adds `.5`, `null`, quoted keys and trailing commas.
+    @Test(
+        arguments: [
+            (".5", 0.5), ("1.25", 1.25), ("'it\\'s'", "it's"), (#""a\"b""#, "a\"b"), (#"'\d\\n'"#, #"\d\n"#),
+            ("null", .null),
+            ("[]", []), ("[1,2,]", [1, 2]), ("{}", [:]),
+            ("{a: 1, 'b c': [2], \"d\": {in: 3},}", ["a": 1, "b c": [2], "d": ["in": 3]]),
+            ("{a: 1, a: 2}.a", 2), ("'wörld 😀'", "wörld 😀"), ("true", true), ("trueish", .undefined),
+            ("$x_1", .undefined),
+        ] as [(String, FilterValue)])
+    func literals(_ text: String, _ expected: FilterValue) throws { try check(text, expected) }
+
+    /// Gecko allows these after identifiers and transforms only, mobile after any operand.
+    @Test(
+        arguments: [
+            ("o.a", 1), ("o['a']", 1), ("o['b'].c", "deep"), ("o.in", 2), ("[1,2,3][1]", 2), ("{a: {b: 4}}.a.b", 4),
+            ("(list)[0]", 3), ("list[5]", .undefined), ("list[-1]", .undefined), ("list[0.5]", .undefined),
+            ("rows.x", 1),
+            ("[1,2,1].length", .undefined), ("[].x", .undefined), ("s.length", .undefined), ("s[0]", .undefined),
+            ("{'1': 2}[1]", 2), ("rows[1].tags[0]", "q"), ("list[true]", [3, 1, 2]), ("list[n == 8]", .undefined),
+        ] as [(String, FilterValue)])
+    func indexAndProperty(_ text: String, _ expected: FilterValue) throws { try check(text, expected) }
+
+    /// In a filter Gecko allows any expression, mobile one comparison.
+    @Test(
+        arguments: [
+            ("rows[.x > 0]|length", 2), ("rows[.x > 0 && .x < 5][0].x", 1),
+            ("rows[(.x + 1) == 6]|mapToProperty('x')", [5]),
+            ("rows['q' in .tags]|length", 2), ("rows[.tags|length == 0][0].x", -3), ("rows[.x == n - 2][0].x", 5),
+            ("rows[!.missing]|length", 3), ("rows[.tags[.x]]|length", 3), ("[][.x]", []), ("undefined[.x]", .undefined),
+            ("o[.a == 1][0].b.c", "deep"), ("rows[.x > 9]", []), ("list[.x]", []), (".n", 7), (".o.a", 1),
+            ("rows[.x > 0][.x > 1]|mapToProperty('x')", [5]), ("rows[rows[.x > 1][0].x == .x]|length", 1),
+        ] as [(String, FilterValue)])
+    func filters(_ text: String, _ expected: FilterValue) throws { try check(text, expected) }
+
+    /// A key in an object is mobile's. What cannot contain anything contains nothing (Gecko; mobile reports an error).
+    @Test(
+        arguments: [
+            ("'ex' in s", true), ("'xe' in s", false), ("'' in ''", true), ("3 in list", true), ("'3' in list", false),
+            ("'a' in o", true), ("'z' in o", false), ("{x: 5} in [{x: 5}]", true), ("1 in 5", false),
+            ("'a' in missing", false),
+            ("7 in '7'", false), ("'aab' in 'aaab'", true), ("'abab' in 'abacabab'", true), ("'é' in 'é'", true),
+        ] as [(String, FilterValue)])
+    func contained(_ text: String, _ expected: FilterValue) throws { try check(text, expected) }
+
+    /// Gecko compares with JavaScript's `==`, mobile strictly by type. Strict here, but `undefined` equals `null`: mobile
+    /// has one value for both, and to JavaScript they are equal.
+    @Test(
+        arguments: [
+            ("1 == '1'", false), ("1 == true", false), ("0 == ''", false), ("null == undefined", true),
+            ("null == 0", false),
+            ("nothing == missing", true), ("missing == false", false), ("'a' == 'a'", true), ("'a' != 'b'", true),
+            ("[1,[2]] == [1,[2]]", true), ("{a:1,b:2} == {b:2,a:1}", true), ("[1] == [1,2]", false),
+            ("0.1 + 0.2 == 0.3", false),
+            ("'e\u{301}' == '\u{e9}'", false),
+        ] as [(String, FilterValue)])
+    func equality(_ text: String, _ expected: FilterValue) throws { try check(text, expected) }
+
+    /// Where a value is not there no comparison holds (Gecko; mobile reports an error).
+    @Test(
+        arguments: [
+            ("1 < 2", true), ("2 <= 2", true), ("'a' < 'b'", true), ("'Z' < 'a'", true), ("'' < 'a'", true),
+            ("'b' >= 'a'", true),
+            ("missing >= 0", false), ("missing < 0", false), ("null > -1", false), ("'10' < '9'", true),
+            ("0/0 >= 0", false),
+        ] as [(String, FilterValue)])
+    func order(_ text: String, _ expected: FilterValue) throws { try check(text, expected) }
+
+    /// In Gecko `undefined`, and so is what hangs on it; in mobile null.
+    @Test(arguments: ["missing", "o.missing", "missing.x.y", "missing['x'][0].y", "nothing.x", "n.x.y", "missing[.x]"])
+    func undefinedProperties(_ text: String) throws { try check(text, .undefined) }
+
+    @Test(arguments: ["1+1", " \t\r\n1\u{a0}+\u{2003}1\u{feff} ", "1 # one\n + 1", "# first\n1+1 # last", "1+1#"])
+    func whiteSpaceAndComments(_ text: String) throws { try check(text, 2) }
+
+    @Test(arguments: [("'a' + 1", "a1"), ("1.50 + 'a' + true", "1.5atrue"), ("'' + 2^80", "1.2089258196146292e+24")])
+    func joinsText(_ text: String, _ expected: String) throws { try check(text, .string(expected)) }
+
+    /// Only `true` passes; Gecko lets every truthy value pass.
+    @Test func finalValue() throws {
+        #expect(try FilterExpression(parsing: "n == 7").outcome(in: Self.context) == .passed)
+        #expect(try FilterExpression(parsing: "n == 8").outcome(in: Self.context) == .rejected)
+        #expect(try FilterExpression(parsing: "n").outcome(in: Self.context) == .notBoolean(7))
+        #expect(try FilterExpression(parsing: "'true'").matches(Self.context) == false)
+        #expect(try FilterExpression(parsing: "missing").outcome(in: Self.context) == .notBoolean(.undefined))
+        let error = FilterError.wrongType(
+            operator: "-", expected: "two numbers", found: "a string and a number", offset: 2)
+        #expect(try FilterExpression(parsing: "s - 1").outcome(in: Self.context) == .failed(error))
+    }
+
+    @Test(arguments: [
+        ("", 0, "an operand", "the end"), ("1 +", 3, "an operand", "the end"),
+        ("1 2", 2, "an operator or the end", "the number 2"),
+        ("(1", 2, "an operator or ')'", "the end"), ("[1 2]", 3, "an operator, ',' or ']'", "the number 2"),
+        ("a.", 2, "a name behind '.'", "the end"), ("a.5", 2, "a name behind '.'", "the number 5"),
+        ("'abc", 0, "a closing '", "the end"),
+        ("a ? 1", 5, "an operator or ':'", "the end"), ("{a 1}", 3, "':'", "the number 1"),
+        ("{,}", 1, "a key or '}'", "','"),
+        ("[,]", 1, "an operand", "','"), ("a|", 2, "the name of a transform", "the end"),
+        ("-a", 1, "a number behind '-'", "'a'"),
+        ("1 = 1", 2, "an operand or an operator", "'='"), ("a & b", 2, "an operand or an operator", "'&'"),
+        ("in", 0, "an operand", "'in'"),
+        ("1e5", 1, "the end of the number 1", "'e'"), ("é", 0, "an operand or an operator", "'\\u{00E9}'"),
+        ("a)", 1, "an operator or the end", "')'"),
+        ("--1", 1, "a number behind '-'", "'-'"), ("a[]", 2, "an operand", "']'"),
+        ("1.", 2, "a name behind '.'", "the end"),
+    ])
+    func syntaxErrors(_ text: String, _ offset: Int, _ expected: String, _ found: String) throws {
+        let error = #expect(throws: FilterError.self) { try FilterExpression(parsing: text) }
+        #expect(error == .syntax(offset: offset, expected: expected, found: found))
+    }
+
+    @Test(arguments: [
+        "1 - 'a'", "null + 1", "[1] * 2", "yes + no", "[1] < [2]", "1 < '2'", "true > false", "1|nonsense", "o + 'a'",
+    ])
+    func evaluationErrors(_ text: String) throws {
+        #expect(throws: FilterError.self) { try value(text) }
+        #expect(try FilterExpression(parsing: text).matches(Self.context) == false)
+    }
+}

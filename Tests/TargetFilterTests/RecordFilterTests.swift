@@ -1,0 +1,74 @@
+import RemoteSettingsModel
+import TargetFilter
+import Testing
+
+struct RecordFilterTests {
+    private func record(_ fields: String) throws -> Record {
+        let body = #"{"metadata":{"id":"c","bucket":"main"},"timestamp":1,"changes":[{"id":"a"\#(fields)}]}"#
+        return try #require(try Changeset(parsing: Bytes(utf8: body), limits: Limits()).records.first)
+    }
+
+    private let context = FilterContext.app(
+        channel: "nightly", version: "133.0", locale: "de-AT", formFactor: "phone", country: "AT", appID: "org.example",
+        os: "Android", osVersion: "15", custom: ["plan": "pro", "beta": true, "channel": "not this"])
+
+    @Test(arguments: [
+        ("", FilterOutcome.passed), (#","filter_expression":"""#, .passed), (#","filter_expression":" \t\n""#, .passed),
+        (#","filter_expression":null"#, .passed), (#","filter_expression":"true""#, .passed),
+        (#","filter_expression":"1 == 2""#, .rejected),
+        (#","filter_expression":"1""#, .notBoolean(1)),
+        (#","filter_expression":5"#, .failed(.notAString(found: "a number"))),
+        (#","filter_expression":"1 +""#, .failed(.syntax(offset: 3, expected: "an operand", found: "the end"))),
+        (#","x":{"filter_expression":"false"}"#, .passed), (#","x":"\"filter_expression\":false""#, .passed),
+        (#","filter_expression":"env.appinfo.OS == 'Android'","z":1"#, .passed),
+        (#","filter_expression":"env.plan == \"pro\"""#, .passed),
+    ])
+    func outcomes(_ fields: String, _ expected: FilterOutcome) throws {
+        let record = try record(fields)
+        var filter = RecordFilter(context: context)
+        #expect(filter.outcome(of: record) == expected)
+        #expect(filter.outcome(of: record) == expected)
+        #expect(filter.includes(record) == expected.isIncluded)
+        #expect(RecordFilter.includes(record: record, context: context) == expected.isIncluded)
+    }
+
+    @Test(arguments: [
+        "env.channel == 'nightly'", "env.version|versionCompare('133.0') == 0", "env.locale == 'de-AT'",
+        "env.formFactor == 'phone'", "env.country == 'AT'",
+        "env.os.name == 'Android' && env.os.version == '15'",
+        "env.appinfo.os.name == 'Android' && env.appinfo.os.version == '15'",
+        "env.appinfo.OS == 'Android' && env.appinfo.ID == 'org.example'", "env.plan == 'pro' && env.beta",
+        "'plan' in env", "env.missing == null",
+        "env.locale in ['de-DE', 'de-AT']", "env.locale|regExpMatch('^de') != null",
+    ])
+    func environment(_ text: String) throws {
+        #expect(try FilterExpression(parsing: text).matches(context))
+        #expect(try FilterExpression(parsing: text).matches(.empty) == (text == "env.missing == null"))
+    }
+
+    /// Where a chain of names ends in nothing the value is undefined, so that a negated test includes.
+    @Test func anAppThatSaysNothing() throws {
+        #expect(try FilterExpression(parsing: #"env.appinfo.OS != "iOS""#).matches(.empty))
+        #expect(try FilterExpression(parsing: #"env.appinfo.OS == "iOS""#).matches(.empty) == false)
+        #expect(try FilterExpression(parsing: #"env.version|versionCompare("1") >= 0"#).matches(.empty) == false)
+    }
+
+    @Test(arguments: [
+        (#"fromLang == "en" && attachment.size < 1000000"#, true), (#"id in ["a", "b"]"#, true),
+        ("attachment.size > 1000000", false), ("'attachment' in {}", false),
+        ("attachment.filename|regExpMatch('[.]bin$') != null", true),
+        ("version|versionCompare('1.0') > 0 && !deleted", true), ("tags[0] == 'x'", true),
+    ])
+    func rulesOverRecords(_ text: String, _ expected: Bool) throws {
+        let record = try record(
+            #","fromLang":"en","version":"2.1","tags":["x"],"attachment":{"filename":"m.bin","size":999999,"hash":"h","location":"l","mimetype":"t"}"#
+        )
+        #expect(try FilterExpression(parsing: text).matches(try FilterContext(record: record)) == expected)
+    }
+
+    @Test func readsJSON() throws {
+        let json = try JSONValue(parsing: Bytes(utf8: #"{"n":1.5e3,"b":[true,null,"x"],"o":{}}"#), limits: Limits())
+        #expect(FilterValue(json) == ["n": 1500, "b": [true, .null, "x"], "o": [:]])
+        #expect(FilterValue(json).description == #"{"n": 1500, "b": [true, null, "x"], "o": {}}"#)
+    }
+}
