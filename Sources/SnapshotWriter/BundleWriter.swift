@@ -24,7 +24,8 @@ public struct BundleWriter: Sendable {
     ///   - attachments: for each attachment that the snapshot's records name, by its hash, its bytes or why it is left
     ///     out. Size, hash, location and record ids come from the records.
     public init(
-        _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentSource], records storage: RecordsStorage = .deflated,
+        _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentSource],
+        records storage: RecordsStorage = .deflated,
         limits: Limits = Limits()
     ) {
         self.snapshot = snapshot
