@@ -110,6 +110,11 @@ extension BundleWriter {
                 .wrongSource, file: name, entry: BundleFormat.records,
                 expected: "timestamp \(snapshot.timestamp)", found: "\(timestamp)")
         }
+        guard timestamp.milliseconds < 1_000_000_000_000_000_000 else {
+            throw BundleError(
+                .wrongSource, file: name, entry: BundleFormat.manifest, expected: "a timestamp of at most 18 digits",
+                found: "\(timestamp)")
+        }
         try check(snapshot.payload.count, limits.changesetBytes, BundleFormat.records, name)
         try check(snapshot.metadata.count, limits.metadataBytes, BundleFormat.metadata, name)
         let files = try files(of: records, name)
