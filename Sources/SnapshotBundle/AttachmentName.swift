@@ -7,21 +7,20 @@ enum AttachmentName {
     /// Whether the name is `attachments/` and 64 lower-case hexadecimal digits.
     @inline(__always)
     static func isValid(_ raw: RawSpan, _ name: Range<Int>) -> Bool {
-        guard name.count == BundleFormat.attachmentNameLength,
-            raw.bigWord(name.lowerBound) == 0x6174_7461_6368_6D65,  // "attachme"
-            raw.little(name.lowerBound + 8, as: UInt32.self) == 0x2F73_746E  // "nts/"
+        guard name.count == BundleFormat.attachmentNameLength else { return false }
+        let text = raw.extracting(name.lowerBound..<name.lowerBound + BundleFormat.attachmentNameLength)
+        guard text.bigWord(0) == 0x6174_7461_6368_6D65,  // "attachme"
+            text.little(8, as: UInt32.self) == 0x2F73_746E  // "nts/"
         else { return false }
         let ones: UInt64 = 0x0101_0101_0101_0101
         let high: UInt64 = ones << 7
         var valid = high
-        var offset = name.lowerBound + prefixLength
-        while offset < name.upperBound {
-            let word = raw.bigWord(offset)
+        for step in 0..<8 {
+            let word = text.bigWord(prefixLength + step * 8)
             // For each byte below 0x80, bit 7 of a sum tells whether the byte reaches 0x80 less the addend.
             let digit = (word &+ ones &* 0x50) & ~(word &+ ones &* 0x46)
             let letter = (word &+ ones &* 0x1F) & ~(word &+ ones &* 0x19)
             valid &= (digit | letter) & ~word
-            offset += 8
         }
         return valid == high
     }

@@ -32,9 +32,9 @@ public struct BundleReader: Sendable {
         let head: BundleHead
         do throws(BundleError) {
             head = try BundleHead.read(bytes[0..<min(bytes.count, BundleFormat.headBytes)], name: name)
-        } catch where error.kind != .unknownVersion {
+        } catch {
             // What is not a ZIP file, or is cut short, is described better by its directory's error.
-            _ = try ZIPDirectory(bytes, file: name, limits: limits)
+            if error.kind != .unknownVersion { _ = try ZIPDirectory(bytes, file: name, limits: limits) }
             throw error
         }
         let directory = try ZIPDirectory(bytes, file: name, limits: limits)

@@ -28,8 +28,11 @@ struct ZIPEnd {
         let length: Int?
         let count: Int?
         let directoryEnd: Int
-        if counts.1 == .max || size == .max || offset == .max {
-            directoryEnd = end - ZIPLayout.zip64LocatorSize - ZIPLayout.zip64EndSize
+        // A full field alone does not say so: 65,535 entries fit without a ZIP64 record.
+        let isFull = counts.1 == .max || size == .max || offset == .max
+        let locatorStart = end - ZIPLayout.zip64LocatorSize
+        if isFull, locatorStart >= 0, raw.little(locatorStart) == ZIPLayout.zip64LocatorSignature {
+            directoryEnd = locatorStart - ZIPLayout.zip64EndSize
             guard directoryEnd >= 0,
                 raw.little(directoryEnd) == ZIPLayout.zip64EndSignature,
                 raw.little(directoryEnd + 4, as: UInt64.self) == UInt64(ZIPLayout.zip64EndSize - 12),
@@ -37,10 +40,9 @@ struct ZIPEnd {
                 raw.little(directoryEnd + 20, as: UInt32.self) == 0,
                 raw.little(directoryEnd + 24, as: UInt64.self) == raw.little(directoryEnd + 32, as: UInt64.self)
             else { throw failure("a ZIP64 end record", "none, or one with other fields") }
-            let locator = directoryEnd + ZIPLayout.zip64EndSize
-            guard raw.little(locator) == ZIPLayout.zip64LocatorSignature,
-                raw.little(locator + 8, as: UInt64.self) == UInt64(directoryEnd)
-            else { throw failure("a ZIP64 locator that points to the record before it", "another") }
+            guard raw.little(locatorStart + 8, as: UInt64.self) == UInt64(directoryEnd) else {
+                throw failure("a ZIP64 locator that points to the record before it", "another")
+            }
             count = Int(exactly: raw.little(directoryEnd + 32, as: UInt64.self))
             length = Int(exactly: raw.little(directoryEnd + 40, as: UInt64.self))
             start = Int(exactly: raw.little(directoryEnd + 48, as: UInt64.self))

@@ -19,9 +19,11 @@ struct ZIPEntry {
         guard offset <= end - ZIPLayout.centralSize, raw.little(offset) == ZIPLayout.centralSignature else {
             throw BundleError(.malformed, file: file, expected: "a directory record at byte \(offset)", found: "none")
         }
-        let nameLength = Int(raw.little(offset + 28, as: UInt16.self))
-        let extraLength = Int(raw.little(offset + 30, as: UInt16.self))
-        let commentLength = Int(raw.little(offset + 32, as: UInt16.self))
+        // Of a known length, so that one check serves all of its fields.
+        let record = raw.extracting(offset..<offset + ZIPLayout.centralSize)
+        let nameLength = Int(record.little(28, as: UInt16.self))
+        let extraLength = Int(record.little(30, as: UInt16.self))
+        let commentLength = Int(record.little(32, as: UInt16.self))
         name = offset + ZIPLayout.centralSize..<offset + ZIPLayout.centralSize + nameLength
         next = name.upperBound + extraLength + commentLength
         guard next <= end else {
@@ -29,12 +31,12 @@ struct ZIPEntry {
                 .malformed, file: file, expected: "a directory record inside of the directory",
                 found: "one at byte \(offset) that leaves it")
         }
-        flags = raw.little(offset + 8)
-        method = raw.little(offset + 10)
-        crc = raw.little(offset + 16)
+        flags = record.little(8)
+        method = record.little(10)
+        crc = record.little(16)
 
-        let sizes: (UInt32, UInt32) = (raw.little(offset + 20), raw.little(offset + 24))
-        let header: UInt32 = raw.little(offset + 42)
+        let sizes: (UInt32, UInt32) = (record.little(20), record.little(24))
+        let header: UInt32 = record.little(42)
         if sizes.0 == .max || sizes.1 == .max || header == .max {
             var large = ZIP64Extra(raw, in: name.upperBound..<name.upperBound + extraLength)
             // The order is the extra field's own (APPNOTE 4.5.3): size, compressed size, offset.
@@ -51,9 +53,9 @@ struct ZIPEntry {
             (size, compressedSize, headerOffset) = (Int(sizes.1), Int(sizes.0), Int(header))
         }
 
-        let host = raw.little(offset + 5, as: UInt8.self)
-        let mode = raw.little(offset + 40, as: UInt16.self)
-        let disk = raw.little(offset + 34, as: UInt16.self)
+        let host = record.little(5, as: UInt8.self)
+        let mode = record.little(40, as: UInt16.self)
+        let disk = record.little(34, as: UInt16.self)
         let allowed =
             flags & ~ZIPLayout.allowedFlags == 0 && host == ZIPLayout.unixHost && disk == 0 && commentLength == 0
             && mode & ZIPLayout.typeMask == ZIPLayout.regularFile

@@ -24,7 +24,8 @@ public struct BundleWriter: Sendable {
     ///   - attachments: for each attachment that the snapshot's records name, by its hash, its bytes or why it is left
     ///     out. Size, hash, location and record ids come from the records.
     public init(
-        _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentSource], records storage: RecordsStorage = .deflated,
+        _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentSource],
+        records storage: RecordsStorage = .deflated,
         limits: Limits = Limits()
     ) {
         self.snapshot = snapshot
@@ -108,6 +109,11 @@ extension BundleWriter {
             throw BundleError(
                 .wrongSource, file: name, entry: BundleFormat.records,
                 expected: "timestamp \(snapshot.timestamp)", found: "\(timestamp)")
+        }
+        guard timestamp.milliseconds < 1_000_000_000_000_000_000 else {
+            throw BundleError(
+                .wrongSource, file: name, entry: BundleFormat.manifest, expected: "a timestamp of at most 18 digits",
+                found: "\(timestamp)")
         }
         try check(snapshot.payload.count, limits.changesetBytes, BundleFormat.records, name)
         try check(snapshot.metadata.count, limits.metadataBytes, BundleFormat.metadata, name)

@@ -55,7 +55,8 @@ final class Deflater {
             repeat {
                 let count = min(input.count - offset, 1 << 30)
                 let flush = isLast && offset + count == input.count ? Z_FINISH : Z_NO_FLUSH
-                unsafe stream.pointee.next_in = unsafe UnsafeMutablePointer(mutating: input.baseAddress.map { unsafe $0 + offset })
+                unsafe stream.pointee.next_in = unsafe UnsafeMutablePointer(
+                    mutating: input.baseAddress.map { unsafe $0 + offset })
                 unsafe stream.pointee.avail_in = UInt32(count)
                 produced += drain(flush, limit: limit - produced)
                 offset += count

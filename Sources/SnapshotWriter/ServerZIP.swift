@@ -16,7 +16,8 @@ public struct ServerZIP: Sendable {
     public init(_ bytes: Bytes, name: String, limits: Limits) throws(BundleError) {
         guard bytes.count <= limits.attachmentsZipBytes else {
             throw BundleError(
-                .overLimit, file: name, expected: "at most \(limits.attachmentsZipBytes) bytes", found: "\(bytes.count)")
+                .overLimit, file: name, expected: "at most \(limits.attachmentsZipBytes) bytes", found: "\(bytes.count)"
+            )
         }
         self.bytes = bytes
         self.name = name

@@ -156,8 +156,11 @@ import Testing
             var text = original
             for _ in 0..<Int.random(in: 1...3, using: &random) {
                 let offset = Int.random(in: 0..<text.count, using: &random)
-                if Bool.random(using: &random) { text[offset] = UInt8.random(in: 0...255, using: &random) }
-                else { text.removeSubrange(offset..<min(text.count, offset + 9)) }
+                if Bool.random(using: &random) {
+                    text[offset] = UInt8.random(in: 0...255, using: &random)
+                } else {
+                    text.removeSubrange(offset..<min(text.count, offset + 9))
+                }
             }
             _ = try? LockFile(parsing: Bytes(text), path: "l")
         }

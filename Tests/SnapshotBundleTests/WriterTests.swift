@@ -57,6 +57,11 @@ import Testing
         var fixture = Fixture()
         fixture.records = [("b", nil), ("a", nil)]
         #expect(try error(fixture, [:])?.entry == "records.json")
+        fixture = Fixture.records(0)
+        fixture.timestamp = 999_999_999_999_999_999
+        #expect(try error(fixture, [:]) == nil)
+        fixture.timestamp += 1
+        #expect(try error(fixture, [:])?.entry == "manifest.json")
         var limits = Limits()
         limits.attachments = 4
         #expect(try error(Fixture.records(5), Fixture.records(5).sources, limits: limits)?.kind == .overLimit)
