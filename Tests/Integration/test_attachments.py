@@ -73,8 +73,10 @@ def test_a_broken_download_is_resumed(sample, empty):
     assert outcome.code == rsdump.DONE, str(outcome)
     requests = attachment_requests(sample, position)
     assert len(requests) == 2, requests
-    assert requests[1]["range"] == f"bytes={first}-" and requests[1]["status"] == 206
-    assert requests[1]["bytes"] == size - first
+    # What was under way when the connection broke may be lost; what had arrived before that is not fetched again.
+    start = int(requests[1]["range"].removeprefix("bytes=").removesuffix("-"))
+    assert 0 < start <= first
+    assert (requests[1]["status"], requests[1]["bytes"]) == (206, size - start)
     assert empty.bundle(SETTINGS).attachments[hashlib.sha256(content).hexdigest()] == content
 
 

@@ -1,5 +1,6 @@
 """The command line: what each command prints, refuses and leaves alone."""
 import json
+import re
 
 import pytest
 
@@ -99,7 +100,7 @@ def test_remove_of_what_is_not_there(dumps):
 # The configuration
 
 
-@pytest.mark.parametrize("line", ["nonsense: 1", "collections: 7", "\t- broken", "pins: {main/settings: soon}"])
+@pytest.mark.parametrize("line", ["nonsense: 1", "attachments: 7", "\t- broken", "pins: {main/settings: soon}"])
 def test_a_wrong_configuration_is_named_by_file_and_line(dumps, line):
     before = dumps.config.read_text()
     dumps.config.write_text(before + line + "\n")
@@ -107,6 +108,12 @@ def test_a_wrong_configuration_is_named_by_file_and_line(dumps, line):
     assert outcome.code == rsdump.USAGE, str(outcome)
     number = before.count("\n") + 1
     assert outcome.says(f"dumps.yaml:{number}"), str(outcome)
+
+
+def test_a_key_that_stands_twice_is_an_error(dumps):
+    dumps.config.write_text(dumps.config.read_text() + "collections: {}\n")
+    outcome = dumps.refresh()
+    assert outcome.code == rsdump.USAGE and re.search(r"dumps\.yaml:\d+", outcome.err), str(outcome)
 
 
 def test_a_lock_of_an_unknown_version_is_refused(dumps):
@@ -165,7 +172,9 @@ def test_status_says_what_a_refresh_would_do(dumps, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     before = dumps.stats()
     outcome = dumps.status()
-    assert outcome.says(SETTINGS, str(sample.changeset(SETTINGS)["timestamp"])), str(outcome)
+    assert outcome.says(SETTINGS, "would be updated", "nothing to do"), str(outcome)
+    outcome = dumps.status("--format", "json")
+    assert str(sample.changeset(SETTINGS)["timestamp"]) in outcome.out, str(outcome)
     assert dumps.stats() == before
 
 
