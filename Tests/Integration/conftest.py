@@ -89,7 +89,7 @@ def empty(tmp_path):
 
 def add_and_refresh(dumps, server, names):
     added = dumps.add(server, *names)
-    assert added.code == rsdump.DONE, added
+    assert added.code == rsdump.DONE, str(added)
     refreshed = dumps.refresh()
-    assert refreshed.code == rsdump.DONE, refreshed
+    assert refreshed.code == rsdump.DONE, str(refreshed)
     return dumps

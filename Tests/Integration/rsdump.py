@@ -15,7 +15,7 @@ TIMEOUT = 300
 DONE, SOME_FAILED, USAGE, VERIFICATION, BACKOFF, UNREACHABLE = range(6)
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(repr=False)
 class Outcome:
     command: str
     code: int
@@ -32,7 +32,7 @@ class Outcome:
         """Whether every word is somewhere in what was printed."""
         return all(word in self.out + self.err for word in words)
 
-    def __str__(self):
+    def __repr__(self):
         return f"{self.command}\nexit code {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
 
 

@@ -13,7 +13,7 @@ def changed_paths(before, after):
 
 def refresh(dumps):
     outcome = dumps.refresh()
-    assert outcome.code == rsdump.DONE, outcome
+    assert outcome.code == rsdump.DONE, str(outcome)
     return outcome
 
 
@@ -60,7 +60,7 @@ def test_named_collections_only(dumps, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     sample.delete_record(REGIONS, "nowhere")
     outcome = dumps.refresh(SETTINGS)
-    assert outcome.code == rsdump.DONE, outcome
+    assert outcome.code == rsdump.DONE, str(outcome)
     assert changed_paths(before, dumps.files()) == {"main/settings.zip", "dumps.lock.json"}
 
 
@@ -87,7 +87,7 @@ def test_full_asks_without_since(dumps, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     position = sample.log_position()
     outcome = dumps.refresh("--full")
-    assert outcome.code == rsdump.DONE, outcome
+    assert outcome.code == rsdump.DONE, str(outcome)
     asked = [each["path"] for each in sample.requests(position) if f"/settings/changeset" in each["path"]]
     assert asked and not any("_since" in path for path in asked)
 
@@ -124,7 +124,7 @@ def test_a_collection_deleted_on_the_server_keeps_its_bundle(dumps, sample):
     before = dumps.files()
     sample.delete_collection(SETTINGS)
     outcome = dumps.refresh()
-    assert outcome.says(SETTINGS), outcome
+    assert outcome.says(SETTINGS), str(outcome)
     assert dumps.files()["main/settings.zip"] == before["main/settings.zip"]
 
 
@@ -162,5 +162,5 @@ def test_the_old_form_with_one_signature(dumps, sample):
 def test_an_alert_is_shown(dumps, sample):
     sample.kinto(eos="2999-01-01", eos_url="https://example.org/end", eos_message="Move to the next server")
     outcome = dumps.refresh()
-    assert outcome.code == rsdump.DONE, outcome
-    assert outcome.says("Move to the next server"), outcome
+    assert outcome.code == rsdump.DONE, str(outcome)
+    assert outcome.says("Move to the next server"), str(outcome)

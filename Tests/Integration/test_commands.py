@@ -1,5 +1,6 @@
 """The command line: what each command prints, refuses and leaves alone."""
 import json
+import re
 
 import pytest
 
@@ -14,7 +15,7 @@ def test_help_names_every_command_and_exit_code():
     for command in ("refresh", "add", "remove", "status", "inspect", "records", "attachment", "verify"):
         assert outcome.says(command), command
     for words in ("1 ", "2 ", "3 ", "4 ", "5 "):
-        assert outcome.says(words), outcome
+        assert outcome.says(words), str(outcome)
 
 
 @pytest.mark.parametrize("arguments", [["nonsense"], ["refresh", "--nonsense"], ["refresh", "--jobs", "many"]])
@@ -25,23 +26,23 @@ def test_wrong_usage(arguments):
 def test_refresh_of_a_collection_that_is_not_configured(dumps):
     before = dumps.stats()
     outcome = dumps.refresh("main/unheard-of")
-    assert outcome.code == rsdump.USAGE, outcome
-    assert outcome.says("rsdump add", "main/unheard-of"), outcome
+    assert outcome.code == rsdump.USAGE, str(outcome)
+    assert outcome.says("rsdump add", "main/unheard-of"), str(outcome)
     assert dumps.stats() == before
 
 
 def test_refresh_without_any_configuration(empty):
     outcome = empty.refresh()
-    assert outcome.code == rsdump.USAGE, outcome
-    assert outcome.says("rsdump add"), outcome
+    assert outcome.code == rsdump.USAGE, str(outcome)
+    assert outcome.says("rsdump add"), str(outcome)
 
 
 def test_dry_run_writes_nothing(dumps, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     before = dumps.stats()
     outcome = dumps.refresh("--dry-run")
-    assert outcome.code == rsdump.DONE, outcome
-    assert outcome.says(SETTINGS), outcome
+    assert outcome.code == rsdump.DONE, str(outcome)
+    assert outcome.says(SETTINGS), str(outcome)
     assert dumps.stats() == before
 
 
@@ -56,7 +57,7 @@ def test_the_summary_is_markdown(dumps, sample, tmp_path):
 def test_json_is_one_document_on_standard_output(dumps, sample, command):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     outcome = getattr(dumps, command)("--format", "json")
-    assert outcome.code == rsdump.DONE, outcome
+    assert outcome.code == rsdump.DONE, str(outcome)
     assert isinstance(outcome.json(), dict)
 
 
@@ -74,12 +75,12 @@ def test_add_and_remove_keep_comments(dumps, sample):
     dumps.config.write_text("# why this file is here\n" + text + "# the end\n")
     sample.put_collection("main/another")
     added = dumps.add(sample, "main/another")
-    assert added.code == rsdump.DONE, added
+    assert added.code == rsdump.DONE, str(added)
     text = dumps.config.read_text()
     assert text.startswith("# why this file is here\n") and "# the end" in text and "main/another" in text
     assert dumps.refresh().code == rsdump.DONE
     removed = dumps.remove("main/another")
-    assert removed.code == rsdump.DONE, removed
+    assert removed.code == rsdump.DONE, str(removed)
     text = dumps.config.read_text()
     assert text.startswith("# why this file is here\n") and "# the end" in text and "main/another" not in text
 
@@ -87,26 +88,32 @@ def test_add_and_remove_keep_comments(dumps, sample):
 @pytest.mark.parametrize("name", ["no-slash", "main/", "/x", "main/../x", "main/x/y", "main/-x", "main/ü"])
 def test_add_refuses_names_that_are_none(sample, empty, name):
     outcome = empty.add(sample, name)
-    assert outcome.code == rsdump.USAGE, outcome
+    assert outcome.code == rsdump.USAGE, str(outcome)
     assert not empty.config.exists()
 
 
 def test_remove_of_what_is_not_there(dumps):
     outcome = dumps.remove("main/unheard-of")
-    assert outcome.code == rsdump.USAGE and outcome.says("main/unheard-of"), outcome
+    assert outcome.code == rsdump.USAGE and outcome.says("main/unheard-of"), str(outcome)
 
 
 # The configuration
 
 
-@pytest.mark.parametrize("line", ["nonsense: 1", "collections: 7", "\t- broken", "pins: {main/settings: soon}"])
+@pytest.mark.parametrize("line", ["nonsense: 1", "attachments: 7", "\t- broken", "pins: {main/settings: soon}"])
 def test_a_wrong_configuration_is_named_by_file_and_line(dumps, line):
     before = dumps.config.read_text()
     dumps.config.write_text(before + line + "\n")
     outcome = dumps.refresh()
-    assert outcome.code == rsdump.USAGE, outcome
+    assert outcome.code == rsdump.USAGE, str(outcome)
     number = before.count("\n") + 1
-    assert outcome.says(f"dumps.yaml:{number}"), outcome
+    assert outcome.says(f"dumps.yaml:{number}"), str(outcome)
+
+
+def test_a_key_that_stands_twice_is_an_error(dumps):
+    dumps.config.write_text(dumps.config.read_text() + "collections: {}\n")
+    outcome = dumps.refresh()
+    assert outcome.code == rsdump.USAGE and re.search(r"dumps\.yaml:\d+", outcome.err), str(outcome)
 
 
 def test_a_lock_of_an_unknown_version_is_refused(dumps):
@@ -115,8 +122,8 @@ def test_a_lock_of_an_unknown_version_is_refused(dumps):
     lock["version"] = 999
     path.write_text(json.dumps(lock))
     outcome = dumps.refresh()
-    assert outcome.code == rsdump.USAGE, outcome
-    assert outcome.says("dumps.lock.json", "999"), outcome
+    assert outcome.code == rsdump.USAGE, str(outcome)
+    assert outcome.says("dumps.lock.json", "999"), str(outcome)
     assert json.loads(path.read_bytes()) == lock
 
 
@@ -125,25 +132,25 @@ def test_a_lock_of_an_unknown_version_is_refused(dumps):
 
 def test_records_are_json_lines(dumps):
     outcome = rsdump.run("records", SETTINGS, "--dumps", dumps.path)
-    assert outcome.code == rsdump.DONE, outcome
+    assert outcome.code == rsdump.DONE, str(outcome)
     assert [json.loads(line) for line in outcome.out.splitlines()] == dumps.bundle(SETTINGS).records
 
 
 def test_one_record_by_its_id(dumps):
     outcome = rsdump.run("records", REGIONS, "--id", "jp", "--dumps", dumps.path)
-    assert outcome.code == rsdump.DONE, outcome
+    assert outcome.code == rsdump.DONE, str(outcome)
     assert json.loads(outcome.out)["translations"]["ja"] == "日本"
 
 
 def test_records_of_a_bundle_file(dumps):
     outcome = rsdump.run("records", dumps.bundle_path(SETTINGS))
-    assert outcome.code == rsdump.DONE and len(outcome.out.splitlines()) == 5, outcome
+    assert outcome.code == rsdump.DONE and len(outcome.out.splitlines()) == 5, str(outcome)
 
 
 def test_an_attachment_into_a_file(dumps, tmp_path):
     target = tmp_path / "icon.svg"
     outcome = rsdump.run("attachment", ICONS, "petals-05", "-o", target, "--dumps", dumps.path)
-    assert outcome.code == rsdump.DONE, outcome
+    assert outcome.code == rsdump.DONE, str(outcome)
     assert target.read_bytes() == samples.svg(5)
 
 
@@ -154,8 +161,8 @@ def test_an_attachment_on_standard_output(dumps):
 
 def test_inspect_says_what_is_in_a_bundle(dumps):
     outcome = rsdump.run("inspect", ICONS, "--dumps", dumps.path)
-    assert outcome.code == rsdump.DONE, outcome
-    assert outcome.says(ICONS, str(dumps.bundle(ICONS).timestamp), "20"), outcome
+    assert outcome.code == rsdump.DONE, str(outcome)
+    assert outcome.says(ICONS, str(dumps.bundle(ICONS).timestamp), "20"), str(outcome)
 
 
 # status and verify
@@ -165,14 +172,16 @@ def test_status_says_what_a_refresh_would_do(dumps, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     before = dumps.stats()
     outcome = dumps.status()
-    assert outcome.says(SETTINGS, str(sample.changeset(SETTINGS)["timestamp"])), outcome
+    assert outcome.says(SETTINGS, "would be updated", "nothing to do"), str(outcome)
+    outcome = dumps.status("--format", "json")
+    assert str(sample.changeset(SETTINGS)["timestamp"]) in outcome.out, str(outcome)
     assert dumps.stats() == before
 
 
 def test_status_offline_makes_no_request(dumps, sample):
     position = sample.log_position()
     outcome = dumps.status("--offline")
-    assert outcome.code == rsdump.DONE and outcome.says(*samples.NAMES), outcome
+    assert outcome.code == rsdump.DONE and outcome.says(*samples.NAMES), str(outcome)
     assert sample.requests(position) == []
 
 
@@ -181,7 +190,7 @@ def test_status_fails_for_what_is_too_old_or_missing(dumps):
     assert dumps.status("--offline", "--max-age", "0m").code == rsdump.SOME_FAILED
     dumps.bundle_path(SETTINGS).unlink()
     outcome = dumps.status("--offline")
-    assert outcome.code == rsdump.SOME_FAILED and outcome.says(SETTINGS), outcome
+    assert outcome.code == rsdump.SOME_FAILED and outcome.says(SETTINGS), str(outcome)
 
 
 def test_verify_makes_no_request_and_writes_nothing(dumps, sample):
@@ -198,7 +207,7 @@ def test_verify_finds_any_changed_byte(dumps):
         changed[position] ^= 1
         path.write_bytes(changed)
         outcome = dumps.verify()
-        assert outcome.code == rsdump.VERIFICATION and outcome.says(SETTINGS), (position, outcome)
+        assert outcome.code == rsdump.VERIFICATION and outcome.says(SETTINGS), f"{position}: {outcome}"
     path.write_bytes(content)
     assert dumps.verify().code == rsdump.DONE
 
@@ -206,13 +215,13 @@ def test_verify_finds_any_changed_byte(dumps):
 def test_verify_misses_a_bundle(dumps):
     dumps.bundle_path(SETTINGS).unlink()
     outcome = dumps.verify()
-    assert outcome.code == rsdump.VERIFICATION and outcome.says(SETTINGS), outcome
+    assert outcome.code == rsdump.VERIFICATION and outcome.says(SETTINGS), str(outcome)
 
 
 def test_verify_names_an_exchanged_bundle(dumps):
     dumps.bundle_path(SETTINGS).write_bytes(dumps.bundle_path(REGIONS).read_bytes())
     outcome = dumps.verify()
-    assert outcome.code == rsdump.VERIFICATION and outcome.says(SETTINGS), outcome
+    assert outcome.code == rsdump.VERIFICATION and outcome.says(SETTINGS), str(outcome)
 
 
 def test_verify_with_another_root_fails(dumps, sample):
@@ -225,4 +234,4 @@ def test_verify_with_another_root_fails(dumps, sample):
         text = text.replace(plain, other)
     dumps.config.write_text(text)
     outcome = dumps.verify()
-    assert outcome.code == rsdump.VERIFICATION, outcome
+    assert outcome.code == rsdump.VERIFICATION, str(outcome)

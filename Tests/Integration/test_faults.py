@@ -22,11 +22,11 @@ def edit(sample):
 
 def check_isolated(dumps, outcome, before, failed):
     """`failed` is untouched and named; main/regions has been refreshed."""
-    assert outcome.code == rsdump.SOME_FAILED, outcome
-    assert outcome.says(failed), outcome
+    assert outcome.code == rsdump.SOME_FAILED, str(outcome)
+    assert outcome.says(failed), str(outcome)
     after = dumps.files()
     assert after[f"{failed}.zip"] == before[f"{failed}.zip"]
-    assert after[f"{REGIONS}.zip"] != before[f"{REGIONS}.zip"], outcome
+    assert after[f"{REGIONS}.zip"] != before[f"{REGIONS}.zip"], str(outcome)
     assert "nowhere" not in {record["id"] for record in dumps.bundle(REGIONS).records}
     assert dumps.verify().code == rsdump.DONE
 
@@ -109,14 +109,14 @@ def test_an_older_timestamp_on_the_monitor_changes_nothing(dumps, sample):
     sample.restore("seeded")
     outcome = dumps.refresh()
     assert dumps.files() == before
-    assert SETTINGS in outcome.out + outcome.err, outcome
+    assert SETTINGS in outcome.out + outcome.err, str(outcome)
 
 
 def test_a_passing_fault_is_overcome(dumps, sample):
     edit(sample)
     sample.faults({"path": CHANGESET, "status": 503, "times": 1})
     outcome = dumps.refresh()
-    assert outcome.code == rsdump.DONE, outcome
+    assert outcome.code == rsdump.DONE, str(outcome)
 
 
 def test_the_next_refresh_mends_what_failed(dumps, sample):
@@ -126,7 +126,7 @@ def test_the_next_refresh_mends_what_failed(dumps, sample):
     sample.faults()
     position = sample.log_position()
     outcome = dumps.refresh()
-    assert outcome.code == rsdump.DONE, outcome
+    assert outcome.code == rsdump.DONE, str(outcome)
     assert not [each for each in sample.requests(position) if "/regions/" in each["path"]]
     assert {r["id"]: r for r in dumps.bundle(SETTINGS).records}["telemetry"]["value"] is True
 
@@ -135,7 +135,7 @@ def test_the_report_says_what_failed(dumps, sample):
     edit(sample)
     sample.faults({"path": CHANGESET, "status": 404})
     outcome = dumps.refresh("--format", "json")
-    assert outcome.code == rsdump.SOME_FAILED, outcome
+    assert outcome.code == rsdump.SOME_FAILED, str(outcome)
     report = outcome.json()
     assert failed_collections(report) == [SETTINGS]
     assert refreshed_collections(report) == [REGIONS]
@@ -145,12 +145,12 @@ def test_the_report_says_what_failed(dumps, sample):
 def test_a_backoff_is_obeyed_by_the_next_run(dumps, sample, headers):
     sample.faults({"path": "monitor", "status": 503, "headers": headers})
     first = dumps.refresh()
-    assert first.code == rsdump.BACKOFF, first
+    assert first.code == rsdump.BACKOFF, str(first)
     sample.faults()
     position = sample.log_position()
     second = dumps.refresh()
-    assert second.code == rsdump.BACKOFF, second
-    assert any(str(seconds) in second.out + second.err for seconds in range(3500, 3601)), second
+    assert second.code == rsdump.BACKOFF, str(second)
+    assert any(str(seconds) in second.out + second.err for seconds in range(3500, 3601)), str(second)
     assert sample.requests(position) == []
 
 
@@ -158,11 +158,11 @@ def test_a_backoff_beside_good_data_keeps_the_data(dumps, sample):
     edit(sample)
     sample.faults({"path": "monitor", "headers": {"Backoff": "3600"}})
     first = dumps.refresh()
-    assert first.code in (rsdump.DONE, rsdump.BACKOFF), first
+    assert first.code in (rsdump.DONE, rsdump.BACKOFF), str(first)
     sample.faults()
     position = sample.log_position()
     second = dumps.refresh()
-    assert second.code == rsdump.BACKOFF, second
+    assert second.code == rsdump.BACKOFF, str(second)
     assert sample.requests(position) == []
 
 
@@ -171,6 +171,6 @@ def test_nothing_reachable(sample, empty):
     url = f"http://127.0.0.1:{port}/v1"
     assert empty.add(sample, SETTINGS, url=url).code == rsdump.DONE
     outcome = empty.refresh()
-    assert outcome.code == rsdump.UNREACHABLE, outcome
-    assert outcome.says(urllib.parse.urlsplit(url).netloc), outcome
+    assert outcome.code == rsdump.UNREACHABLE, str(outcome)
+    assert outcome.says(urllib.parse.urlsplit(url).netloc), str(outcome)
     assert empty.names == []

@@ -33,7 +33,7 @@ def states(dumps, sample, tmp_path):
     sample.patch_metadata(ICONS, {"attachment": {"bundle": False}})
     after = dumps.copy(tmp_path / "after")
     outcome = after.refresh()
-    assert outcome.code == rsdump.DONE, outcome
+    assert outcome.code == rsdump.DONE, str(outcome)
     nothing = Dumps(tmp_path / "nothing")
     nothing.path.mkdir()
     nothing.config.write_bytes(dumps.config.read_bytes())

@@ -53,7 +53,7 @@ def test_every_attachment_matches_its_record(refreshed_real, real_names):
 def test_the_lock_names_every_bundle_and_verify_agrees(refreshed_real, real_names):
     assert sorted(lock_entries(refreshed_real.lock)) == real_names
     outcome = refreshed_real.verify()
-    assert outcome.code == rsdump.DONE, outcome
+    assert outcome.code == rsdump.DONE, str(outcome)
 
 
 def test_two_refreshes_elsewhere_are_byte_identical(refreshed_real, real, real_names, tmp_path):
@@ -62,7 +62,7 @@ def test_two_refreshes_elsewhere_are_byte_identical(refreshed_real, real, real_n
     env = {"TZ": "Pacific/Kiritimati", "LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8"}
     assert other.add(real, *reversed(real_names), env=env).code == rsdump.DONE
     outcome = other.refresh("--jobs", 1, env=env, umask=0o077, cwd=tmp_path)
-    assert outcome.code == rsdump.DONE, outcome
+    assert outcome.code == rsdump.DONE, str(outcome)
     assert other.names == refreshed_real.names
     for name in real_names:
         ours, theirs = refreshed_real.bundle_path(name).read_bytes(), other.bundle_path(name).read_bytes()
@@ -78,7 +78,7 @@ def test_one_record_changed_fetches_no_attachment_again(refreshed_real, real, tm
     real.patch_record(name, first["id"], {"derHash": "changed"})
     position = real.log_position()
     outcome = dumps.refresh()
-    assert outcome.code == rsdump.DONE, outcome
+    assert outcome.code == rsdump.DONE, str(outcome)
     after = dumps.files()
     changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
     assert changed == {f"{name}.zip", "dumps.lock.json"}
@@ -92,6 +92,6 @@ def test_an_unchanged_refresh_is_one_request_and_no_write(refreshed_real, real, 
     dumps = refreshed_real.copy(tmp_path / "dumps")
     before, position = dumps.stats(), real.log_position()
     outcome = dumps.refresh()
-    assert outcome.code == rsdump.DONE, outcome
+    assert outcome.code == rsdump.DONE, str(outcome)
     assert len(real.requests(position)) == 1, real.requests(position)
     assert dumps.stats() == before
