@@ -119,7 +119,8 @@ let package = Package(
             name: "TargetFilterTests", dependencies: ["TargetFilter", "RemoteSettingsModel"], swiftSettings: strict),
         .testTarget(
             name: "SnapshotBuilderTests",
-            dependencies: ["SnapshotBuilder", "RemoteSettingsModel", "SnapshotBundle"], swiftSettings: strict),
+            dependencies: ["SnapshotBuilder", "ContentSignature", "RemoteSettingsModel", "SnapshotBundle"],
+            swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

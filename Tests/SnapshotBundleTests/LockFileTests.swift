@@ -59,6 +59,7 @@ import Testing
                   "lastModified": "2023-11-14T22:13:20.123Z",
                   "records": 3,
                   "attachments": 2,
+                  "attachmentRule": "all",
                   "omitted": [
                     {
                       "reason": "filter",
