@@ -1,4 +1,5 @@
 """A static origin, nginx over plain files: a mirror must do as well as the server, and take large files."""
+import shutil
 import signal
 import time
 
@@ -31,6 +32,7 @@ def film(tmp_path_factory):
         with origin.make(server, folder / "origin") as nginx:
             nginx.server = server
             yield nginx
+    shutil.rmtree(folder)
 
 
 def test_a_mirror_gives_the_same_bundles(refreshed_real, real, real_names, mirror, empty):

@@ -29,13 +29,24 @@ class RequestLog:
         return self._counted(self.app(environ, start), entry)
 
     def _counted(self, chunks, entry):
-        entry["bytes"] = 0
+        """Passes the body on; the line is written before the last chunk, so that who has the answer finds it logged."""
+        entry["bytes"], held, logged = 0, None, False
         try:
             for chunk in chunks:
+                if held is not None:
+                    yield held
                 entry["bytes"] += len(chunk)
-                yield chunk
+                held = chunk
+            self._write(entry)
+            logged = True
+            if held is not None:
+                yield held
         finally:
+            if not logged:
+                self._write(entry)
             if hasattr(chunks, "close"):
                 chunks.close()
-            with self.lock:
-                self.file.write(json.dumps(entry) + "\n")
+
+    def _write(self, entry):
+        with self.lock:
+            self.file.write(json.dumps(entry) + "\n")
