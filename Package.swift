@@ -116,7 +116,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "TargetFilterTests", dependencies: ["TargetFilter", "RemoteSettingsModel"], swiftSettings: strict),
+            name: "TargetFilterTests", dependencies: ["TargetFilter", "RemoteSettingsModel"],
+            exclude: ["filter_cases.py"], swiftSettings: strict),
         .testTarget(
             name: "SnapshotBuilderTests",
             dependencies: ["SnapshotBuilder", "ContentSignature", "RemoteSettingsModel", "SnapshotBundle"],

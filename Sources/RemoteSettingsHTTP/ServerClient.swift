@@ -97,8 +97,8 @@ public final class ServerClient: Sendable {
         do {
             return try await changeset(url(false), since: since, limit: limit)
         } catch {
-            // Old v1 servers take `_since` in double quotes only.
-            guard error.status == 400, since != nil else { throw error }
+            // Some servers take `_since` in double quotes only: old ones answer 400 to a bare one, others 422.
+            guard let status = error.status, status == 400 || status == 422, since != nil else { throw error }
         }
         return try await changeset(url(true), since: since, limit: limit)
     }

@@ -38,7 +38,7 @@ struct CanonicalJSONDifferentialTests {
     @Test func realCollections() throws {
         let collections = Self.root.appending(path: ".cache/real-collections").path
         let cases = try Self.cases(["0", "0", collections])
-        #expect(cases.count == 31)
+        #expect(cases.count >= 31)
         for (document, expected) in cases {
             #expect(try CanonicalJSON.canonicalize(document, limits: Limits()) == expected)
         }

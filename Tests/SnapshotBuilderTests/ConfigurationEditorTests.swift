@@ -84,7 +84,7 @@ struct ConfigurationEditorTests {
         #expect(editor.text.contains(hasTrust ? "# the old one" : "# here\ncollections:"))
     }
 
-    @Test(arguments: ["version: 1\ncollections: {main/a: }\n", "version: 1\ncollections: {\n  main/a: }\n"])
+    @Test(arguments: ["version: 1\ncollections: {main/a: }\n", "version: 1\ncollections: { main/a: , main/c: }\n"])
     func refusesWhatItCannotKeep(_ text: String) throws {
         var editor = try editor(text)
         #expect(throws: ConfigurationError.self) { try editor.add(try CollectionID("main/b"), attachments: nil) }

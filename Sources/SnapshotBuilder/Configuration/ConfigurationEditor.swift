@@ -122,7 +122,10 @@ extension ConfigurationEditor {
         }
     }
 
-    private var lines: [String] { text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) }
+    /// The lines, each with the carriage return that may end it: as characters, CR and LF together are one.
+    private var lines: [String] {
+        text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { String($0) }
+    }
 
     private func collectionsBlock() throws(ConfigurationError) -> Block {
         let root = try ConfigurationReader.compose(text, file: file)
@@ -135,11 +138,12 @@ extension ConfigurationEditor {
         guard case .mapping(let mapping) = pair.value else {
             return Block(indent: 2, keys: [], endLine: keyLine)
         }
-        guard mapping.style != .flow else { throw byHand(keyLine) }
         var keys: [(name: String, line: Int)] = []
         for (key, _) in mapping {
-            guard let name = key.string, let line = key.mark?.line else { throw byHand(keyLine) }
-            keys.append((name, line - 1))
+            guard let name = key.string, let mark = key.mark else { throw byHand(keyLine) }
+            // In the form {a: b} a key has more than white space before it.
+            guard lines[mark.line - 1].prefix(mark.column - 1).allSatisfy({ $0 == " " }) else { throw byHand(keyLine) }
+            keys.append((name, mark.line - 1))
         }
         guard let last = keys.last else { return Block(indent: 2, keys: [], endLine: keyLine) }
         let indent = Self.indentation(lines[last.line])

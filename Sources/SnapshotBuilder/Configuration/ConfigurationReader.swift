@@ -176,7 +176,7 @@ extension ConfigurationReader {
     /// Where a key stands for the second time; YAML's own error only tells where its mapping begins.
     private func secondLine(of names: [String], from start: Mark, in text: String) -> Int {
         let indent = String(repeating: " ", count: start.column - 1)
-        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { String($0) }
         var seen: Set<String> = []
         for (index, line) in lines.enumerated().dropFirst(start.line - 1) {
             guard let name = names.first(where: { line.hasPrefix("\(indent)\($0):") }) else { continue }
