@@ -1,4 +1,4 @@
-/// What is fixed about format 1 of a bundle; Documentation/BundleFormat.md is the specification.
+/// What is fixed about format 1 of a bundle; Documentation.docc/BundleFormat.md is the specification.
 package enum BundleFormat {
     package static let version = 1
 

@@ -14,7 +14,7 @@ import Testing
         fixture.metadata = #"{"id":"example"}"#
         let bundle = try fixture.bundle()
         let article = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../Documentation/BundleFormat.md")
+            .appending(path: "../../Sources/SnapshotBundle/Documentation.docc/BundleFormat.md")
         let text = try String(contentsOf: article, encoding: .utf8)
         for offset in stride(from: 0, to: 240, by: 16) {
             let line = bundle[offset..<offset + 16]

@@ -8,8 +8,11 @@ struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Tell how old each bundle is, and what a refresh would do.",
         discussion: """
-            The age is the time since the bundle's data was verified against the server last, that is when it changed. One \
-            request is made; none with --offline. Exits with 1 where a bundle is missing or older than --max-age.
+            The age is the time since the bundle's data was taken from the server. It counts against a bundle only where the \
+            server has something newer, or where the server is not asked (--offline): what has not changed does not get old. \
+            One request is made, none with --offline.
+
+            Exits with 1 where a bundle is missing, or outdated and older than --max-age.
             """)
 
     @Argument(help: "Collections, as BUCKET/COLLECTION; all that dumps.yaml names if none is given.")
@@ -21,11 +24,11 @@ struct Status: AsyncParsableCommand {
     @Flag(help: "Ask no server.")
     var offline = false
 
-    @Option(help: ArgumentHelp("Warn about bundles older than this, such as 30d or 12h.", valueName: "age"))
+    @Option(help: ArgumentHelp("Warn about outdated bundles older than this, such as 30d or 12h.", valueName: "age"))
     var warnAge = Age(days: 30)
 
-    @Option(help: ArgumentHelp("Fail for bundles older than this.", valueName: "age"))
-    var maxAge: Age?
+    @Option(help: ArgumentHelp("Fail for outdated bundles older than this.", valueName: "age"))
+    var maxAge = Age(days: 90)
 
     @Option(help: "How to print the result: text or json.")
     var format = OutputFormat.text

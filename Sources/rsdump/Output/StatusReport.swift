@@ -15,17 +15,16 @@ struct StatusReport {
         let age: Duration?
         let verdict: Verdict
 
-        init(_ state: CollectionState, now: Timestamp, warnAge: Age, maxAge: Age?) {
+        init(_ state: CollectionState, now: Timestamp, warnAge: Age, maxAge: Age) {
             self.state = state
             age = state.entry.map { now.elapsed(since: $0.verifiedAt ?? $0.timestamp) }
-            verdict =
-                switch age {
-                case nil: .missing
-                case let age? where !state.hasBundle && age >= .zero: .missing
-                case let age? where maxAge.map { age > $0.duration } ?? false: .tooOld
-                case let age? where age > warnAge.duration: .old
-                default: .fresh
-                }
+            guard let age, state.hasBundle else {
+                verdict = .missing
+                return
+            }
+            // What the server has too is up to date, however long ago it changed.
+            let isCurrent = state.serverTimestamp != nil && state.serverTimestamp == state.entry?.timestamp
+            verdict = isCurrent ? .fresh : age > maxAge.duration ? .tooOld : age > warnAge.duration ? .old : .fresh
         }
     }
 
