@@ -73,8 +73,10 @@ def test_a_broken_download_is_resumed(sample, empty):
     assert outcome.code == rsdump.DONE, outcome
     requests = attachment_requests(sample, position)
     assert len(requests) == 2, requests
-    assert requests[1]["range"] == f"bytes={first}-" and requests[1]["status"] == 206
-    assert requests[1]["bytes"] == size - first
+    # What was still in the sockets' buffers when the connection broke is asked for again.
+    start = int(requests[1]["range"].removeprefix("bytes=").removesuffix("-"))
+    assert 0 < start <= first and requests[1]["status"] == 206
+    assert requests[1]["bytes"] == size - start
     assert empty.bundle(SETTINGS).attachments[hashlib.sha256(content).hexdigest()] == content
 
 

@@ -146,7 +146,7 @@ extension ConfigurationReader {
         do {
             composed = try Yams.compose(yaml: text)
         } catch let error as YamlError {
-            throw invalidYAML(error)
+            throw invalidYAML(error, text)
         } catch {
             throw ConfigurationError(file: file, problem: "\(error)", remedy: "correct the YAML")
         }
@@ -156,7 +156,7 @@ extension ConfigurationReader {
         return composed
     }
 
-    private func invalidYAML(_ error: YamlError) -> ConfigurationError {
+    private func invalidYAML(_ error: YamlError, _ text: String) -> ConfigurationError {
         func located(_ line: Int?, _ problem: String) -> ConfigurationError {
             ConfigurationError(file: file, line: line, problem: "not YAML: \(problem)", remedy: "correct this line")
         }
@@ -165,12 +165,24 @@ extension ConfigurationReader {
             return located(mark.line, problem)
         case .reader(let problem, _, _, _): return located(nil, problem)
         case .duplicatedKeysInMapping(let duplicates, let context):
+            let names = duplicates.sorted()
             return ConfigurationError(
-                file: file, line: context.mark.line,
-                problem: "\(duplicates.sorted().joined(separator: ", ")) stands twice in the mapping that begins here",
-                remedy: "keep one of them")
+                file: file, line: secondLine(of: names, from: context.mark, in: text),
+                problem: "\(names.joined(separator: ", ")) stands here a second time", remedy: "keep one of them")
         default: return located(nil, "\(error)")
         }
+    }
+
+    /// Where a key stands for the second time; YAML's own error only tells where its mapping begins.
+    private func secondLine(of names: [String], from start: Mark, in text: String) -> Int {
+        let indent = String(repeating: " ", count: start.column - 1)
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        var seen: Set<String> = []
+        for (index, line) in lines.enumerated().dropFirst(start.line - 1) {
+            guard let name = names.first(where: { line.hasPrefix("\(indent)\($0):") }) else { continue }
+            if !seen.insert(name).inserted { return index + 1 }
+        }
+        return start.line
     }
 
     private func mapping(_ node: Node, _ what: String) throws(ConfigurationError) -> Node.Mapping {

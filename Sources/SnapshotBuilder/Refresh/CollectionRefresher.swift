@@ -57,7 +57,6 @@ struct CollectionRefresher: Sendable {
         } catch {
             throw CollectionError.changeset(error, url: server)
         }
-        try directory.prepareWork()
         var sources = try await gatherer.gather(
             wanted, of: planned.id, base: present, hasZip: fetched.hasAttachmentsZip, into: &outcome)
         for (digest, reason) in omitted { sources[digest] = .omitted(reason) }

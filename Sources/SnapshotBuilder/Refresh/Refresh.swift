@@ -66,6 +66,8 @@ public struct Refresh: Sendable {
             throw error
         }
         onEvent(.planned(plan))
+        // Once, before collections are worked on side by side.
+        if !options.isDryRun, plan.contains(where: { $0.action.needsWork }) { try directory.prepareWork() }
         let outcomes = options.isDryRun ? plan.map(dryRun) : await work(plan)
         if !options.isDryRun {
             try keepBackoff()

@@ -19,6 +19,9 @@ public struct PlannedCollection: Sendable {
         case probe
         /// The server is behind what is held.
         case refuse
+
+        /// Whether anything is fetched or written for it.
+        var needsWork: Bool { self != .unchanged && self != .refuse }
     }
 
     public let settings: DumpsConfiguration.Collection

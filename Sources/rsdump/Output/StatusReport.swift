@@ -37,8 +37,8 @@ struct StatusReport {
         let width = lines.map { "\($0.state.id)".count }.max() ?? 0
         var rows = lines.map { line in
             let name = "\(line.state.id)".padded(to: width)
-            let held = line.state.entry.map(\.timestamp.rfc3339) ?? "-"
-            let server = line.state.serverTimestamp.map(\.rfc3339) ?? "-"
+            let held = line.state.entry.map { Self.time($0.timestamp) } ?? "-"
+            let server = line.state.serverTimestamp.map(Self.time) ?? "-"
             let age = (line.age.map(Self.age) ?? "-").padded(to: 8)
             let verdict =
                 switch line.verdict {
@@ -77,6 +77,8 @@ struct StatusReport {
                 }),
         ])
     }
+
+    private static func time(_ timestamp: Timestamp) -> String { "\(timestamp) \(timestamp.rfc3339.prefix(10))" }
 
     private static func age(_ duration: Duration) -> String {
         let seconds = duration.components.seconds
