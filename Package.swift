@@ -88,6 +88,13 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tools),
             ],
             swiftSettings: strict),
+        .executableTarget(
+            name: "rsbench",
+            dependencies: [
+                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "SnapshotWriter", "CZlib",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict),
 
         .testTarget(
             name: "RemoteSettingsModelTests", dependencies: ["RemoteSettingsModel"], exclude: ["canonical_cases.py"],

@@ -1,4 +1,5 @@
-"""refresh.py [--runs N]: rsdump (from RSDUMP) against curl and a plain Python client, over all real collections.
+"""refresh.py [--runs N]: rsdump (from RSDUMP) against curl and a plain Python client, over all real collections; then
+rsbench, where it lies beside rsdump, over what the refresh wrote.
 
 The origin is nginx over plain files on loopback, so that no server's own speed is measured. curl fetches exactly the
 URLs that rsdump asked for and does nothing else with them.
@@ -15,6 +16,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SERVERS = HERE.parent / "Servers"
 sys.path[:0] = [str(SERVERS / "kinto"), str(SERVERS / "origin")]
 
+import in_process
 import origin
 from rs_server.client import Server
 from table import Row, measure, render
@@ -110,6 +112,9 @@ def main():
                 benchmark = RefreshBenchmark(nginx, server, names, scratch)
                 print(benchmark.cold(runs))
                 print(benchmark.unchanged(runs))
+                rsbench = RSDUMP.with_name("rsbench")
+                if rsbench.exists():
+                    print(in_process.run(rsbench, benchmark.refreshed, benchmark.cold_urls, scratch))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ public struct Changeset: Sendable {
         var reader = JSONReader(body, limits: limits)
         var metadata: CollectionMetadata?
         var timestamp: Timestamp?
-        var changes: RecordCollector?
+        var changes: (records: RecordTable, tombstones: [Tombstone])?
         try reading { () throws(JSONError) in try reader.beginObject() }
         while let key = try reading({ () throws(JSONError) in try reader.nextKey() }) {
             switch key {
@@ -36,7 +36,8 @@ public struct Changeset: Sendable {
                 try reader.consume { (span, position) throws(ChangesetError) in
                     try collector.collect(span, &position)
                 }
-                changes = collector
+                let tombstones = collector.tombstones
+                changes = (try collector.table(), tombstones)
             default: try reading { () throws(JSONError) in _ = try reader.skipValue() }
             }
         }
@@ -46,7 +47,7 @@ public struct Changeset: Sendable {
         guard let changes else { throw .missing("changes") }
         self.metadata = metadata
         self.timestamp = timestamp
-        records = try changes.table()
+        records = changes.records
         tombstones = changes.tombstones
     }
 

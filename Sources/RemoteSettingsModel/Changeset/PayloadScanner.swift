@@ -38,32 +38,32 @@ struct PayloadScanner {
     private mutating func record(_ input: Span<UInt8>) throws(ChangesetError) -> RecordTable.Entry {
         let start = position
         guard byte(input) == UInt8(ascii: "{") else { throw broken(input) }
-        position += 1
+        // A local copy, which the compiler keeps in a register.
+        var position = start + 1
         var depth = 1
         var id: Range<Int>?
         var expectsKey = true
         while depth > 0 {
-            guard let found = byte(input) else { throw broken(input) }
+            guard position < input.count else { throw broken(input, at: position) }
+            let found = unsafe input[unchecked: position]
+            position += 1
             switch found {
             case UInt8(ascii: "\""):
-                let string = try string(input)
-                if depth == 1, expectsKey, id == nil, isID(input, string) {
-                    guard byte(input) == UInt8(ascii: ":") else { throw broken(input) }
-                    position += 1
-                    guard byte(input) == UInt8(ascii: "\"") else { throw .recordWithoutID(offset: start) }
-                    id = try self.string(input)
-                }
+                let string = try endString(input, &position)
+                if expectsKey, id == nil, isID(input, string) { id = try idValue(input, &position, record: start) }
                 expectsKey = false
-                continue
             case UInt8(ascii: "{"), UInt8(ascii: "["):
                 depth += 1
-                guard depth <= limits.jsonDepth else { throw .json(JSONError(.tooDeep(limit: limits.jsonDepth), at: position)) }
+                expectsKey = false
+                guard depth <= limits.jsonDepth else {
+                    throw .json(JSONError(.tooDeep(limit: limits.jsonDepth), at: position - 1))
+                }
             case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
             case UInt8(ascii: ","): expectsKey = depth == 1
             default: break
             }
-            position += 1
         }
+        self.position = position
         guard let id else { throw .recordWithoutID(offset: start) }
         guard Identifier.isValid(input, id) else {
             let text = unsafe input.extracting(id).withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
@@ -72,15 +72,27 @@ struct PayloadScanner {
         return RecordTable.Entry(id: id, json: start..<position)
     }
 
-    /// Passes over a string; canonical ones are ASCII, so that only quotes and backslashes matter.
-    private mutating func string(_ input: Span<UInt8>) throws(ChangesetError) -> Range<Int> {
+    private func idValue(
+        _ input: Span<UInt8>, _ position: inout Int, record: Int
+    ) throws(ChangesetError) -> Range<Int> {
+        guard position < input.count, input[position] == UInt8(ascii: ":") else { throw broken(input, at: position) }
         position += 1
+        guard position < input.count, input[position] == UInt8(ascii: "\"") else { throw .recordWithoutID(offset: record) }
+        position += 1
+        return try endString(input, &position)
+    }
+
+    /// Passes over the rest of a string and its closing quote; canonical ones are ASCII, so that only quotes and
+    /// backslashes matter.
+    @inline(__always)
+    private func endString(_ input: Span<UInt8>, _ position: inout Int) throws(ChangesetError) -> Range<Int> {
         let start = position
         while true {
             JSONLexer.skipPlain(input, &position)
-            guard let found = byte(input) else { throw broken(input) }
+            guard position < input.count else { throw broken(input, at: position) }
+            let found = unsafe input[unchecked: position]
             if found == UInt8(ascii: "\"") { break }
-            guard found == UInt8(ascii: "\\") else { throw broken(input) }
+            guard found == UInt8(ascii: "\\") else { throw broken(input, at: position) }
             position += 2
         }
         position += 1
@@ -103,7 +115,10 @@ struct PayloadScanner {
         }
     }
 
-    private func broken(_ input: Span<UInt8>) -> ChangesetError {
+    private func broken(_ input: Span<UInt8>) -> ChangesetError { broken(input, at: position) }
+
+    @inline(never)
+    private func broken(_ input: Span<UInt8>, at position: Int) -> ChangesetError {
         .notCanonical(problem: position >= input.count ? "it ends too early" : "unexpected text at byte \(position)")
     }
 

@@ -12,7 +12,12 @@ public struct Record: Sendable, Hashable, Identifiable {
     /// The value of one field, read on demand; `nil` where the record has no such field. Reads no other field's value.
     public func field(_ name: String) -> JSONValue? {
         var reader = JSONReader(json, limits: Limits())
-        return try? reader.member(name)
+        do throws(JSONError) {
+            try reader.beginObject()
+            return try reader.seekMember(name) ? try reader.value() : nil
+        } catch {
+            return nil
+        }
     }
 
     /// When the record last changed; `nil` where it does not say.
@@ -26,17 +31,5 @@ public struct Record: Sendable, Hashable, Identifiable {
     public func attachment() throws(ChangesetError) -> Attachment? {
         guard let value = field("attachment"), value != .null else { return nil }
         return try Attachment(value, record: id)
-    }
-}
-
-extension JSONReader {
-    /// The value of the member `name` of the object that comes next.
-    fileprivate mutating func member(_ name: String) throws(JSONError) -> JSONValue? {
-        try beginObject()
-        while let key = try nextKey() {
-            if key == name { return try value() }
-            try skipValue()
-        }
-        return nil
     }
 }

@@ -1,5 +1,5 @@
 /// Reads the array of a changeset's records into one buffer of canonical JSON.
-struct RecordCollector {
+struct RecordCollector: ~Copyable {
     private var canonical: CanonicalJSON
     private var entries: [RecordTable.Entry] = []
     private(set) var tombstones: [Tombstone] = []
@@ -36,8 +36,8 @@ struct RecordCollector {
     }
 
     /// The collected records, sorted.
-    func table() throws(ChangesetError) -> RecordTable {
-        try RecordTable(Bytes(canonical.output), unsorted: entries)
+    consuming func table() throws(ChangesetError) -> RecordTable {
+        try RecordTable(canonical.finish(), unsorted: entries)
     }
 
     private mutating func collectRecord(_ input: Span<UInt8>, _ position: inout Int) throws(ChangesetError) {
@@ -59,36 +59,39 @@ struct RecordCollector {
 
         var isDeleted = false
         var id: Range<Int>?
-        var lastModified: Timestamp?
+        var lastModified: Range<Int>?
         for member in canonical.openMembers(from: base) {
             if member.hasKey("id", in: canonical.output) {
                 id = member.value
             } else if member.hasKey("deleted", in: canonical.output) {
                 isDeleted = member.hasValue("true", in: canonical.output)
             } else if member.hasKey("last_modified", in: canonical.output) {
-                lastModified = Timestamp(String(decoding: canonical.output[member.value], as: UTF8.self))
+                lastModified = member.value
             }
         }
         guard let id, id.count > 2, canonical.output[id.lowerBound] == UInt8(ascii: "\"") else {
             throw .recordWithoutID(offset: inputStart)
         }
         let text = id.lowerBound + 1..<id.upperBound - 1
-        guard Identifier.isValid(canonical.output[text]) else {
-            throw .invalidRecordID(String(decoding: canonical.output[text], as: UTF8.self))
-        }
+        guard canonical.output.withSpan({ Identifier.isValid($0, text) }) else { throw .invalidRecordID(self.text(text)) }
         if isDeleted {
             tombstones.append(
-                Tombstone(id: String(decoding: canonical.output[text], as: UTF8.self), lastModified: lastModified))
+                Tombstone(id: self.text(text), lastModified: lastModified.flatMap { Timestamp(self.text($0)) }))
             canonical.discardObject(from: base, start: start)
         } else {
-            let length = text.count
             let place = canonical.closeObject(from: base, start: start, tracking: id) { member, output in
                 member.hasKey("deleted", in: output)
                     || member.hasKey("attachment", in: output) && member.hasValue("null", in: output)
             }
             entries.append(
                 RecordTable.Entry(
-                    id: place.lowerBound + 1..<place.lowerBound + 1 + length, json: start..<canonical.output.count))
+                    id: place.lowerBound + 1..<place.lowerBound + 1 + text.count, json: start..<canonical.output.count))
+        }
+    }
+
+    private func text(_ range: Range<Int>) -> String {
+        canonical.output.withSpan { span in
+            unsafe span.extracting(range).withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
         }
     }
 

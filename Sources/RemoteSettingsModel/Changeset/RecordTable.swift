@@ -21,14 +21,20 @@ public struct RecordTable: Sendable {
     ///
     /// - Throws: ``ChangesetError/duplicateRecord(_:)``.
     init(_ source: Bytes, unsorted: [Entry]) throws(ChangesetError) {
-        var entries = unsorted
-        let duplicate = source.withSpan { span -> String? in
-            entries.sort { RecordTable.precedes(span, $0.id, span, $1.id) }
-            for index in entries.indices.dropFirst()
-            where !RecordTable.precedes(span, entries[index - 1].id, span, entries[index].id) {
-                return source[entries[index].id].text
+        var duplicate: String?
+        let entries = source.withSpan { span -> [Entry] in
+            // The ids' first eight bytes decide most comparisons.
+            var sorted = unsorted.map { (prefix: RecordTable.prefix(span, $0.id), entry: $0) }
+            sorted.sort {
+                if $0.prefix != $1.prefix { return $0.prefix < $1.prefix }
+                return RecordTable.precedes(span, $0.entry.id, span, $1.entry.id)
             }
-            return nil
+            for (left, right) in zip(sorted, sorted.dropFirst())
+            where left.prefix == right.prefix && !RecordTable.precedes(span, left.entry.id, span, right.entry.id) {
+                duplicate = source[right.entry.id].text
+                break
+            }
+            return sorted.map(\.entry)
         }
         if let duplicate { throw .duplicateRecord(duplicate) }
         self.init(sources: [source], entries: entries.map { (0, $0) })
@@ -112,6 +118,13 @@ public struct RecordTable: Sendable {
                 return RecordTable.precedes(right, otherEntry.id, left, entry.id) ? 1 : 0
             }
         }
+    }
+
+    /// The first eight bytes of an id, zeros behind them, as a number that orders as they do.
+    private static func prefix(_ span: Span<UInt8>, _ id: Range<Int>) -> UInt64 {
+        var prefix: UInt64 = 0
+        for offset in 0..<8 { prefix = prefix << 8 | (offset < id.count ? UInt64(span[id.lowerBound + offset]) : 0) }
+        return prefix
     }
 
     /// The order of ids: by bytes, which for these ASCII names is that of code points.

@@ -6,15 +6,15 @@
 ///
 /// What that library refuses or would change is refused here: integers beyond -2^63…2^64-1, numbers beyond a double,
 /// lone surrogates, duplicate keys. What `RFC 8259` refuses is refused too, in the same pass.
-public struct CanonicalJSON {
+public struct CanonicalJSON: ~Copyable {
     /// The canonical bytes written so far.
-    public private(set) var output: [UInt8] = []
+    private(set) var output = OutputBuffer()
     private let depthLimit: Int
     // One stack for all open objects: an object's members are the ones above where it began.
     private var members: [CanonicalMember] = []
-    private var scratch: [UInt8] = []
+    private var scratch = OutputBuffer()
 
-    public init(limits: Limits) {
+    init(limits: Limits) {
         depthLimit = limits.jsonDepth
     }
 
@@ -28,15 +28,16 @@ public struct CanonicalJSON {
             JSONLexer.skipWhitespace(span, &position)
             guard position == span.count else { throw JSONError(.trailingData, at: position) }
         }
-        return Bytes(canonical.output)
+        return canonical.finish()
+    }
+
+    /// All that was written.
+    consuming func finish() -> Bytes {
+        output.bytes()
     }
 
     mutating func reserve(_ bytes: Int) {
-        output.reserveCapacity(output.count + bytes)
-    }
-
-    mutating func append(_ bytes: some Collection<UInt8>) {
-        output.append(contentsOf: bytes)
+        output.reserve(bytes)
     }
 
     /// Reads a value at `position` and writes its canonical form.
@@ -46,7 +47,7 @@ public struct CanonicalJSON {
         case UInt8(ascii: "\""): _ = try writeString(input, &position)
         case UInt8(ascii: "{"):
             let base = try writeObject(input, &position, depth: depth)
-            members.removeSubrange(base...)
+            members.removeLast(members.count - base)
         case UInt8(ascii: "["): try writeArray(input, &position, depth: depth)
         case UInt8(ascii: "t"): try writeLiteral("true", input, &position)
         case UInt8(ascii: "f"): try writeLiteral("false", input, &position)
@@ -59,7 +60,7 @@ public struct CanonicalJSON {
         _ text: StaticString, _ input: Span<UInt8>, _ position: inout Int
     ) throws(JSONError) {
         try JSONLexer.literal(text, input, &position)
-        unsafe output.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        output.append(text)
     }
 
     private mutating func writeArray(_ input: Span<UInt8>, _ position: inout Int, depth: Int) throws(JSONError) {
@@ -94,19 +95,8 @@ public struct CanonicalJSON {
             position += 1
         } else {
             repeat {
-                JSONLexer.skipWhitespace(input, &position)
-                let keyOffset = position
-                if output.count > start + 1 { output.append(UInt8(ascii: ",")) }
-                let memberStart = output.count
-                let isPlain = try writeString(input, &position)
-                let key = memberStart + 1..<output.count - 1
-                JSONLexer.skipWhitespace(input, &position)
-                try JSONLexer.expect(UInt8(ascii: ":"), "':'", input, &position)
-                output.append(UInt8(ascii: ":"))
-                let valueStart = output.count
-                try writeValue(input, &position, depth: depth + 1)
-                let member = CanonicalMember(
-                    key: key, value: valueStart..<output.count, hasPlainKey: isPlain, inputOffset: keyOffset)
+                if members.count > base { output.append(UInt8(ascii: ",")) }
+                let member = try writeMember(input, &position, depth: depth)
                 if isSorted, members.count > base {
                     switch CanonicalMember.order(members[members.count - 1], member, in: output) {
                     case .ascending: break
@@ -122,9 +112,30 @@ public struct CanonicalJSON {
         return base
     }
 
+    private mutating func writeMember(
+        _ input: Span<UInt8>, _ position: inout Int, depth: Int
+    ) throws(JSONError) -> CanonicalMember {
+        JSONLexer.skipWhitespace(input, &position)
+        let inputOffset = position
+        let keyStart = output.count + 1
+        let isPlain = try writeString(input, &position)
+        let keyEnd = output.count - 1
+        JSONLexer.skipWhitespace(input, &position)
+        try JSONLexer.expect(UInt8(ascii: ":"), "':'", input, &position)
+        output.append(UInt8(ascii: ":"))
+        try writeValue(input, &position, depth: depth + 1)
+        return CanonicalMember(
+            keyStart: keyStart, keyEnd: keyEnd, valueEnd: output.count, inputOffset: inputOffset,
+            prefix: output.prefix(of: keyStart..<keyEnd), hasPlainKey: isPlain)
+    }
+
     /// Brings the members of the object that began at `start` into order, and their bytes with them.
     private mutating func reorder(from base: Int, start: Int) throws(JSONError) {
-        members[base...].sort { CanonicalMember.order($0, $1, in: output) == .ascending }
+        if members.count - base <= 24 {
+            sortFew(from: base)
+        } else {
+            members[base...].sort { CanonicalMember.order($0, $1, in: output) == .ascending }
+        }
         for index in members.indices[(base + 1)...]
         where CanonicalMember.order(members[index - 1], members[index], in: output) == .equal {
             throw duplicate(members[index])
@@ -132,17 +143,30 @@ public struct CanonicalJSON {
         rewrite(from: base, start: start)
     }
 
+    /// Insertion sort: most objects have few members, and long runs of them in order.
+    private mutating func sortFew(from base: Int) {
+        for index in members.indices[(base + 1)...] {
+            let member = members[index]
+            var place = index
+            while place > base, CanonicalMember.order(member, members[place - 1], in: output) == .ascending {
+                members[place] = members[place - 1]
+                place -= 1
+            }
+            if place < index { members[place] = member }
+        }
+    }
+
     /// Writes the object that began at `start` again, with just the members on the stack from `base` on.
     private mutating func rewrite(from base: Int, start: Int) {
-        scratch.removeAll(keepingCapacity: true)
+        scratch.truncate(to: 0)
         for index in members.indices[base...] {
             if index > base { scratch.append(UInt8(ascii: ",")) }
-            let member = members[index]
-            let shift = start + 1 + scratch.count - member.start
-            scratch.append(contentsOf: output[member.start..<member.value.upperBound])
-            members[index] = member.shifted(by: shift)
+            let range = members[index].range
+            members[index].shift(by: start + 1 + scratch.count - range.lowerBound)
+            scratch.append(output, range)
         }
-        output.replaceSubrange((start + 1)..., with: scratch)
+        output.truncate(to: start + 1)
+        output.append(scratch, 0..<scratch.count)
     }
 
     private func duplicate(_ member: CanonicalMember) -> JSONError {
@@ -150,6 +174,7 @@ public struct CanonicalJSON {
     }
 
     /// - Returns: whether another item follows; otherwise the closing bracket has been passed.
+    @inline(__always)
     func nextItem(
         closing: UInt8, _ input: Span<UInt8>, _ position: inout Int
     ) throws(JSONError) -> Bool {
@@ -158,8 +183,13 @@ public struct CanonicalJSON {
         position += 1
         if found == UInt8(ascii: ",") { return true }
         if found == closing { return false }
+        throw unexpected(found, closing, at: position - 1)
+    }
+
+    @inline(never)
+    private func unexpected(_ found: UInt8, _ closing: UInt8, at position: Int) -> JSONError {
         let expected = "',' or '\(Character(UnicodeScalar(closing)))'"
-        throw JSONError(.unexpectedByte(found, expected: expected), at: position - 1)
+        return JSONError(.unexpectedByte(found, expected: expected), at: position)
     }
 
     private func checkDepth(_ depth: Int, _ position: Int) throws(JSONError) {
@@ -170,53 +200,24 @@ public struct CanonicalJSON {
 extension CanonicalJSON {
     /// - Returns: whether the written string has no escapes.
     private mutating func writeString(_ input: Span<UInt8>, _ position: inout Int) throws(JSONError) -> Bool {
-        let start = position
-        let token = try JSONLexer.string(input, &position)
-        if token.isPlain {
-            appendBytes(input, start..<position)
-            return true
-        }
+        try JSONLexer.expect(UInt8(ascii: "\""), "a string", input, &position)
         output.append(UInt8(ascii: "\""))
-        var hasEscapes = false
-        var next = token.content.lowerBound
-        while next < token.content.upperBound {
-            let plain = next
-            JSONLexer.skipPlain(input, &next)
-            appendBytes(input, plain..<next)
-            guard next < token.content.upperBound else { break }
-            if !appendScalar(try JSONLexer.character(input, &next)) { hasEscapes = true }
-        }
-        output.append(UInt8(ascii: "\""))
-        return !hasEscapes
-    }
-
-    private mutating func appendBytes(_ input: Span<UInt8>, _ range: Range<Int>) {
-        unsafe input.extracting(range).withUnsafeBufferPointer { unsafe output.append(contentsOf: $0) }
-    }
-
-    /// - Returns: whether the character stands for itself, without an escape.
-    private mutating func appendScalar(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar {
-        case "\"": append("\\\"".utf8)
-        case "\\": append("\\\\".utf8)
-        case "\u{08}": append("\\b".utf8)
-        case "\u{0C}": append("\\f".utf8)
-        case "\n": append("\\n".utf8)
-        case "\r": append("\\r".utf8)
-        case "\t": append("\\t".utf8)
-        case " "..."~":
-            output.append(UInt8(truncatingIfNeeded: scalar.value))
-            return true
-        default:
-            for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {
-                append("\\u".utf8)
-                for shift in [12, 8, 4, 0] {
-                    let digit = UInt8(truncatingIfNeeded: unit >> UInt16(shift) & 15)
-                    output.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit)
-                }
+        var isPlain = true
+        while true {
+            output.appendPlain(input, &position)
+            let byte = try JSONLexer.peek(input, position)
+            if byte == UInt8(ascii: "\"") { break }
+            if byte == UInt8(ascii: "\\"), position + 1 < input.count, unsafe input[unchecked: position + 1] == UInt8(ascii: "/") {
+                output.append(UInt8(ascii: "/"))
+                position += 2
+            } else {
+                let scalar = try JSONLexer.character(input, &position)
+                if !output.appendEscaped(scalar) { isPlain = false }
             }
         }
-        return false
+        position += 1
+        output.append(UInt8(ascii: "\""))
+        return isPlain
     }
 
     private mutating func writeNumber(_ input: Span<UInt8>, _ position: inout Int) throws(JSONError) {
@@ -228,7 +229,7 @@ extension CanonicalJSON {
         let isInteger = try JSONLexer.number(input, &position)
         // 18 digits fit any 64-bit integer, so that the common case is copied unread.
         if isInteger, position - start <= 18, !(first == UInt8(ascii: "-") && position == start + 2) {
-            appendBytes(input, start..<position)
+            output.append(input, start..<position)
             return
         }
         let text = unsafe input.extracting(start..<position).withUnsafeBufferPointer {
@@ -237,7 +238,7 @@ extension CanonicalJSON {
         guard let canonical = isInteger ? CanonicalNumber.integer(text) : CanonicalNumber.double(text) else {
             throw JSONError(.numberOutOfRange(text), at: start)
         }
-        append(canonical.utf8)
+        output.append(canonical)
     }
 
     /// The members from `base` on; used by the reader of records.
@@ -249,25 +250,25 @@ extension CanonicalJSON {
     /// - Parameter tracked: the value of a member that is kept.
     /// - Returns: where the tracked value is now.
     mutating func closeObject(
-        from base: Int, start: Int, tracking tracked: Range<Int>, dropping isDropped: (CanonicalMember, [UInt8]) -> Bool
+        from base: Int, start: Int, tracking tracked: Range<Int>,
+        dropping isDropped: (CanonicalMember, borrowing OutputBuffer) -> Bool
     ) -> Range<Int> {
         var place = tracked
         if members[base...].contains(where: { isDropped($0, output) }) {
             let kept = members[base...].filter { !isDropped($0, output) }
             let position = kept.firstIndex { $0.value == tracked }
             members.replaceSubrange(base..., with: kept)
-            output.removeLast()
             rewrite(from: base, start: start)
             output.append(UInt8(ascii: "}"))
             if let position { place = members[base + position].value }
         }
-        members.removeSubrange(base...)
+        members.removeLast(members.count - base)
         return place
     }
 
     /// Forgets the object that began at `start` and was written last.
     mutating func discardObject(from base: Int, start: Int) {
-        output.removeSubrange(start...)
-        members.removeSubrange(base...)
+        output.truncate(to: start)
+        members.removeLast(members.count - base)
     }
 }

@@ -4,33 +4,47 @@ struct CanonicalMember {
         case ascending, equal, descending
     }
 
-    /// The key's bytes between its quotes.
-    var key: Range<Int>
-    var value: Range<Int>
-    /// Without escapes, so that the order of the bytes is that of the code points.
-    var hasPlainKey: Bool
+    /// Where the key's bytes begin and end, between its quotes.
+    var keyStart: Int
+    var keyEnd: Int
+    var valueEnd: Int
     /// Where the member began in what was read, for messages.
     var inputOffset: Int
+    /// The key's first eight bytes, which decide most comparisons.
+    var prefix: UInt64
+    /// Without escapes, so that the order of the bytes is that of the code points.
+    var hasPlainKey: Bool
 
-    /// Where the member begins: the key's opening quote.
-    var start: Int { key.lowerBound - 1 }
+    var key: Range<Int> { keyStart..<keyEnd }
+    /// Behind the key's closing quote and the colon.
+    var value: Range<Int> { keyEnd + 2..<valueEnd }
+    /// The whole member, from the key's opening quote.
+    var range: Range<Int> { keyStart - 1..<valueEnd }
 
-    func shifted(by delta: Int) -> CanonicalMember {
-        CanonicalMember(
-            key: key.lowerBound + delta..<key.upperBound + delta,
-            value: value.lowerBound + delta..<value.upperBound + delta, hasPlainKey: hasPlainKey,
-            inputOffset: inputOffset)
+    mutating func shift(by delta: Int) {
+        keyStart += delta
+        keyEnd += delta
+        valueEnd += delta
     }
 
     /// The order of two keys by code points.
-    static func order(_ left: CanonicalMember, _ right: CanonicalMember, in output: [UInt8]) -> Order {
+    @inline(__always)
+    static func order(
+        _ left: CanonicalMember, _ right: CanonicalMember, in output: borrowing OutputBuffer
+    ) -> Order {
+        if left.hasPlainKey && right.hasPlainKey && left.prefix != right.prefix {
+            return left.prefix < right.prefix ? .ascending : .descending
+        }
+        return remainingOrder(left, right, in: output)
+    }
+
+    @inline(never)
+    private static func remainingOrder(
+        _ left: CanonicalMember, _ right: CanonicalMember, in output: borrowing OutputBuffer
+    ) -> Order {
         if left.hasPlainKey && right.hasPlainKey {
-            let span = output.span
-            let shared = min(left.key.count, right.key.count)
-            for index in 0..<shared {
-                let a = span[left.key.lowerBound + index]
-                let b = span[right.key.lowerBound + index]
-                if a != b { return a < b ? .ascending : .descending }
+            for (a, b) in zip(left.key, right.key) where output[a] != output[b] {
+                return output[a] < output[b] ? .ascending : .descending
             }
             return order(left.key.count, right.key.count)
         }
@@ -44,20 +58,26 @@ struct CanonicalMember {
         left == right ? .equal : left < right ? .ascending : .descending
     }
 
-    func keyText(in output: [UInt8]) -> String {
-        JSONLexer.text(output.span, .init(content: key, isPlain: hasPlainKey, hasEscapes: !hasPlainKey))
+    func keyText(in output: borrowing OutputBuffer) -> String {
+        output.withSpan {
+            JSONLexer.text($0, .init(content: key, isPlain: hasPlainKey, hasEscapes: !hasPlainKey))
+        }
     }
 
     /// Whether the key is `name`, which must be plain ASCII.
-    func hasKey(_ name: StaticString, in output: [UInt8]) -> Bool {
-        guard hasPlainKey, key.count == name.utf8CodeUnitCount else { return false }
-        for index in 0..<key.count where unsafe output[key.lowerBound + index] != name.utf8Start[index] { return false }
-        return true
+    func hasKey(_ name: StaticString, in output: borrowing OutputBuffer) -> Bool {
+        hasPlainKey && Self.bytes(key, are: name, in: output)
     }
 
-    func hasValue(_ text: StaticString, in output: [UInt8]) -> Bool {
-        guard value.count == text.utf8CodeUnitCount else { return false }
-        for index in 0..<value.count where unsafe output[value.lowerBound + index] != text.utf8Start[index] { return false }
+    func hasValue(_ text: StaticString, in output: borrowing OutputBuffer) -> Bool {
+        Self.bytes(value, are: text, in: output)
+    }
+
+    private static func bytes(
+        _ range: Range<Int>, are text: StaticString, in output: borrowing OutputBuffer
+    ) -> Bool {
+        guard range.count == text.utf8CodeUnitCount else { return false }
+        for (offset, index) in range.enumerated() where unsafe output[index] != text.utf8Start[offset] { return false }
         return true
     }
 }

@@ -46,31 +46,40 @@ enum JSONLexer {
         }
     }
 
+    /// Whether a byte is printable ASCII that is neither a quote nor a backslash.
+    @inline(__always)
+    static func isPlain(_ byte: UInt8) -> Bool {
+        byte >= 0x20 && byte < 0x7F && byte != 0x22 && byte != 0x5C
+    }
+
+    /// Marks in a word of eight bytes, the lowest first, those that are not plain: their highest bits are set. Above the
+    /// first of them, others may be marked wrongly.
+    @inline(__always)
+    static func special(in word: UInt64) -> UInt64 {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let highs: UInt64 = 0x8080_8080_8080_8080
+        let quote = word ^ (ones &* 0x22)
+        let backslash = word ^ (ones &* 0x5C)
+        // Bytes from 0x80 on are marked by the word itself, so that no term needs to look at their highest bits.
+        return ((quote &- ones) | (backslash &- ones) | (word &- ones &* 0x20) | (word &+ ones) | word) & highs
+    }
+
     /// Passes over printable ASCII that is neither a quote nor a backslash, eight bytes at a time.
     @inline(__always)
     static func skipPlain(_ input: Span<UInt8>, _ position: inout Int) {
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        let highs: UInt64 = 0x8080_8080_8080_8080
         let raw = unsafe input.bytes
         while position + 8 <= input.count {
             let word = UInt64(
                 littleEndian: unsafe raw.unsafeLoadUnaligned(fromUncheckedByteOffset: position, as: UInt64.self))
-            let quote = word ^ (ones &* 0x22)
-            let backslash = word ^ (ones &* 0x5C)
-            let hit =
-                ((quote &- ones) & ~quote | (backslash &- ones) & ~backslash  // equal to " or \
-                    | (word &- ones &* 0x20) & ~word  // below a space
-                    | word | (word &+ ones))  // 0x7F and above
-                & highs
-            if hit != 0 {
-                position += hit.trailingZeroBitCount >> 3
+            let special = special(in: word)
+            if special != 0 {
+                position += special.trailingZeroBitCount >> 3
                 return
             }
             position += 8
         }
         while position < input.count {
-            let byte = unsafe input[unchecked: position]
-            if byte < 0x20 || byte >= 0x7F || byte == 0x22 || byte == 0x5C { return }
+            if !isPlain(unsafe input[unchecked: position]) { return }
             position += 1
         }
     }
@@ -217,6 +226,14 @@ enum JSONLexer {
             scalars.append(scalar)
         }
         return String(scalars)
+    }
+
+    /// Whether the text of a string token is `name`, in UTF-8.
+    static func text(_ input: Span<UInt8>, _ token: StringToken, is name: [UInt8]) -> Bool {
+        if token.hasEscapes { return text(input, token).utf8.elementsEqual(name) }
+        guard token.content.count == name.count else { return false }
+        for (offset, index) in token.content.enumerated() where input[index] != name[offset] { return false }
+        return true
     }
 
     /// What kind of value starts with `byte`, for messages.

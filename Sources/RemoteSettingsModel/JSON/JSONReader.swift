@@ -17,7 +17,7 @@ public struct JSONReader {
     private struct Scope {
         var isObject: Bool
         var isFirst = true
-        var keys: Set<String> = []
+        var keys = ObjectKeys()
     }
 
     /// The document.
@@ -67,42 +67,51 @@ public struct JSONReader {
 
     /// The next member's key, or `nil` at the object's end. The member's value must be read or skipped before the next call.
     public mutating func nextKey() throws(JSONError) -> String? {
-        guard try advance(closing: UInt8(ascii: "}")) else { return nil }
-        let found = try peek()
-        guard found == UInt8(ascii: "\"") else { throw JSONError(.unexpectedByte(found, expected: "a key"), at: offset) }
-        let start = offset
-        let key = try string()
-        guard scopes[scopes.count - 1].keys.insert(key).inserted else { throw JSONError(.duplicateKey(key), at: start) }
-        let colon = try peek()
-        guard colon == UInt8(ascii: ":") else { throw JSONError(.unexpectedByte(colon, expected: "':'"), at: offset) }
-        offset += 1
-        return key
+        try advance(closing: UInt8(ascii: "}")) { (input, position, keys) throws(JSONError) in
+            JSONLexer.text(input, try JSONLexer.key(input, &position, of: &keys))
+        }
+    }
+
+    /// Passes over members up to the one of this name; then its value comes next.
+    ///
+    /// - Returns: whether there is such a member; otherwise the object's end has been passed.
+    mutating func seekMember(_ name: String) throws(JSONError) -> Bool {
+        let name = Array(name.utf8)
+        let skipper = JSONSkipper(depthLimit: depthLimit)
+        let depth = scopes.count
+        while true {
+            let found = try advance(closing: UInt8(ascii: "}")) { (input, position, keys) throws(JSONError) -> Bool in
+                let token = try JSONLexer.key(input, &position, of: &keys)
+                if JSONLexer.text(input, token, is: name) { return true }
+                try skipper.skip(input, &position, depth: depth)
+                return false
+            }
+            guard let found else { return false }
+            if found { return true }
+        }
     }
 
     /// Whether there is one more element, which must be read or skipped before the next call.
     public mutating func nextElement() throws(JSONError) -> Bool {
-        try advance(closing: UInt8(ascii: "]"))
+        try advance(closing: UInt8(ascii: "]")) { (_, _, _) throws(JSONError) in } != nil
     }
 
-    private mutating func advance(closing: UInt8) throws(JSONError) -> Bool {
-        let found = try peek()
-        if found == closing {
-            scopes.removeLast()
-            offset += 1
-            return false
+    /// Moves to the next item and has `body` read what it begins with; `nil` at the end.
+    @inline(__always)
+    private mutating func advance<Value>(
+        closing: UInt8,
+        _ body: (_ input: Span<UInt8>, _ position: inout Int, _ keys: inout ObjectKeys) throws(JSONError) -> Value
+    ) throws(JSONError) -> Value? {
+        var position = offset
+        let last = scopes.count - 1
+        defer { offset = position }
+        let value = try document.withSpan { (span) throws(JSONError) -> Value? in
+            guard try JSONLexer.nextItem(closing: closing, isFirst: scopes[last].isFirst, span, &position) else { return nil }
+            scopes[last].isFirst = false
+            return try body(span, &position, &scopes[last].keys)
         }
-        if scopes[scopes.count - 1].isFirst {
-            scopes[scopes.count - 1].isFirst = false
-        } else {
-            guard found == UInt8(ascii: ",") else {
-                let expected = "',' or '\(Character(UnicodeScalar(closing)))'"
-                throw JSONError(.unexpectedByte(found, expected: expected), at: offset)
-            }
-            offset += 1
-            let next = try peek()
-            if next == closing { throw JSONError(.unexpectedByte(next, expected: "a value"), at: offset) }
-        }
-        return true
+        if value == nil { scopes.removeLast() }
+        return value
     }
 
     /// Whether the next value is `null`; passes over it if so.
@@ -168,23 +177,11 @@ public struct JSONReader {
     /// - Returns: its bytes, a slice of the document.
     @discardableResult
     public mutating func skipValue() throws(JSONError) -> Bytes {
-        let first = try peek()
+        _ = try peek()
         let start = offset
-        switch first {
-        case UInt8(ascii: "{"):
-            try beginObject()
-            while try nextKey() != nil { try skipValue() }
-        case UInt8(ascii: "["):
-            try beginArray()
-            while try nextElement() { try skipValue() }
-        case UInt8(ascii: "\""):
-            var position = offset
-            try document.withSpan { (span) throws(JSONError) in _ = try JSONLexer.string(span, &position) }
-            offset = position
-        case UInt8(ascii: "t"), UInt8(ascii: "f"): _ = try bool()
-        case UInt8(ascii: "n"): _ = try null()
-        default: _ = try number()
-        }
+        let depth = scopes.count
+        let skipper = JSONSkipper(depthLimit: depthLimit)
+        try consume { (span, position) throws(JSONError) in try skipper.skip(span, &position, depth: depth) }
         return document[start..<offset]
     }
 

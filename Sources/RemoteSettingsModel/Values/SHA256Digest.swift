@@ -20,20 +20,17 @@ public struct SHA256Digest: Hashable, Sendable {
 
     /// Reads 64 hexadecimal digits, of either case; `nil` for anything else.
     public init?(hex: some StringProtocol) {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(32)
-        var high: UInt8?
-        for digit in hex.utf8 {
-            guard let value = Self.hexValue(digit), bytes.count < 32 else { return nil }
-            if let first = high {
-                bytes.append(first << 4 | value)
-                high = nil
-            } else {
-                high = value
+        var digits = hex.utf8.makeIterator()
+        func word() -> UInt64? {
+            var value: UInt64 = 0
+            for _ in 0..<16 {
+                guard let digit = digits.next().flatMap(Self.hexValue) else { return nil }
+                value = value << 4 | UInt64(digit)
             }
+            return value
         }
-        guard high == nil else { return nil }
-        self.init(bytes)
+        guard let a = word(), let b = word(), let c = word(), let d = word(), digits.next() == nil else { return nil }
+        words = (a, b, c, d)
     }
 
     /// The 32 bytes.

@@ -1,0 +1,68 @@
+/// The keys of an object so far, to find the one that appears twice.
+///
+/// Keys that come in order cost one comparison each; a few that do not are compared with each other; many are hashed.
+struct ObjectKeys {
+    private struct Key {
+        var content: Range<Int>
+        /// The first eight bytes, which tell most keys apart.
+        var prefix: UInt64
+    }
+
+    private static let mostCompared = 24
+
+    private var keys: [Key] = []
+    private var isAscending = true
+    /// The keys' texts, in UTF-8, where comparing would take too long or needs escapes undone.
+    private var texts: Set<[UInt8]>?
+
+    /// - Returns: whether the key is new.
+    mutating func insert(_ token: JSONLexer.StringToken, _ input: Span<UInt8>) -> Bool {
+        if texts == nil, token.hasEscapes || (!isAscending && keys.count >= Self.mostCompared) {
+            texts = Set(keys.map { Array(Self.text(input, $0.content)) })
+        }
+        if texts != nil {
+            let text = Array(JSONLexer.text(input, token).utf8)
+            return texts?.insert(text).inserted ?? false
+        }
+        let key = Key(content: token.content, prefix: Self.prefix(input, token.content))
+        if isAscending, keys.last.map({ Self.precedes($0, key, input) }) ?? true {
+            keys.append(key)
+            return true
+        }
+        isAscending = false
+        for other in keys where other.prefix == key.prefix && Self.areEqual(other, key, input) { return false }
+        keys.append(key)
+        return true
+    }
+
+    private static func text(_ input: Span<UInt8>, _ content: Range<Int>) -> [UInt8] {
+        unsafe input.extracting(content).withUnsafeBufferPointer { unsafe Array($0) }
+    }
+
+    private static func precedes(_ left: Key, _ right: Key, _ input: Span<UInt8>) -> Bool {
+        if left.prefix != right.prefix { return left.prefix < right.prefix }
+        return order(left, right, input) < 0
+    }
+
+    private static func areEqual(_ left: Key, _ right: Key, _ input: Span<UInt8>) -> Bool {
+        left.content.count == right.content.count && order(left, right, input) == 0
+    }
+
+    private static func order(_ left: Key, _ right: Key, _ input: Span<UInt8>) -> Int {
+        for (a, b) in zip(left.content, right.content) where input[a] != input[b] { return input[a] < input[b] ? -1 : 1 }
+        return left.content.count - right.content.count
+    }
+
+    private static func prefix(_ input: Span<UInt8>, _ content: Range<Int>) -> UInt64 {
+        let length = min(8, content.count)
+        if length == 0 { return 0 }
+        let unused = UInt64(8 - length) * 8
+        if content.lowerBound + 8 <= input.count {
+            let word = unsafe input.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: content.lowerBound, as: UInt64.self)
+            return (UInt64(bigEndian: word) >> unused) << unused
+        }
+        var prefix: UInt64 = 0
+        for index in content.lowerBound..<content.lowerBound + length { prefix = prefix << 8 | UInt64(input[index]) }
+        return prefix << unused
+    }
+}

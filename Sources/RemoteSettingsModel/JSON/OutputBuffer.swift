@@ -1,0 +1,126 @@
+/// Bytes that are being written, in memory of their own that grows as needed and is handed over at the end.
+///
+/// An array would check for every byte whether it is shared; this one cannot be.
+@safe
+struct OutputBuffer: ~Copyable {
+    private var memory: UnsafeMutableRawPointer
+    private var capacity: Int
+    private(set) var count = 0
+
+    init(capacity: Int = 64) {
+        self.capacity = max(64, capacity)
+        unsafe memory = .allocate(byteCount: self.capacity, alignment: 16)
+    }
+
+    deinit {
+        unsafe memory.deallocate()
+    }
+
+    /// What was written, without a copy.
+    consuming func bytes() -> Bytes {
+        let written = unsafe UnsafeRawBufferPointer(start: memory, count: count)
+        discard self
+        return unsafe Bytes(BorrowedMemory(written) { unsafe $0.deallocate() })
+    }
+
+    /// Makes room for `more` bytes.
+    @inline(__always)
+    mutating func reserve(_ more: Int) {
+        if more > capacity - count { grow(more) }
+    }
+
+    @inline(never)
+    private mutating func grow(_ more: Int) {
+        let larger = max(count + more, capacity * 2)
+        let moved = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: 16)
+        unsafe moved.copyMemory(from: memory, byteCount: count)
+        unsafe memory.deallocate()
+        unsafe memory = moved
+        capacity = larger
+    }
+
+    @inline(__always)
+    mutating func append(_ byte: UInt8) {
+        reserve(1)
+        unsafe memory.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
+        count += 1
+    }
+
+    /// Appends the first `length` bytes of a word, the lowest first.
+    @inline(__always)
+    mutating func append(_ word: UInt64, length: Int) {
+        reserve(8)
+        unsafe memory.storeBytes(of: word.littleEndian, toByteOffset: count, as: UInt64.self)
+        count += length
+    }
+
+    mutating func append(_ text: StaticString) {
+        reserve(text.utf8CodeUnitCount)
+        unsafe (memory + count).copyMemory(from: text.utf8Start, byteCount: text.utf8CodeUnitCount)
+        count += text.utf8CodeUnitCount
+    }
+
+    mutating func append(_ text: String) {
+        for byte in text.utf8 { append(byte) }
+    }
+
+    mutating func append(_ input: Span<UInt8>, _ range: Range<Int>) {
+        guard !range.isEmpty else { return }
+        reserve(range.count)
+        unsafe input.extracting(range).withUnsafeBufferPointer { bytes in
+            guard let start = bytes.baseAddress else { return }
+            unsafe (memory + count).copyMemory(from: start, byteCount: bytes.count)
+        }
+        count += range.count
+    }
+
+    /// Appends a part of another buffer.
+    mutating func append(_ other: borrowing OutputBuffer, _ range: Range<Int>) {
+        precondition(range.upperBound <= other.count)
+        reserve(range.count)
+        unsafe (memory + count).copyMemory(from: other.memory + range.lowerBound, byteCount: range.count)
+        count += range.count
+    }
+
+    /// Forgets what was written from `length` on.
+    mutating func truncate(to length: Int) {
+        precondition(length <= count)
+        count = length
+    }
+
+    /// The byte at `index`, which must have been written.
+    @inline(__always)
+    subscript(index: Int) -> UInt8 {
+        precondition(index >= 0 && index < count)
+        return unsafe memory.load(fromByteOffset: index, as: UInt8.self)
+    }
+
+    /// The first eight bytes of `range`, zeros behind them where it is shorter, as a number that orders as they do.
+    @inline(__always)
+    func prefix(of range: Range<Int>) -> UInt64 {
+        precondition(range.lowerBound >= 0 && range.upperBound <= count)
+        let length = range.count
+        if length >= 8 { return UInt64(bigEndian: unsafe load(range.lowerBound)) }
+        if length == 0 { return 0 }
+        // The word that ends where the range does, so that nothing unwritten is read.
+        if range.upperBound >= 8 {
+            return UInt64(bigEndian: unsafe load(range.upperBound - 8)) << UInt64((8 - length) * 8)
+        }
+        var word: UInt64 = 0
+        for index in range { word = word << 8 | UInt64(self[index]) }
+        return word << UInt64((8 - length) * 8)
+    }
+
+    @unsafe
+    @inline(__always)
+    private func load(_ offset: Int) -> UInt64 {
+        unsafe memory.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+    }
+
+    func withSpan<Result, Failure: Error>(
+        _ body: (Span<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let whole = unsafe UnsafeRawBufferPointer(start: memory, count: count)
+        return try body(unsafe Span(_unsafeElements: whole.bindMemory(to: UInt8.self)))
+    }
+}

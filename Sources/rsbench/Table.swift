@@ -1,0 +1,24 @@
+import Foundation
+
+/// A Markdown table of measurements.
+struct Table {
+    private var lines: [String]
+
+    init(_ title: String) {
+        lines = ["### \(title)", "", "| | ms, min / median | MB/s at the median | goal |", "| --- | --- | --- | --- |"]
+    }
+
+    /// - Parameter bytes: what was worked through, where a rate says something.
+    mutating func add(_ name: String, _ measured: Measurement, bytes: Int? = nil, goal: String = "") {
+        let median = measured.median.milliseconds
+        let rate = bytes.map { Self.text(Double($0) / 1000 / median, digits: 0) } ?? ""
+        let times = "\(Self.text(measured.least.milliseconds, digits: 3)) / \(Self.text(median, digits: 3))"
+        lines.append("| \(name) | \(times) | \(rate) | \(goal) |")
+    }
+
+    var text: String { lines.joined(separator: "\n") + "\n" }
+
+    static func text(_ number: Double, digits: Int) -> String {
+        String(format: "%.\(digits)f", number)
+    }
+}
