@@ -52,7 +52,8 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "TargetFilter",
-            dependencies: ["RemoteSettingsModel", .product(name: "Crypto", package: "swift-crypto")], swiftSettings: strict),
+            dependencies: ["RemoteSettingsModel", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: strict),
 
         .target(
             name: "SnapshotWriter",

@@ -50,7 +50,8 @@ extension LockFile {
 
 extension LockFile.Collection {
     private static let keys = [
-        "server", "timestamp", "lastModified", "records", "attachments", "attachmentRule", "omitted", "content", "bundle", "trust",
+        "server", "timestamp", "lastModified", "records", "attachments", "attachmentRule", "omitted", "content",
+        "bundle", "trust",
     ]
 
     fileprivate init(_ reader: inout LockReader, of id: CollectionID) throws(BundleError) {

@@ -4,7 +4,8 @@
 enum RSBench {
     static func main() throws {
         let arguments = CommandLine.arguments
-        guard (3...4).contains(arguments.count), let runs = arguments.count > 3 ? Int(arguments[3]) : 20, runs > 0 else {
+        guard (3...4).contains(arguments.count), let runs = arguments.count > 3 ? Int(arguments[3]) : 20, runs > 0
+        else {
             throw BenchmarkError("usage: rsbench DUMPS CHANGESETS [RUNS]")
         }
         let input = try Input(dumps: arguments[1], changesets: arguments[2])

@@ -18,7 +18,8 @@ struct ChangesetTests {
 
     @Test func makesThePayload() throws {
         let answer = try changeset(
-            #"[{"id":"b","last_modified":2,"z":1.5,"é":"ü","deleted":false},{"attachment":null,"last_modified":1,"id":"a"}]"#)
+            #"[{"id":"b","last_modified":2,"z":1.5,"é":"ü","deleted":false},{"attachment":null,"last_modified":1,"id":"a"}]"#
+        )
         let snapshot = try answer.snapshot(of: regions, onto: nil)
         #expect(
             snapshot.payload.text
@@ -70,9 +71,11 @@ struct ChangesetTests {
     }
 
     @Test(arguments: [
-        #"{"data":[],"last_modified":"x"}"#, #"{"data":[],"last_modified":"1"} "#, #"{"data":[{"id":"b"},{"id":"a"}],"last_modified":"1"}"#,
+        #"{"data":[],"last_modified":"x"}"#, #"{"data":[],"last_modified":"1"} "#,
+        #"{"data":[{"id":"b"},{"id":"a"}],"last_modified":"1"}"#,
         #"{"data":[{"id":"a"},{"id":"a"}],"last_modified":"1"}"#, #"{"data":[{"di":"a"}],"last_modified":"1"}"#,
-        #"{"data":[{"id":7}],"last_modified":"1"}"#, #"{"data":[{"id":"../a"}],"last_modified":"1"}"#, #"{"data":["id"],"last_modified":"1"}"#,
+        #"{"data":[{"id":7}],"last_modified":"1"}"#, #"{"data":[{"id":"../a"}],"last_modified":"1"}"#,
+        #"{"data":["id"],"last_modified":"1"}"#,
         #"{"data":[{"id":"a"}],"last_modified":1}"#, #"{"data":[{"id":"a"}"#, "", #"{"data":[{"id":"a\"#,
     ])
     func refusesAPayload(_ text: String) {
@@ -102,7 +105,8 @@ struct ChangesetTests {
     }
 
     @Test func readsSignatures() throws {
-        let list = #"{"signatures":[{"signature":"s","mode":"p384ecdsa","x5u":"u"},{"signature":"t","mode":"new","x5u":"v"}]}"#
+        let list =
+            #"{"signatures":[{"signature":"s","mode":"p384ecdsa","x5u":"u"},{"signature":"t","mode":"new","x5u":"v"}]}"#
         #expect(try changeset("[]", metadata: list).metadata.signatures.map(\.mode) == ["p384ecdsa", "new"])
         let single = #"{"signature":{"signature":"s","x5u":"u"},"attachment":{"bundle":true}}"#
         let metadata = try changeset("[]", metadata: single).metadata

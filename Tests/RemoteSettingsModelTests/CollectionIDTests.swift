@@ -7,7 +7,10 @@ struct CollectionIDTests {
         #expect(id.bucket == "security-state" && id.name == "onecrl" && id.description == "security-state/onecrl")
     }
 
-    @Test(arguments: ["", "main", "main/", "/x", "main/x/y", "main/../x", "../x", "main/-x", "main/x y", "main/é", "main/.x", "main/x\n"])
+    @Test(arguments: [
+        "", "main", "main/", "/x", "main/x/y", "main/../x", "../x", "main/-x", "main/x y", "main/é", "main/.x",
+        "main/x\n",
+    ])
     func refuses(_ text: String) {
         #expect(throws: InvalidIdentifier.self) { try CollectionID(text) }
     }

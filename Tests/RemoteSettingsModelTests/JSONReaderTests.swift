@@ -20,9 +20,12 @@ struct JSONReaderTests {
     }
 
     @Test(arguments: [
-        "", " ", "{", "[", "[1", "[1,", "[1,]", "{,}", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "[1 2]", "01", "1.", ".5",
-        "+1", "-", "1e", "1e+", "0x1", "NaN", "Infinity", "tru", "nul", "truex", "'a'", "\"", "\"\\", "\"\\x\"", "\"\\u12g4\"",
-        "\"\\u12", "\"a\nb\"", "\"\\ud800\"", "\"\\ud800\\u0041\"", "\"\\udc00\\ud800\"", "1 2", "[] []", "{} x", "\u{FEFF}1",
+        "", " ", "{", "[", "[1", "[1,", "[1,]", "{,}", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "[1 2]", "01",
+        "1.", ".5",
+        "+1", "-", "1e", "1e+", "0x1", "NaN", "Infinity", "tru", "nul", "truex", "'a'", "\"", "\"\\", "\"\\x\"",
+        "\"\\u12g4\"",
+        "\"\\u12", "\"a\nb\"", "\"\\ud800\"", "\"\\ud800\\u0041\"", "\"\\udc00\\ud800\"", "1 2", "[] []", "{} x",
+        "\u{FEFF}1",
         "[1}", "{\"a\":1]", "// c\n1", "[\"a\":1]",
     ])
     func refuses(_ text: String) {
@@ -35,10 +38,11 @@ struct JSONReaderTests {
         }
     }
 
-    @Test(arguments: [
-        [0x80], [0xC0, 0x80], [0xC1, 0xBF], [0xE0, 0x9F, 0xBF], [0xED, 0xA0, 0x80], [0xF0, 0x8F, 0xBF, 0xBF],
-        [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xFF], [0xE2, 0x82], [0xF0, 0x9F, 0x98],
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [0x80], [0xC0, 0x80], [0xC1, 0xBF], [0xE0, 0x9F, 0xBF], [0xED, 0xA0, 0x80], [0xF0, 0x8F, 0xBF, 0xBF],
+            [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xFF], [0xE2, 0x82], [0xF0, 0x9F, 0x98],
+        ] as [[UInt8]])
     func refusesWhatIsNotUTF8(_ bytes: [UInt8]) {
         let document = [0x22] + bytes + [0x22]
         #expect(throws: JSONError.self) { try parse(bytes: document) }

@@ -2,16 +2,20 @@ import RemoteSettingsModel
 import Testing
 
 struct TimestampTests {
-    @Test(arguments: [
-        (0, "1970-01-01T00:00:00.000Z"), (951_782_400_000, "2000-02-29T00:00:00.000Z"),
-        (1_795_250_893_123, "2026-11-21T08:48:13.123Z"), (4_102_444_799_999, "2099-12-31T23:59:59.999Z"),
-    ] as [(UInt64, String)])
+    @Test(
+        arguments: [
+            (0, "1970-01-01T00:00:00.000Z"), (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+            (1_795_250_893_123, "2026-11-21T08:48:13.123Z"), (4_102_444_799_999, "2099-12-31T23:59:59.999Z"),
+        ] as [(UInt64, String)])
     func rfc3339(milliseconds: UInt64, text: String) {
         #expect(Timestamp(milliseconds: milliseconds).rfc3339 == text)
         #expect(Timestamp(rfc3339: text) == Timestamp(milliseconds: milliseconds))
     }
 
-    @Test(arguments: ["2026-02-29", "2026-13-01", "2026-1-01", "x", "", "2026-11-21T08:48:13", "2026-11-21T25:00:00Z", "2026-11-21 08:48:13Z"])
+    @Test(arguments: [
+        "2026-02-29", "2026-13-01", "2026-1-01", "x", "", "2026-11-21T08:48:13", "2026-11-21T25:00:00Z",
+        "2026-11-21 08:48:13Z",
+    ])
     func refuses(_ text: String) {
         #expect(Timestamp(rfc3339: text) == nil)
     }

@@ -57,7 +57,8 @@ struct ConfigurationEditorTests {
         #expect(try editor.remove(try CollectionID("main/regions")))
         #expect(
             editor.text
-                == text.replacing("  main/regions:   # for the map\n    # none, they are large\n    attachments: none\n", with: ""))
+                == text.replacing(
+                    "  main/regions:   # for the map\n    # none, they are large\n    attachments: none\n", with: ""))
         #expect(try !editor.remove(try CollectionID("main/regions")))
         #expect(try editor.remove(try CollectionID("main/zones")))
         #expect(try read(editor).collections.isEmpty)
@@ -68,7 +69,10 @@ struct ConfigurationEditorTests {
     @Test func setsTheServer() throws {
         var editor = try editor(text)
         try editor.setServer("https://example.org/v1")
-        #expect(editor.text == text.replacing("server: prod  # the real one", with: "server: https://example.org/v1  # the real one"))
+        #expect(
+            editor.text
+                == text.replacing(
+                    "server: prod  # the real one", with: "server: https://example.org/v1  # the real one"))
         var bare = try self.editor("version: 1\ncollections:\n  main/a:\n")
         try bare.setServer("stage")
         #expect(try read(bare).server == "stage")

@@ -34,7 +34,8 @@ struct ConfigurationReaderTests {
         #expect(configuration.trust.signer == "signer.example.org")
         #expect(configuration.trust.acceptsUnsigned)
         #expect(configuration.collections.map(\.id.description) == ["main/a", "main/b", "main/c"])
-        #expect(configuration.collections.map(\.attachments.selection) == [.all, .none, .include(#"fromLang == "en""#)])
+        #expect(
+            configuration.collections.map(\.attachments.selection) == [.all, .none, .include(#"fromLang == "en""#)])
         #expect(configuration.collections[2].attachments.maxSize == 1_572_864)
         #expect(configuration.collections[2].attachments.maxTotal == 20_000)
     }
@@ -62,8 +63,14 @@ struct ConfigurationReaderTests {
         ("version: 1\ncollections:\n  main/x:\n    attachments: some", 4, "attachments is \"some\""),
         ("version: 1\ncollections:\n  main/x:\n    attachments:\n      max-size: 0", 5, "max-size"),
         ("version: 1\ncollections:\n  main/x:\n    attachments:\n      max-size: -1 MiB", 5, "max-size"),
-        ("version: 1\ncollections:\n  main/x:\n    attachments:\n      max-total: 99999999999999999999 TiB", 5, "max-total"),
-        ("version: 1\ncollections:\n  main/x:\n    attachments:\n      include: \"a ==\"", 5, "include is not an expression"),
+        (
+            "version: 1\ncollections:\n  main/x:\n    attachments:\n      max-total: 99999999999999999999 TiB", 5,
+            "max-total"
+        ),
+        (
+            "version: 1\ncollections:\n  main/x:\n    attachments:\n      include: \"a ==\"", 5,
+            "include is not an expression"
+        ),
         ("version: 1\ncollections:\n  main/x:\n  main/y:\n  main/x:", 5, "second time"),
         ("version: 1\nserver: prod\nversion: 1", 3, "second time"),
         ("version: 1\ncollections:\n\tmain/x:", 3, "not YAML"),

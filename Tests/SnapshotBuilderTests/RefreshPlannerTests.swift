@@ -19,7 +19,8 @@ struct RefreshPlannerTests {
     private func entry(_ timestamp: UInt64, trust: LockFile.Trust? = nil, rule: String = "all") -> LockFile.Collection {
         let time = Timestamp(milliseconds: 9)
         return LockFile.Collection(
-            server: "s", timestamp: Timestamp(milliseconds: timestamp), records: 1, attachments: 0, attachmentRule: rule,
+            server: "s", timestamp: Timestamp(milliseconds: timestamp), records: 1, attachments: 0,
+            attachmentRule: rule,
             omitted: [], content: other, bundle: .init(collection: regions, size: 1, sha256: other),
             trust: trust ?? .signed(.init(signer: "x", root: root, chainNotAfter: time, verifiedAt: time)))
     }

@@ -61,9 +61,12 @@ public struct Changeset: Sendable {
     public func snapshot(
         of collection: CollectionID, onto base: RecordTable?
     ) throws(ChangesetError) -> UnverifiedSnapshot {
-        if metadata.bucket ?? collection.bucket != collection.bucket || metadata.id ?? collection.name != collection.name {
+        if metadata.bucket ?? collection.bucket != collection.bucket
+            || metadata.id ?? collection.name != collection.name
+        {
             throw .otherCollection(
-                expected: collection, found: "\(metadata.bucket ?? collection.bucket)/\(metadata.id ?? collection.name)")
+                expected: collection, found: "\(metadata.bucket ?? collection.bucket)/\(metadata.id ?? collection.name)"
+            )
         }
         let all = base?.applying(records, tombstones: tombstones) ?? records
         return UnverifiedSnapshot(

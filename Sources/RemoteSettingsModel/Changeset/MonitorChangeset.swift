@@ -60,7 +60,9 @@ public struct MonitorChangeset: Sendable {
             default: try reader.skipValue()
             }
         }
-        guard let bucket, let name, let changed, let id = try? CollectionID(bucket: bucket, name: name) else { return nil }
+        guard let bucket, let name, let changed, let id = try? CollectionID(bucket: bucket, name: name) else {
+            return nil
+        }
         return (id, changed)
     }
 }

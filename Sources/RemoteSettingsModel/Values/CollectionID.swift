@@ -20,7 +20,8 @@ public struct CollectionID: Hashable, Sendable {
     public init(_ text: String) throws(InvalidIdentifier) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2 else {
-            throw InvalidIdentifier(what: "collection", found: text, expected: "BUCKET/COLLECTION, such as main/regions")
+            throw InvalidIdentifier(
+                what: "collection", found: text, expected: "BUCKET/COLLECTION, such as main/regions")
         }
         try self.init(bucket: String(parts[0]), name: String(parts[1]))
     }

@@ -11,7 +11,9 @@ public struct Timestamp: Hashable, Sendable {
 
     /// Reads decimal milliseconds, as the protocol writes them; `nil` for anything else.
     public init?(_ text: some StringProtocol) {
-        guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 48 && $0 <= 57 }), let value = UInt64(text) else { return nil }
+        guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 48 && $0 <= 57 }), let value = UInt64(text) else {
+            return nil
+        }
         milliseconds = value
     }
 
@@ -53,7 +55,8 @@ extension Timestamp {
         let bytes = Array(text.utf8)
         func number(_ range: Range<Int>) -> Int? {
             guard range.upperBound <= bytes.count else { return nil }
-            return bytes[range].allSatisfy { $0 >= 48 && $0 <= 57 } ? Int(String(decoding: bytes[range], as: UTF8.self)) : nil
+            return bytes[range].allSatisfy { $0 >= 48 && $0 <= 57 }
+                ? Int(String(decoding: bytes[range], as: UTF8.self)) : nil
         }
         guard bytes.count >= 10, bytes[4] == 0x2D, bytes[7] == 0x2D,
             let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),

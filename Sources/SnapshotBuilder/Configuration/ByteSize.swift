@@ -15,7 +15,8 @@ public enum ByteSize {
             while digits.last == " " { digits = digits.dropLast() }
         }
         let parts = digits.split(separator: ".", omittingEmptySubsequences: false)
-        guard (1...2).contains(parts.count), parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy { $0.isASCII && $0.isNumber } }),
+        guard (1...2).contains(parts.count),
+            parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy { $0.isASCII && $0.isNumber } }),
             parts[0].count <= 16, let whole = UInt64(parts[0])
         else { return nil }
         var bytes = whole.multipliedReportingOverflow(by: factor)

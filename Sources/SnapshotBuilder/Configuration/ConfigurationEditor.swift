@@ -41,7 +41,9 @@ public struct ConfigurationEditor {
         var entry = ["\(indent)\(id):"]
         if let attachments { entry.append("\(indent)\(indent)attachments: \(attachments)") }
         lines.insert(contentsOf: entry, at: block.insertionLine(for: id))
-        try adopt(lines) { $0.collections.count == before.collections.count + 1 && $0.collections.contains { $0.id == id } }
+        try adopt(lines) {
+            $0.collections.count == before.collections.count + 1 && $0.collections.contains { $0.id == id }
+        }
         return true
     }
 
@@ -61,7 +63,9 @@ public struct ConfigurationEditor {
             next += 1
         }
         lines.removeSubrange(key.line..<end)
-        try adopt(lines) { $0.collections.count == before.collections.count - 1 && !$0.collections.contains { $0.id == id } }
+        try adopt(lines) {
+            $0.collections.count == before.collections.count - 1 && !$0.collections.contains { $0.id == id }
+        }
         return true
     }
 
@@ -117,7 +121,9 @@ extension ConfigurationEditor {
         /// Before the first collection that comes later in the alphabet, if they are sorted; else at the end.
         func insertionLine(for id: CollectionID) -> Int {
             let names = keys.map(\.name)
-            guard names == names.sorted(), let later = keys.first(where: { $0.name > id.description }) else { return endLine }
+            guard names == names.sorted(), let later = keys.first(where: { $0.name > id.description }) else {
+                return endLine
+            }
             return later.line
         }
     }
@@ -176,7 +182,8 @@ extension ConfigurationEditor {
 
     private func byHand(_ line: Int?) -> ConfigurationError {
         ConfigurationError(
-            file: file, line: line, problem: "this place is written in a way that cannot be edited without touching the rest",
+            file: file, line: line,
+            problem: "this place is written in a way that cannot be edited without touching the rest",
             remedy: "make the change by hand")
     }
 

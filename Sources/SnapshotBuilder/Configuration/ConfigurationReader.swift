@@ -96,7 +96,8 @@ public struct ConfigurationReader {
     private func rootHash(_ node: Node) throws(ConfigurationError) -> SHA256Digest {
         let text = try string(node, "a root")
         guard let digest = SHA256Digest(hex: text.filter { $0 != ":" }) else {
-            throw error(node, "\(shown(node)) is not a SHA-256 hash", "write 64 hexadecimal digits, with or without colons")
+            throw error(
+                node, "\(shown(node)) is not a SHA-256 hash", "write 64 hexadecimal digits, with or without colons")
         }
         return digest
     }
@@ -151,7 +152,8 @@ extension ConfigurationReader {
             throw ConfigurationError(file: file, problem: "\(error)", remedy: "correct the YAML")
         }
         guard let composed else {
-            throw ConfigurationError(file: file, problem: "the file is empty", remedy: "rsdump add BUCKET/COLLECTION fills it")
+            throw ConfigurationError(
+                file: file, problem: "the file is empty", remedy: "rsdump add BUCKET/COLLECTION fills it")
         }
         return composed
     }
@@ -161,7 +163,8 @@ extension ConfigurationReader {
             ConfigurationError(file: file, line: line, problem: "not YAML: \(problem)", remedy: "correct this line")
         }
         switch error {
-        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _), .composer(_, let problem, let mark, _):
+        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+            .composer(_, let problem, let mark, _):
             return located(mark.line, problem)
         case .reader(let problem, _, _, _): return located(nil, problem)
         case .duplicatedKeysInMapping(let duplicates, let context):

@@ -50,7 +50,8 @@ public struct DumpsDirectory: Sendable {
     public func configurationText() throws -> String? {
         guard let bytes = try FileStore.read(configurationPath, limit: 4 << 20) else { return nil }
         guard let text = String(validating: bytes.array, as: UTF8.self) else {
-            throw ConfigurationError(file: configurationPath, problem: "the text is not UTF-8", remedy: "save it as UTF-8")
+            throw ConfigurationError(
+                file: configurationPath, problem: "the text is not UTF-8", remedy: "save it as UTF-8")
         }
         return text
     }

@@ -1,4 +1,5 @@
 import RemoteSettingsModel
+import SnapshotBundle
 
 #if canImport(Darwin)
     import Darwin
@@ -20,16 +21,46 @@ enum FileStore {
         }
         defer { close(descriptor) }
         var content: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 64 << 10)
+        try readPieces(descriptor, path) { (piece) throws(FileError) in
+            guard content.count + piece.count <= limit else { throw FileError("read", path, code: EFBIG) }
+            content.append(contentsOf: piece)
+        }
+        return Bytes(content)
+    }
+
+    /// Hashes a file from end to end in little memory.
+    ///
+    /// - Returns: the hasher, to go on with, and how many bytes it has seen.
+    static func hash(_ path: String) throws(FileError) -> (hasher: ContentHasher, size: Int) {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileError("open", path) }
+        defer { close(descriptor) }
+        var hasher = ContentHasher()
+        var size = 0
+        try readPieces(descriptor, path) { (piece) throws(FileError) in
+            hasher.update(piece.span)
+            size += piece.count
+        }
+        return (hasher, size)
+    }
+
+    /// The SHA-256 of a file.
+    static func digest(of path: String) throws(FileError) -> SHA256Digest {
+        try hash(path).hasher.finish()
+    }
+
+    private static func readPieces(
+        _ descriptor: Int32, _ path: String, _ consume: (ArraySlice<UInt8>) throws(FileError) -> Void
+    ) throws(FileError) {
+        var chunk = [UInt8](repeating: 0, count: 256 << 10)
         while true {
             let count = unsafe chunk.withUnsafeMutableBytes { unsafe systemRead(descriptor, $0.baseAddress, $0.count) }
             if count < 0 {
                 if errno == EINTR { continue }
                 throw FileError("read", path)
             }
-            if count == 0 { return Bytes(content) }
-            guard content.count + count <= limit else { throw FileError("read", path, code: EFBIG) }
-            content.append(contentsOf: chunk[..<count])
+            if count == 0 { return }
+            try consume(chunk[..<count])
         }
     }
 

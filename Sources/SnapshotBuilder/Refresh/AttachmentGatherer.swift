@@ -1,4 +1,3 @@
-import struct Crypto.SHA256
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
@@ -31,7 +30,8 @@ struct AttachmentGatherer: Sendable {
 
     /// - Returns: where each attachment's bytes are. Nothing is left out: one that cannot be had is an error.
     func gather(
-        _ wanted: [Wanted], of id: CollectionID, base: BundleReader?, hasZip: Bool, into outcome: inout CollectionOutcome
+        _ wanted: [Wanted], of id: CollectionID, base: BundleReader?, hasZip: Bool,
+        into outcome: inout CollectionOutcome
     ) async throws -> [SHA256Digest: AttachmentSource] {
         var sources: [SHA256Digest: AttachmentSource] = [:]
         var missing: [Wanted] = []
@@ -72,8 +72,7 @@ struct AttachmentGatherer: Sendable {
     private func isStaged(_ attachment: Wanted) throws -> Bool {
         let path = directory.stagedPath(attachment.digest)
         guard FileStore.size(path) == attachment.size else { return false }
-        let digest = SHA256Digest(hashing: try MappedFile(path: path).bytes)
-        guard digest == attachment.digest else {
+        guard try FileStore.digest(of: path) == attachment.digest else {
             try FileStore.remove(path)
             return false
         }
@@ -138,12 +137,10 @@ extension AttachmentGatherer {
     /// Streams to disk, hashing as it flows; goes on where an earlier run was broken off.
     private func downloadLarge(_ attachment: Wanted, of id: CollectionID, at base: AttachmentsURL) async throws {
         let path = directory.partPath(attachment.digest)
-        var hasher = SHA256()
+        var hasher = ContentHasher()
         var offset = 0
         if let size = FileStore.size(path), size > 0, size < attachment.size {
-            let part = try MappedFile(path: path).bytes
-            unsafe part.withUnsafeBytes { unsafe hasher.update(bufferPointer: $0) }
-            offset = part.count
+            (hasher, offset) = try FileStore.hash(path)
             onEvent(.received(id, bytes: offset))
         } else {
             try FileStore.remove(path)
@@ -156,19 +153,18 @@ extension AttachmentGatherer {
             case .start(let start) where start.offset == offset: break
             case .start:
                 try file.restart()
-                hasher = SHA256()
+                hasher = ContentHasher()
                 offset = 0
             case .bytes(let piece):
                 try file.write(piece)
-                hasher.update(data: piece)
+                hasher.update(piece.span)
                 offset += piece.count
                 onEvent(.received(id, bytes: piece.count))
             }
         }
         try file.finish(flushing: false)
         do throws(CollectionError) {
-            let digest = SHA256Digest(hasher.finalize())
-            try check(attachment, size: offset, digest: digest)
+            try check(attachment, size: offset, digest: hasher.finish())
         } catch {
             try FileStore.remove(path)
             throw error
@@ -176,7 +172,7 @@ extension AttachmentGatherer {
         guard systemRename(path, directory.stagedPath(attachment.digest)) == 0 else { throw FileError("rename", path) }
     }
 
-    private func check(_ attachment: Wanted, size: Int, digest: SHA256Digest?) throws(CollectionError) {
+    private func check(_ attachment: Wanted, size: Int, digest: SHA256Digest) throws(CollectionError) {
         func wrong(_ expected: String, _ found: String) -> CollectionError {
             .attachment(
                 location: attachment.location, record: attachment.record,
@@ -184,7 +180,7 @@ extension AttachmentGatherer {
         }
         guard size == attachment.size else { throw wrong("\(attachment.size) bytes", "\(size)") }
         guard digest == attachment.digest else {
-            throw wrong("SHA-256 \(attachment.digest)", digest.map { "\($0)" } ?? "none")
+            throw wrong("SHA-256 \(attachment.digest)", "\(digest)")
         }
     }
 
@@ -203,7 +199,9 @@ extension AttachmentGatherer {
             try await downloadZip(of: id, at: base, to: path)
             let zip = try ServerZIP(path: path, limits: limits)
             try zip.files(ofSize: { byRecord[$0]?.size }) { (record, content) throws(FileError) in
-                guard let attachment = byRecord[record], SHA256Digest(hashing: content) == attachment.digest else { return }
+                guard let attachment = byRecord[record], SHA256Digest(hashing: content) == attachment.digest else {
+                    return
+                }
                 try stage(content, as: attachment.digest)
                 taken.insert(attachment.digest)
                 onEvent(.downloaded(id))

@@ -16,6 +16,8 @@ public enum CollectionError: Error, Sendable {
     case signatureLost
     /// The server no longer has the collection.
     case gone
+    /// The server never had the collection, as far as is known here.
+    case unknown(HTTPError)
     case attachment(location: String, record: String, problem: String)
     case bundle(BundleError)
     case file(FileError)
@@ -37,6 +39,7 @@ public enum CollectionError: Error, Sendable {
         case .equivocation: "equivocation"
         case .signatureLost: "signature-lost"
         case .gone: "gone"
+        case .unknown: "unknown"
         case .attachment: "attachment"
         case .bundle: "bundle"
         case .file: "file"
@@ -80,6 +83,8 @@ extension CollectionError: CustomStringConvertible {
                 + "lock entry first"
         case .gone:
             "the server no longer has this collection; its bundle stays, take it out with rsdump remove"
+        case .unknown(let error):
+            "the server has no such collection (\(error)); correct its name, or take it out with rsdump remove"
         case .attachment(let location, let record, let problem):
             "attachment \(location) of record \(record): \(problem)"
         case .bundle(let error): "\(error)"

@@ -94,7 +94,9 @@ struct CollectionRefresher: Sendable {
         _ planned: PlannedCollection, _ present: BundleReader?, _ fetched: SnapshotFetcher.Fetched,
         _ outcome: inout CollectionOutcome
     ) throws(CollectionError) -> Bool {
-        guard let present, let records = try? present.records(), let payload = try? present.payload() else { return false }
+        guard let present, let records = try? present.records(), let payload = try? present.payload() else {
+            return false
+        }
         outcome.changes = RecordComparison.changes(from: records, to: fetched.records)
         guard let held = planned.held, held.timestamp == fetched.snapshot.timestamp,
             present.head.timestamp == held.timestamp
@@ -110,7 +112,8 @@ struct CollectionRefresher: Sendable {
     /// The bundle's own snapshot, verified again at the time that the lock keeps.
     private func reread(_ planned: PlannedCollection, _ present: BundleReader) throws -> SnapshotFetcher.Fetched {
         guard let held = planned.held else { throw CollectionError.configuration("there is no lock entry") }
-        let verified = try BundleVerifier(roots: roots, signer: trust.signer, limits: limits).snapshot(of: present, held)
+        let verified = try BundleVerifier(roots: roots, signer: trust.signer, limits: limits).snapshot(
+            of: present, held)
         let metadata = try? CollectionMetadata(parsing: verified.metadata, limits: limits)
         return SnapshotFetcher.Fetched(
             snapshot: verified, records: try present.records(), hasAttachmentsZip: metadata?.hasAttachmentsZip ?? false)
@@ -132,8 +135,7 @@ struct CollectionRefresher: Sendable {
                 bundle: .init(collection: planned.id, size: written.size, sha256: written.sha256),
                 trust: .init(snapshot.provenance))
             if entry.isSameBundle(as: planned.held), FileStore.size(directory.bundlePath(planned.id)) == written.size,
-                let present = try? MappedFile(path: directory.bundlePath(planned.id)).bytes,
-                SHA256Digest(hashing: present) == written.sha256
+                (try? FileStore.digest(of: directory.bundlePath(planned.id))) == written.sha256
             {
                 // The same bytes again: the file and the time it was verified at stay as they are.
                 try FileStore.remove(temporary)

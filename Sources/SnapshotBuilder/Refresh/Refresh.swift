@@ -87,7 +87,7 @@ public struct Refresh: Sendable {
         where lockFile.collections[id] != entry {
             let path = directory.bundlePath(id)
             guard FileStore.size(path) == entry.bundle.size,
-                SHA256Digest(hashing: try MappedFile(path: path).bytes) == entry.bundle.sha256
+                try FileStore.digest(of: path) == entry.bundle.sha256
             else { continue }
             lockFile.collections[id] = entry
             recovered.append(id)

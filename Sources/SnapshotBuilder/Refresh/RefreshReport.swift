@@ -19,7 +19,9 @@ public struct RefreshReport: Sendable {
         guard !failures.isEmpty else { return nil }
         var longest = 0
         for failure in failures {
-            guard case .http(let error) = failure.error, case .backoff(_, let seconds) = error.reason else { return nil }
+            guard case .http(let error) = failure.error, case .backoff(_, let seconds) = error.reason else {
+                return nil
+            }
             longest = max(longest, seconds)
         }
         return longest

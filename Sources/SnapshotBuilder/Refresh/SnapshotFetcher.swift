@@ -58,7 +58,7 @@ struct SnapshotFetcher: Sendable {
         } catch let error as HTTPError {
             // Stock Kinto answers 401 or 403 for what it does not have.
             if let status = error.status, [401, 403, 404].contains(status) {
-                throw planned.held == nil ? CollectionError.http(error) : .gone
+                throw planned.held == nil ? CollectionError.unknown(error) : .gone
             }
             throw error
         }

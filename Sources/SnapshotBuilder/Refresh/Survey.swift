@@ -46,7 +46,8 @@ public struct Survey: Sendable {
         return try configuration.selecting(names, file: directory.configurationPath).map { settings in
             let held = lock.collections[settings.id]
             return CollectionState(
-                id: settings.id, entry: held, hasBundle: directory.diskState(settings.id, held) == .asLocked && held != nil,
+                id: settings.id, entry: held,
+                hasBundle: directory.diskState(settings.id, held) == .asLocked && held != nil,
                 serverTimestamp: nil, action: nil)
         }
     }

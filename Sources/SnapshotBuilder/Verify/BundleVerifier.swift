@@ -25,7 +25,8 @@ public struct BundleVerifier: Sendable {
         case .imported: return Snapshot(vouchingFor: unverified, chain: nil, provenance: .imported)
         case .signed(let signature):
             guard let pem = try bundle.chain() else {
-                throw BundleError(.disagreement, file: bundle.name, entry: "chain.pem", expected: "a chain", found: "none")
+                throw BundleError(
+                    .disagreement, file: bundle.name, entry: "chain.pem", expected: "a chain", found: "none")
             }
             let expected = signer.map { SignerName($0) } ?? .expected(for: unverified.collection)
             let chain = Result { () throws(ContentSignatureError) in
@@ -49,23 +50,25 @@ public struct BundleVerifier: Sendable {
     ///
     /// - Throws: `BundleError` or `ContentSignatureError` for the first thing that is wrong.
     public func verify(_ path: String, _ id: CollectionID, _ entry: LockFile.Collection) throws {
-        let file = try MappedFile(path: path)
+        guard let size = FileStore.size(path) else {
+            throw BundleError(.unreadable, file: path, expected: "a bundle, as the lock says", found: "no regular file")
+        }
         func differs(_ what: String, _ expected: String, _ found: String) -> BundleError {
             BundleError(.disagreement, file: path, expected: "\(what) \(expected), as the lock says", found: found)
         }
-        guard file.bytes.count == entry.bundle.size else {
-            throw differs("a size of", "\(entry.bundle.size)", "\(file.bytes.count)")
-        }
-        let digest = SHA256Digest(hashing: file.bytes)
-        let bundle = try BundleReader(bytes: file.bytes, name: path, limits: limits)
+        guard size == entry.bundle.size else { throw differs("a size of", "\(entry.bundle.size)", "\(size)") }
+        let bundle = try BundleReader(path: path, limits: limits)
         let manifest = try bundle.verifyContents()
         // The contents come first: they say what is damaged, where the hash of the file only says that something is.
+        let digest = try FileStore.digest(of: path)
         guard digest == entry.bundle.sha256 else { throw differs("SHA-256", "\(entry.bundle.sha256)", "\(digest)") }
         let content = Manifest.digest(of: try bundle.manifestText())
         guard content == entry.content else { throw differs("content", "\(entry.content)", "\(content)") }
         let head = manifest.head
         guard head.collection == id else { throw differs("collection", "\(id)", "\(head.collection)") }
-        guard head.timestamp == entry.timestamp else { throw differs("timestamp", "\(entry.timestamp)", "\(head.timestamp)") }
+        guard head.timestamp == entry.timestamp else {
+            throw differs("timestamp", "\(entry.timestamp)", "\(head.timestamp)")
+        }
         guard head.records == entry.records, head.attachments == entry.attachments, manifest.omissions == entry.omitted
         else {
             throw differs(

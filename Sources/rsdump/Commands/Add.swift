@@ -46,7 +46,9 @@ struct Add: AsyncParsableCommand {
             _ = try configuration.serverURL()
             if editor.text != before { try directory.writeConfiguration(editor.text) }
             for line in lines { Console.print(line) }
-            Console.print("\(directory.configurationPath): \(configuration.collections.count) collections of \(configuration.server)")
+            Console.print(
+                "\(directory.configurationPath): \(configuration.collections.count) collections of \(configuration.server)"
+            )
         }
     }
 }

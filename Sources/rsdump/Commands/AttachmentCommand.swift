@@ -43,7 +43,8 @@ struct AttachmentCommand: AsyncParsableCommand {
 
     private func reason(_ bundle: BundleReader, _ attachment: Attachment) throws -> String {
         let file = try bundle.manifest().files.first { $0.sha256 == attachment.hash }
-        return "the attachment of \(recordID) was left out of this bundle (\(file?.omitted.map { "\($0)" } ?? "no reason")); "
+        return
+            "the attachment of \(recordID) was left out of this bundle (\(file?.omitted.map { "\($0)" } ?? "no reason")); "
             + "change attachments in dumps.yaml and refresh"
     }
 }

@@ -6,7 +6,8 @@ import SnapshotBundle
 /// The argument that names a bundle: its path, or its collection in the directory of dumps.
 struct BundleArgument: ParsableArguments {
     @Argument(
-        help: ArgumentHelp("A bundle's path, or a collection in the dumps directory.", valueName: "bundle|bucket/collection"))
+        help: ArgumentHelp(
+            "A bundle's path, or a collection in the dumps directory.", valueName: "bundle|bucket/collection"))
     var bundle: String
 
     @OptionGroup var dumps: DumpsOptions

@@ -21,7 +21,8 @@ struct Inspect: AsyncParsableCommand {
         try await running {
             let bundle = try argument.open()
             let report = InspectReport(
-                manifest: try bundle.manifest(), content: Manifest.digest(of: try bundle.manifestText()), name: bundle.name,
+                manifest: try bundle.manifest(), content: Manifest.digest(of: try bundle.manifestText()),
+                name: bundle.name,
                 listsAttachments: attachments)
             switch format {
             case .text: Console.print(report.text)

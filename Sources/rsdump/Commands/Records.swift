@@ -20,7 +20,8 @@ struct Records: AsyncParsableCommand {
             let records = try bundle.records()
             if let id {
                 guard let record = records.record(id: id) else {
-                    throw CommandFailure(.someFailed, "\(bundle.name): expected a record \(id), found none with this id")
+                    throw CommandFailure(
+                        .someFailed, "\(bundle.name): expected a record \(id), found none with this id")
                 }
                 Console.print(record.json.text)
                 return

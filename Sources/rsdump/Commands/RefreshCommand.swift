@@ -54,7 +54,9 @@ struct RefreshCommand: AsyncParsableCommand {
             let configuration = try server.applied(to: try directory.configuration())
             let roots = try configuration.anchors(file: directory.configurationPath)
             let progress = Progress(isShown: !noProgress)
-            let session = try ServerSession(configuration, directory: directory, jobs: jobs) { progress.show(.http($0)) }
+            let session = try ServerSession(configuration, directory: directory, jobs: jobs) {
+                progress.show(.http($0))
+            }
             var options = Refresh.Options()
             options.isFull = full
             options.isDryRun = dryRun

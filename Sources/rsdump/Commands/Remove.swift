@@ -23,7 +23,8 @@ struct Remove: AsyncParsableCommand {
         try await running {
             let directory = dumps.directory
             guard let before = try directory.configurationText() else {
-                throw CommandFailure(.usage, "\(directory.configurationPath): there is no such file; nothing to remove from")
+                throw CommandFailure(
+                    .usage, "\(directory.configurationPath): there is no such file; nothing to remove from")
             }
             var editor = try ConfigurationEditor(before, file: directory.configurationPath)
             let ids = try collectionIDs(collections)
@@ -31,7 +32,8 @@ struct Remove: AsyncParsableCommand {
             guard missing.isEmpty else {
                 let names = missing.map(\.description).joined(separator: ", ")
                 throw CommandFailure(
-                    .usage, "\(directory.configurationPath): expected \(names), found no such collection; nothing was removed")
+                    .usage,
+                    "\(directory.configurationPath): expected \(names), found no such collection; nothing was removed")
             }
             try directory.writeConfiguration(editor.text)
             if !keepBundles { try directory.removeBundles(ids) }

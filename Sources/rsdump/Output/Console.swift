@@ -37,7 +37,8 @@ enum Console {
     static func write(_ buffer: UnsafeRawBufferPointer, to descriptor: Int32) {
         var offset = 0
         while offset < buffer.count {
-            let count = unsafe systemWrite(descriptor, buffer.baseAddress.map { unsafe $0 + offset }, buffer.count - offset)
+            let count = unsafe systemWrite(
+                descriptor, buffer.baseAddress.map { unsafe $0 + offset }, buffer.count - offset)
             if count < 0 {
                 if errno == EINTR || errno == EAGAIN { continue }
                 exit(descriptor == 1 && errno == EPIPE ? 0 : 1)
@@ -50,9 +51,10 @@ enum Console {
     static func visible(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: { isControl($0) }) else { return text }
         return String(
-            String.UnicodeScalarView(text.unicodeScalars.flatMap { scalar -> [Unicode.Scalar] in
-                isControl(scalar) ? Array("\\u{\(String(scalar.value, radix: 16))}".unicodeScalars) : [scalar]
-            }))
+            String.UnicodeScalarView(
+                text.unicodeScalars.flatMap { scalar -> [Unicode.Scalar] in
+                    isControl(scalar) ? Array("\\u{\(String(scalar.value, radix: 16))}".unicodeScalars) : [scalar]
+                }))
     }
 
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {

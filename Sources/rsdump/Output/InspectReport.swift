@@ -32,7 +32,8 @@ struct InspectReport {
             for file in manifest.files {
                 let state = file.omitted.map { "left out: \($0)" } ?? ByteSize.text(UInt64(clamping: file.size))
                 lines.append(
-                    "\(file.sha256)  \(state)  \(Console.visible(file.location))  \(file.records.joined(separator: " "))")
+                    "\(file.sha256)  \(state)  \(Console.visible(file.location))  \(file.records.joined(separator: " "))"
+                )
             }
         }
         return lines.joined(separator: "\n")

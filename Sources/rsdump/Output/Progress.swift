@@ -127,7 +127,8 @@ final class Progress: Sendable {
         let seconds = Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) / 1e18
         let rate = seconds > 0.2 ? UInt64(Double(state.received) / seconds) : 0
         let left = state.bars.reduce(UInt64(0)) { $0 + ($1.bytes > $1.bytesDone ? $1.bytes - $1.bytesDone : 0) }
-        var text = "\("all collections".padded(to: 36)) \(gauge(UInt64(state.done), of: UInt64(state.total))) "
+        var text =
+            "\("all collections".padded(to: 36)) \(gauge(UInt64(state.done), of: UInt64(state.total))) "
             + "\(state.done)/\(state.total), \(ByteSize.text(state.received))"
         if rate > 0 {
             text += ", \(ByteSize.text(rate))/s"

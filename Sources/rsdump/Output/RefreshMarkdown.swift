@@ -30,7 +30,8 @@ struct RefreshMarkdown {
                 lines.append("- \(code("\(outcome.id)")): \(cell(outcome.error.map { "\($0)" } ?? ""))")
             }
         }
-        let notes = report.outcomes.flatMap { outcome in outcome.notes.map { "- \(code("\(outcome.id)")): \(cell($0))" } }
+        let notes = report.outcomes.flatMap { outcome in outcome.notes.map { "- \(code("\(outcome.id)")): \(cell($0))" }
+        }
         if !notes.isEmpty { lines += ["", "### Notes", ""] + notes }
         return lines.joined(separator: "\n") + "\n"
     }

@@ -46,7 +46,8 @@ struct RefreshText {
             parts.append("\(entry.attachments) \(entry.attachments == 1 ? "attachment" : "attachments") (\(sources))")
         }
         for omission in entry.omitted {
-            parts.append("\(omission.count) left out (\(omission.reason), \(ByteSize.text(UInt64(clamping: omission.bytes))))")
+            parts.append(
+                "\(omission.count) left out (\(omission.reason), \(ByteSize.text(UInt64(clamping: omission.bytes))))")
         }
         parts.append(ByteSize.text(UInt64(entry.bundle.size)))
         return parts.joined(separator: ", ")
