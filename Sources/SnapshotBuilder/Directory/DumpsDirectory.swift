@@ -90,7 +90,11 @@ public struct DumpsDirectory: Sendable {
         for name in try FileStore.list(workPath) ?? [] where name.hasSuffix(".zip.tmp") {
             try FileStore.remove("\(workPath)/\(name)")
         }
-        if !keepingDownloads { try FileStore.removeTree(stagingPath) }
+        if keepingDownloads {
+            try FileStore.removeIfEmpty(stagingPath)
+        } else {
+            try FileStore.removeTree(stagingPath)
+        }
         let left = try FileStore.list(workPath) ?? []
         if left == [".gitignore"] { try FileStore.removeTree(workPath) }
     }
