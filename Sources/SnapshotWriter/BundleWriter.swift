@@ -53,13 +53,13 @@ public struct BundleWriter: Sendable {
         let manifest = try manifest(name)
         let text = Bytes(manifest.text)
         try check(text.count, limits.manifestBytes, BundleFormat.manifest, name)
-        guard let deflater = Deflater() else {
+        guard let deflater = Deflater(), let sampler = Deflater(level: 1) else {
             throw BundleError(.unwritable, file: name, expected: "memory for a compressor", found: "too little")
         }
         let output = OutputFile(descriptor: descriptor, name: name)
         let archive = try ZIPArchive(output)
         let content = SHA256Digest(hashing: text)
-        var writer = EntryWriter(archive: archive, deflater: deflater)
+        var writer = EntryWriter(archive: archive, deflater: deflater, sampler: sampler)
         try writer.write(entry(BundleFormat.manifest, text, content, name), isStored: true)
         try writer.write(
             entry(BundleFormat.records, snapshot.payload, manifest.entries[0].sha256, name),

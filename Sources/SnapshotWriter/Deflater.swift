@@ -14,10 +14,10 @@ final class Deflater {
     private var scratch = [UInt8](repeating: 0, count: 64 << 10)
 
     /// - Returns: `nil` where there is too little memory.
-    init?() {
+    init?(level: Int32 = Deflater.level) {
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         unsafe stream.initialize(to: z_stream())
-        guard unsafe rs_deflate_init_raw(stream, Self.level) == Z_OK else {
+        guard unsafe rs_deflate_init_raw(stream, level) == Z_OK else {
             unsafe stream.deallocate()
             return nil
         }
@@ -40,6 +40,13 @@ final class Deflater {
         var size = 0
         bytes.withSpan { size += deflate($0, isLast: true, limit: bytes.count) }
         return size < bytes.count
+    }
+
+    /// Whether deflating makes `bytes` smaller by an eighth or more.
+    func shrinksByAnEighth(_ bytes: Bytes) -> Bool {
+        reset()
+        let most = bytes.count - bytes.count / 8
+        return bytes.withSpan { deflate($0, isLast: true, limit: most + 1) } <= most
     }
 
     /// Deflates more bytes of the stream.

@@ -47,9 +47,9 @@ struct Input {
         }
     }
 
-    /// The collection with the most records, and its number of records.
+    /// The collection with the most attachments.
     func largest() throws -> Collection {
-        guard let largest = collections.max(by: { $0.entry.records < $1.entry.records }) else {
+        guard let largest = collections.max(by: { $0.entry.attachments < $1.entry.attachments }) else {
             throw BenchmarkError("there is no collection")
         }
         return largest

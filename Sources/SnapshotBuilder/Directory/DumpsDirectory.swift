@@ -28,7 +28,10 @@ public struct DumpsDirectory: Sendable {
     /// Where the server's zip of attachments is kept while it is read.
     func serverZIPPath(_ id: CollectionID) -> String { "\(workPath)/\(id.bucket)--\(id.name).server.zip.tmp" }
 
-    /// Where an attachment waits to be packed.
+    /// Where a collection's small attachments wait to be packed.
+    func stagedPath(_ id: CollectionID) -> String { "\(stagingPath)/\(id.bucket)--\(id.name).attachments" }
+
+    /// Where a large attachment waits to be packed.
     func stagedPath(_ digest: SHA256Digest) -> String { "\(stagingPath)/\(digest)" }
 
     /// Where an attachment's bytes go while they arrive.

@@ -35,12 +35,15 @@ struct AttachmentGatherer: Sendable {
     ) async throws -> [SHA256Digest: AttachmentSource] {
         var sources: [SHA256Digest: AttachmentSource] = [:]
         var missing: [Wanted] = []
+        guard !wanted.isEmpty else { return sources }
+        let staged = try StagedAttachments(path: directory.stagedPath(id))
         for attachment in wanted {
             if let base, try base.attachmentSize(attachment.digest) == attachment.size {
                 sources[attachment.digest] = .bundle(base)
                 outcome.attachments.reused += 1
-            } else if try isStaged(attachment) {
-                sources[attachment.digest] = .file(path: directory.stagedPath(attachment.digest))
+            } else if let source = try staged.source(of: attachment.digest, size: attachment.size) ?? large(attachment)
+            {
+                sources[attachment.digest] = source
                 outcome.attachments.resumed += 1
             } else {
                 missing.append(attachment)
@@ -57,56 +60,57 @@ struct AttachmentGatherer: Sendable {
         let base = try await attachmentsURL.value()
         if hasZip, missing.count > Self.zipThreshold {
             let count = missing.count
-            missing = try await takeFromZip(missing, of: id, at: base, sources: &sources, notes: &outcome.notes)
+            missing = try await takeFromZip(
+                missing, of: id, at: base, into: staged, notes: &outcome.notes, sources: &sources)
             outcome.attachments.fromZip = count - missing.count
         }
-        try await download(missing, of: id, at: base)
+        try await download(missing, of: id, at: base, into: staged)
         for attachment in missing {
-            sources[attachment.digest] = .file(path: directory.stagedPath(attachment.digest))
+            sources[attachment.digest] =
+                staged.source(of: attachment.digest, size: attachment.size)
+                ?? .file(path: directory.stagedPath(attachment.digest))
             outcome.attachments.downloaded += 1
             outcome.attachments.downloadedBytes += UInt64(attachment.size)
         }
         return sources
     }
 
-    private func isStaged(_ attachment: Wanted) throws -> Bool {
+    /// A large attachment that an interrupted refresh left.
+    private func large(_ attachment: Wanted) throws -> AttachmentSource? {
         let path = directory.stagedPath(attachment.digest)
-        guard FileStore.size(path) == attachment.size else { return false }
+        guard FileStore.size(path) == attachment.size else { return nil }
         guard try FileStore.digest(of: path) == attachment.digest else {
             try FileStore.remove(path)
-            return false
+            return nil
         }
-        return true
-    }
-
-    private func stage(_ bytes: Bytes, as digest: SHA256Digest) throws(FileError) {
-        // Not flushed: a staged file is only ever used after its hash has been checked.
-        let file = try WritableFile(creating: directory.stagedPath(digest))
-        try file.write(bytes)
-        try file.finish(flushing: false)
+        return .file(path: path)
     }
 }
 
 extension AttachmentGatherer {
-    private func download(_ missing: [Wanted], of id: CollectionID, at base: AttachmentsURL) async throws {
+    private func download(
+        _ missing: [Wanted], of id: CollectionID, at base: AttachmentsURL, into staged: StagedAttachments
+    ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             var queue = missing.makeIterator()
             for _ in 0..<jobs {
                 guard let next = queue.next() else { break }
-                group.addTask { try await downloadOne(next, of: id, at: base) }
+                group.addTask { try await downloadOne(next, of: id, at: base, into: staged) }
             }
             while try await group.next() != nil {
                 guard let next = queue.next() else { continue }
-                group.addTask { try await downloadOne(next, of: id, at: base) }
+                group.addTask { try await downloadOne(next, of: id, at: base, into: staged) }
             }
         }
     }
 
-    private func downloadOne(_ attachment: Wanted, of id: CollectionID, at base: AttachmentsURL) async throws {
+    private func downloadOne(
+        _ attachment: Wanted, of id: CollectionID, at base: AttachmentsURL, into staged: StagedAttachments
+    ) async throws {
         try await gate.pass {
             do {
                 if attachment.size <= Self.smallSize {
-                    try await downloadSmall(attachment, of: id, at: base)
+                    try await downloadSmall(attachment, of: id, at: base, into: staged)
                 } else {
                     try await downloadLarge(attachment, of: id, at: base)
                 }
@@ -118,7 +122,9 @@ extension AttachmentGatherer {
         onEvent(.downloaded(id))
     }
 
-    private func downloadSmall(_ attachment: Wanted, of id: CollectionID, at base: AttachmentsURL) async throws {
+    private func downloadSmall(
+        _ attachment: Wanted, of id: CollectionID, at base: AttachmentsURL, into staged: StagedAttachments
+    ) async throws {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(attachment.size)
         try await client.attachment(attachment.location, at: base, size: attachment.size) { part in
@@ -131,7 +137,7 @@ extension AttachmentGatherer {
         }
         let content = Bytes(bytes)
         try check(attachment, size: content.count, digest: SHA256Digest(hashing: content))
-        try stage(content, as: attachment.digest)
+        try staged.append(content, as: attachment.digest)
     }
 
     /// Streams to disk, hashing as it flows; goes on where an earlier run was broken off.
@@ -189,8 +195,8 @@ extension AttachmentGatherer {
     ///
     /// - Returns: what is still missing.
     private func takeFromZip(
-        _ missing: [Wanted], of id: CollectionID, at base: AttachmentsURL,
-        sources: inout [SHA256Digest: AttachmentSource], notes: inout [String]
+        _ missing: [Wanted], of id: CollectionID, at base: AttachmentsURL, into staged: StagedAttachments,
+        notes: inout [String], sources: inout [SHA256Digest: AttachmentSource]
     ) async throws -> [Wanted] {
         let path = directory.serverZIPPath(id)
         let byRecord = Dictionary(missing.map { ($0.record, $0) }) { first, _ in first }
@@ -202,7 +208,7 @@ extension AttachmentGatherer {
                 guard let attachment = byRecord[record], SHA256Digest(hashing: content) == attachment.digest else {
                     return
                 }
-                try stage(content, as: attachment.digest)
+                try staged.append(content, as: attachment.digest)
                 taken.insert(attachment.digest)
                 onEvent(.downloaded(id))
             }
@@ -214,7 +220,9 @@ extension AttachmentGatherer {
             notes.append("the server's zip is damaged (\(error)); attachments were fetched singly")
         }
         try FileStore.remove(path)
-        for digest in taken { sources[digest] = .file(path: directory.stagedPath(digest)) }
+        for attachment in missing where taken.contains(attachment.digest) {
+            sources[attachment.digest] = staged.source(of: attachment.digest, size: attachment.size)
+        }
         return missing.filter { !taken.contains($0.digest) }
     }
 

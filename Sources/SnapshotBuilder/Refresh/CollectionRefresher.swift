@@ -63,6 +63,7 @@ struct CollectionRefresher: Sendable {
 
         onEvent(.packing(planned.id))
         outcome.entry = try pack(planned, fetched.snapshot, sources)
+        try FileStore.remove(directory.stagedPath(planned.id))
         outcome.status =
             planned.held == nil ? .created : planned.action == .repack ? .repacked : isSameState ? .repaired : .updated
     }
