@@ -145,7 +145,8 @@ extension ConfigurationReader {
     private func compose(_ text: String) throws(ConfigurationError) -> Node {
         let composed: Node?
         do {
-            composed = try Yams.compose(yaml: text)
+            // Only texts are read from the nodes; the default resolver would compile seven regular expressions.
+            composed = try Yams.compose(yaml: text, .basic)
         } catch let error as YamlError {
             throw invalidYAML(error, text)
         } catch {
