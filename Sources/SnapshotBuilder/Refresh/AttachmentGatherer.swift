@@ -1,7 +1,9 @@
 import struct Crypto.SHA256
+import FileStorage
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
+import SnapshotSync
 import SnapshotWriter
 
 /// The fourth stage of a refresh: finds the bytes of every attachment, by its hash, in the nearest place.
