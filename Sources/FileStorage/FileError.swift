@@ -38,3 +38,7 @@ package func systemWrite(_ descriptor: Int32, _ buffer: UnsafeRawPointer?, _ cou
 package func systemRename(_ path: String, _ target: String) -> Int32 {
     unsafe rename(path, target)
 }
+
+package func systemLink(_ path: String, _ other: String) -> Int32 {
+    unsafe link(path, other)
+}

@@ -62,6 +62,11 @@ package enum FileStore {
         try flushDirectory(of: target)
     }
 
+    /// Gives a file a second name.
+    package static func link(_ path: String, as other: String) throws(FileError) {
+        guard systemLink(path, other) == 0 else { throw FileError("link \(path) as", other) }
+    }
+
     package static func flushDirectory(of path: String) throws(FileError) {
         let directory = parent(of: path)
         let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -146,6 +151,9 @@ package enum FileStore {
         var status = stat()
         return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
+
+    /// For names of temporary files that no other process uses.
+    package static var processID: Int32 { getpid() }
 
     package static func parent(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }

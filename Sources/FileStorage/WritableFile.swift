@@ -42,7 +42,8 @@ package final class WritableFile {
     private func write(_ buffer: UnsafeRawBufferPointer) throws(FileError) {
         var offset = 0
         while offset < buffer.count {
-            let count = unsafe systemWrite(descriptor, buffer.baseAddress.map { unsafe $0 + offset }, buffer.count - offset)
+            let count = unsafe systemWrite(
+                descriptor, buffer.baseAddress.map { unsafe $0 + offset }, buffer.count - offset)
             if count < 0 {
                 if errno == EINTR { continue }
                 throw FileError("write", path)

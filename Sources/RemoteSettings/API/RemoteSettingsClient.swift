@@ -140,6 +140,7 @@ extension Session {
         }
         defer { withExtendedLifetime(lock) {} }
         try FileStore.remove(storage.snapshotPath(id))
+        try FileStore.remove(storage.previousPath(id))
         try FileStore.removeTree(storage.attachmentsPath(id))
     }
 }

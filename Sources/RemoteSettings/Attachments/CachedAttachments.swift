@@ -11,24 +11,26 @@ struct CachedAttachments: Sendable {
 
     private var directory: String { storage.attachmentsPath(id) }
 
-    /// The attachments of earlier versions of records that are kept until the new ones are there, by record id.
-    func stale(from loaded: LoadedCollection, to records: RecordTable) -> [String: SHA256Digest] {
-        guard FileStore.isDirectory(directory) else { return [:] }
-        var earlier = loaded.staleAttachments
-        for record in loaded.held?.records ?? RecordTable() {
-            guard let digest = try? record.attachment()?.hash else { continue }
-            if FileStore.size(storage.attachmentPath(id, digest)) != nil { earlier[record.id] = digest }
+    /// The attachments of the cached state whose records have new ones that are not here yet: they may serve in their
+    /// place for who accepts that.
+    func stale(from held: HeldSnapshot?, to records: RecordTable) -> Set<SHA256Digest> {
+        guard let held, held.source == .cached, FileStore.isDirectory(directory) else { return [] }
+        var stale: Set<SHA256Digest> = []
+        for record in held.records {
+            guard let digest = try? record.attachment()?.hash, isHere(digest),
+                let now = try? records.record(id: record.id)?.attachment()?.hash, now != digest, !isHere(now)
+            else { continue }
+            stale.insert(digest)
         }
-        return earlier.filter { name, digest in
-            guard let now = try? records.record(id: name)?.attachment()?.hash, now != digest else { return false }
-            return FileStore.size(storage.attachmentPath(id, now)) == nil
-        }
+        return stale
     }
 
+    private func isHere(_ digest: SHA256Digest) -> Bool { FileStore.size(storage.attachmentPath(id, digest)) != nil }
+
     /// Removes the files that no record names any longer.
-    func removeOrphans(keeping records: RecordTable, _ stale: [String: SHA256Digest], now: Timestamp) {
+    func removeOrphans(keeping records: RecordTable, _ stale: Set<SHA256Digest>, now: Timestamp) {
         guard let names = try? FileStore.list(directory), !names.isEmpty else { return }
-        var kept = Set(stale.values)
+        var kept = stale
         for record in records {
             if let digest = try? record.attachment()?.hash { kept.insert(digest) }
         }

@@ -17,13 +17,9 @@ struct CacheFile: Sendable {
     /// The collection's metadata, byte for byte as served.
     var metadata: Bytes
     var chain: Bytes?
-    /// Attachments of earlier versions of records that are still in the cache, by record id.
-    var staleAttachments: [String: SHA256Digest]
     var payload: Bytes
 
-    init(
-        _ snapshot: Snapshot, server: String, highWaterMark: Timestamp, staleAttachments: [String: SHA256Digest]
-    ) {
+    init(_ snapshot: Snapshot, server: String, highWaterMark: Timestamp) {
         collection = snapshot.collection
         self.server = server
         timestamp = snapshot.timestamp
@@ -31,7 +27,6 @@ struct CacheFile: Sendable {
         if case .signed(let verdict) = snapshot.provenance { verifiedAt = verdict.verifiedAt }
         metadata = snapshot.metadata
         chain = snapshot.chain
-        self.staleAttachments = staleAttachments
         payload = snapshot.payload
     }
 
@@ -47,10 +42,6 @@ struct CacheFile: Sendable {
         ]
         if let verifiedAt { members.append(member("verifiedAt", number(verifiedAt))) }
         if let chain { members.append(member("chain", .string(chain.text))) }
-        if !staleAttachments.isEmpty {
-            let stale = staleAttachments.sorted { $0.key < $1.key }.map { member($0.key, .string($0.value.hex)) }
-            members.append(member("staleAttachments", .object(stale)))
-        }
         var content = JSONText.compact(.object(members))
         content.reserveCapacity(content.count + 1 + payload.count)
         content.append(UInt8(ascii: "\n"))
@@ -109,11 +100,5 @@ extension CacheFile {
         verifiedAt = time("verifiedAt")
         self.metadata = Bytes(utf8: metadata)
         chain = (head["chain"]?.string).map { Bytes(utf8: $0) }
-        staleAttachments = [:]
-        if case .object(let members)? = head["staleAttachments"] {
-            for member in members {
-                staleAttachments[member.key] = member.value.string.flatMap { SHA256Digest(hex: $0) }
-            }
-        }
     }
 }

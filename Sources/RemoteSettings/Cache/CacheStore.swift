@@ -24,11 +24,14 @@ struct CacheStore: Sendable {
             guard !session.isClosed else { throw RemoteSettingsError.closed }
             let server = try session.server.get()
             let attachments = CachedAttachments(storage: storage, id: id)
-            let stale = attachments.stale(from: loaded, to: fetched.records)
+            let stale = attachments.stale(from: loaded.held, to: fetched.records)
             let file = CacheFile(
                 fetched.snapshot, server: "\(server)",
-                highWaterMark: loaded.highWaterMark ?? fetched.snapshot.timestamp, staleAttachments: stale)
+                highWaterMark: loaded.highWaterMark ?? fetched.snapshot.timestamp)
             try FileStore.makeDirectories(FileStore.parent(of: storage.snapshotPath(id)))
+            try FileStore.remove(storage.previousPath(id))
+            // Without it there is no fallback to old attachments, no more.
+            if !stale.isEmpty { try? FileStore.link(storage.snapshotPath(id), as: storage.previousPath(id)) }
             try FileStore.replace(storage.snapshotPath(id), with: file.bytes)
             attachments.removeOrphans(keeping: fetched.records, stale, now: session.now)
 
@@ -37,7 +40,6 @@ struct CacheStore: Sendable {
                 source: .cached, snapshot: fetched.snapshot, records: fetched.records, isCheckedHere: true)
             stored.highWaterMark = file.highWaterMark
             stored.cacheIdentity = storage.identity(id)
-            stored.staleAttachments = stale
             stored.unused.removeAll { $0.source == .cached }
             if case .packaged? = loaded.held?.source, let old = loaded.held {
                 stored.unused.append(.init(source: old.source, timestamp: old.timestamp, reason: .older))

@@ -7,7 +7,8 @@ typealias CacheIdentity = FileIdentity
 
 /// The storage directory: where what a service keeps lies.
 ///
-/// `<bucket>/<collection>.snapshot` is a ``CacheFile``, `<bucket>/<collection>.attachments/<sha256>` an attachment,
+/// `<bucket>/<collection>.snapshot` is a ``CacheFile``, `<bucket>/<collection>.previous` the one before it where some of its
+/// attachments may still be of use, `<bucket>/<collection>.attachments/<sha256>` an attachment,
 /// `.chains/<sha256 of its URL>.pem` a certificate chain, `.backoff.json` what servers asked for. Ids have no dot, so
 /// that none of these names can be another's. The names stay the same from one version of an app to the next.
 struct StorageDirectory: Sendable {
@@ -17,6 +18,7 @@ struct StorageDirectory: Sendable {
     var chainsPath: String { "\(path)/.chains" }
 
     func snapshotPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).snapshot" }
+    func previousPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).previous" }
     func attachmentsPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).attachments" }
     func attachmentPath(_ id: CollectionID, _ digest: SHA256Digest) -> String {
         "\(attachmentsPath(id))/\(digest.hex)"
@@ -36,8 +38,7 @@ struct StorageDirectory: Sendable {
     /// Reads a collection's cache file, into memory of its own: what is verified cannot be changed afterwards.
     ///
     /// - Returns: `nil` where there is none.
-    func cacheFile(_ id: CollectionID, limits: Limits) throws -> CacheFile? {
-        let path = snapshotPath(id)
+    func cacheFile(_ id: CollectionID, at path: String, limits: Limits) throws -> CacheFile? {
         guard let content = try FileStore.read(path, limit: limits.changesetBytes + limits.metadataBytes * 2) else {
             return nil
         }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// A packaged bundle of one collection, opened when it is first needed and kept open.
 final class PackagedBundle: Sendable {
-    private let entry: PackagedIndex.Entry
+    let entry: PackagedIndex.Entry
     private let id: CollectionID
     private let limits: Limits
     private let opened = Mutex<BundleReader?>(nil)
@@ -25,4 +25,6 @@ final class PackagedBundle: Sendable {
         opened.withLock { $0 = reader }
         return reader
     }
+
+    var sourceName: String { entry.source.name }
 }

@@ -37,6 +37,4 @@ struct LoadedCollection: Sendable {
     var cacheIdentity: CacheIdentity?
     /// The packaged bundles of the collection that may be used, newest first: for their attachments.
     var bundles: [PackagedBundle] = []
-    /// Attachments of earlier versions of records that are still in the cache, by record id.
-    var staleAttachments: [String: SHA256Digest] = [:]
 }

@@ -11,6 +11,7 @@ final class Session: Sendable {
     private struct State {
         var loader: SnapshotLoader?
         var client: ServerClient?
+        var attachmentsURL: AttachmentsURLSource?
         var collections: [CollectionID: CollectionState] = [:]
         var isClosed = false
     }
@@ -79,7 +80,7 @@ final class Session: Sendable {
         let client = ServerClient(
             server: server, transport: transport, userAgent: config.userAgent, limits: limits,
             environment: config.environment, backoff: BackoffFile.read(storage.backoffPath, limits: limits),
-            onEvent: { [logger, storage] event in Self.note(event, logger, storage) })
+            onEvent: { [logger] event in Self.note(event, logger) })
         return state.withLock { state in
             if let first = state.client { return first }
             state.client = client
@@ -87,7 +88,17 @@ final class Session: Sendable {
         }
     }
 
-    private static func note(_ event: HTTPEvent, _ logger: Logger, _ storage: StorageDirectory) {
+    /// Where the server has attachments: asked for once.
+    func attachmentsURL(_ client: ServerClient) -> AttachmentsURLSource {
+        state.withLock { state in
+            if let known = state.attachmentsURL { return known }
+            let source = AttachmentsURLSource(client: client)
+            state.attachmentsURL = source
+            return source
+        }
+    }
+
+    private static func note(_ event: HTTPEvent, _ logger: Logger) {
         switch event {
         case .alert(let text, let url): logger.warning("the server \(url.origin) announces: \(text)")
         case .retry(let error, let attempt, _): logger.info("attempt \(attempt) failed, trying again: \(error)")

@@ -54,7 +54,7 @@ struct SnapshotLoader: Sendable {
                     let bundle = PackagedBundle(entry, of: id, limits: limits)
                     loaded.bundles.append(bundle)
                     guard loaded.held == nil else { throw SnapshotRefusal(.older) }
-                    loaded.held = try held(bundle.reader(), entry)
+                    loaded.held = try held(bundle)
                 }
             } catch {
                 let refusal = SnapshotRefusal(error)
@@ -70,12 +70,12 @@ struct SnapshotLoader: Sendable {
         guard let identity = storage.identity(id) else { return nil }
         loaded.cacheIdentity = identity
         do {
-            guard let file = try storage.cacheFile(id, limits: limits) else { return nil }
+            guard let file = try storage.cacheFile(id, at: storage.snapshotPath(id), limits: limits)
+            else { return nil }
             guard ServerIdentity(file.server) == server else {
                 throw SnapshotRefusal(.otherServer(found: file.server, expected: server.description))
             }
             loaded.highWaterMark = file.highWaterMark
-            loaded.staleAttachments = file.staleAttachments
             return file
         } catch {
             if let error = error as? CacheFileError {
@@ -113,7 +113,9 @@ struct SnapshotLoader: Sendable {
         }
     }
 
-    private func held(_ bundle: BundleReader, _ entry: PackagedIndex.Entry) throws -> HeldSnapshot {
+    private func held(_ packaged: PackagedBundle) throws -> HeldSnapshot {
+        let entry = packaged.entry
+        let bundle = try packaged.reader()
         // Of a file that others may write to, a copy is verified: a copy cannot change afterwards.
         let payload = entry.isTrusted ? try bundle.payload() : Bytes(try bundle.payload().array)
         var unverified = UnverifiedSnapshot(
@@ -157,6 +159,17 @@ struct SnapshotLoader: Sendable {
 }
 
 extension SnapshotLoader {
+    /// The records of the state before the cached one, verified; `nil` where there is none to be trusted.
+    func previousRecords(_ id: CollectionID) -> RecordTable? {
+        let path = storage.previousPath(id)
+        guard let file = try? storage.cacheFile(id, at: path, limits: limits), ServerIdentity(file.server) == server
+        else { return nil }
+        return try? held(file).records
+    }
+
+    /// The records of a packaged bundle, verified unless it is trusted; `nil` where it cannot be.
+    func records(of bundle: PackagedBundle) -> RecordTable? { try? held(bundle).records }
+
     private func setAsideIfDamaged(_ id: CollectionID, _ refusal: SnapshotRefusal, _ loaded: LoadedCollection) {
         switch refusal.reason {
         case .damaged, .notTrusted: if let identity = loaded.cacheIdentity { storage.setAside(id, identity) }
