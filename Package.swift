@@ -139,7 +139,7 @@ let package = Package(
             name: "RemoteSettingsTests",
             dependencies: [
                 "RemoteSettings", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle",
-                "SnapshotWriter", "AsyncHTTPTransport",
+                "SnapshotWriter", "SnapshotBuilder", "AsyncHTTPTransport",
             ],
             swiftSettings: strict),
     ],

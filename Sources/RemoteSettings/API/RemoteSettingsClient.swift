@@ -81,7 +81,7 @@ public final class RemoteSettingsClient: Sendable {
     }
 
     /// What syncs change from now on, as far as the app's filters let it see. Each call gives a stream of its own.
-    public var changes: some AsyncSequence<RecordChanges, Never> & Sendable {
+    public var changes: AsyncStream<RecordChanges> {
         guard let id = try? session.collectionID(name) else { return AsyncStream<RecordChanges> { $0.finish() } }
         return core.events.listen(to: id)
     }
