@@ -14,7 +14,8 @@ let package = Package(
     name: "swift-remote-settings",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
-        .executable(name: "rsdump", targets: ["rsdump"])
+        .library(name: "RemoteSettings", targets: ["RemoteSettings"]),
+        .executable(name: "rsdump", targets: ["rsdump"]),
     ],
     traits: [
         .trait(name: "Tools", description: "The command-line tool rsdump and what only it needs."),
@@ -55,6 +56,20 @@ let package = Package(
             dependencies: ["RemoteSettingsModel", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
 
+        .target(name: "FileStorage", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
+        .target(
+            name: "SnapshotSync",
+            dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "FileStorage"],
+            swiftSettings: strict),
+        .target(
+            name: "RemoteSettings",
+            dependencies: [
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "TargetFilter",
+                "FileStorage", "SnapshotSync",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+
         .target(
             name: "SnapshotWriter",
             dependencies: [
@@ -66,7 +81,7 @@ let package = Package(
             name: "SnapshotBuilder",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "SnapshotWriter",
-                "TargetFilter",
+                "TargetFilter", "FileStorage", "SnapshotSync",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Yams", package: "Yams", condition: tools),
             ],
@@ -129,6 +144,13 @@ let package = Package(
         .testTarget(
             name: "SnapshotBuilderTests",
             dependencies: ["SnapshotBuilder", "ContentSignature", "RemoteSettingsModel", "SnapshotBundle"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "RemoteSettingsTests",
+            dependencies: [
+                "RemoteSettings", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle",
+                "SnapshotWriter", "SnapshotBuilder", "AsyncHTTPTransport",
+            ],
             swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

@@ -11,6 +11,8 @@ public struct VerifiedChain: Sendable {
     public let signer: SignerName
     /// SHA-256 of the root certificate's DER.
     public let root: SHA256Digest
+    /// When the last certificate of the chain becomes valid.
+    public let notBefore: Timestamp
     /// When the first certificate of the chain expires.
     public let notAfter: Timestamp
     /// The time that the chain was verified at, as the caller gave it.
@@ -18,15 +20,26 @@ public struct VerifiedChain: Sendable {
     private let key: P384.Signing.PublicKey
 
     init(
-        pem: Bytes, signer: SignerName, root: SHA256Digest, notAfter: Timestamp, verifiedAt: Timestamp,
-        key: P384.Signing.PublicKey
+        pem: Bytes, signer: SignerName, root: SHA256Digest, notBefore: Timestamp, notAfter: Timestamp,
+        verifiedAt: Timestamp, key: P384.Signing.PublicKey
     ) {
         self.pem = pem
         self.signer = signer
         self.root = root
+        self.notBefore = notBefore
         self.notAfter = notAfter
         self.verifiedAt = verifiedAt
         self.key = key
+    }
+
+    /// The same chain as of another time, which is all that a verification at that time would look at anew.
+    ///
+    /// - Returns: `nil` where one of the certificates is not valid then; ``CertificateChain/verified(anchors:signer:at:)``
+    ///   tells which.
+    public func valid(at time: Timestamp) -> VerifiedChain? {
+        guard notBefore <= time, time <= notAfter else { return nil }
+        return VerifiedChain(
+            pem: pem, signer: signer, root: root, notBefore: notBefore, notAfter: notAfter, verifiedAt: time, key: key)
     }
 
     /// Checks one signature over `payload`, which is hashed in place. Does no I/O.

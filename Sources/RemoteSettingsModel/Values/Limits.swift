@@ -44,6 +44,8 @@ public struct Limits: Sendable, Hashable {
     public var headTimeoutSeconds = 30
     /// Seconds that a body may stand still.
     public var idleTimeoutSeconds = 30
+    /// Seconds to wait for another process that writes to the same storage directory.
+    public var storageLockSeconds = 5
     /// Filter expressions.
     public var filter = FilterLimits()
 

@@ -1,3 +1,4 @@
+import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotWriter

@@ -1,3 +1,4 @@
+import FileStorage
 import RemoteSettingsModel
 
 /// Writes a file as a whole, for commands: either all of it is there under its name, or what was there before.

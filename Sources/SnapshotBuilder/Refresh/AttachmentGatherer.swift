@@ -1,6 +1,8 @@
+import FileStorage
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
+import SnapshotSync
 import SnapshotWriter
 
 /// The fourth stage of a refresh: finds the bytes of every attachment, by its hash, in the nearest place.

@@ -1,4 +1,5 @@
 import ContentSignature
+import FileStorage
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle

@@ -1,7 +1,9 @@
 import ContentSignature
+import FileStorage
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
+import SnapshotSync
 import SnapshotWriter
 
 /// Brings a directory's bundles up to the server's state, in named stages: plan, fetch, verify, gather, pack, lock.
@@ -118,7 +120,7 @@ public struct Refresh: Sendable {
             directory: directory,
             fetcher: SnapshotFetcher(
                 client: client, chains: ChainStore(client: client, roots: roots, time: now), gate: gate,
-                trust: configuration.trust, limits: limits),
+                trust: configuration.trust),
             gatherer: AttachmentGatherer(
                 client: client, directory: directory, gate: gate,
                 attachmentsURL: AttachmentsURLSource(client: client), jobs: options.jobs, limits: limits,

@@ -2,6 +2,7 @@ import ContentSignature
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
+import SnapshotSync
 
 /// The second and third stages of a refresh: fetches a collection's state and has it verified.
 struct SnapshotFetcher: Sendable {
@@ -17,102 +18,73 @@ struct SnapshotFetcher: Sendable {
     let chains: ChainStore
     let gate: RequestGate
     let trust: DumpsConfiguration.Trust
-    let limits: Limits
 
     /// Fetches as a delta onto `base` where there is one, else everything. Where a delta does not verify, everything is
     /// fetched once.
     ///
     /// - Throws: ``CollectionError``, or what the transport throws.
     func fetch(_ planned: PlannedCollection, base: BundleReader?) async throws -> Fetched {
+        let fetcher = CollectionFetcher(
+            client: client, chains: chains, acceptsUnsigned: trust.acceptsUnsigned, signer: trust.signer)
+        var wanted = CollectionFetcher.Wanted(
+            id: planned.id, expected: planned.serverTimestamp, base: nil, floor: planned.held?.timestamp,
+            wasSigned: planned.held?.isSigned ?? false)
+        // Whether the server says two things is for the refresh to judge: it knows whether the bundle is intact.
+        wanted.refusesEquivocation = false
         var notes: [String] = []
         if let base {
-            do {
-                if let fetched = try await fetchDelta(planned, base: base) { return fetched }
-                notes.append("the server answered nothing to a delta; everything was fetched")
+            do throws(BundleError) {
+                wanted.base = .init(
+                    timestamp: base.head.timestamp, records: try base.records(), payload: try base.payload())
             } catch {
-                guard Self.isWorthRetryingInFull(error) else { throw error }
                 notes.append("a delta could not be used (\(error)); everything was fetched")
             }
         }
-        guard case .changes(let document, _) = try await changeset(planned, since: nil) else {
-            throw CollectionError.changeset(.missing("changes"), url: "\(client.server)")
-        }
-        var fetched = try await verified(try parse(document), of: planned, onto: nil, at: document)
-        fetched.notes = notes
-        return fetched
-    }
-
-    private func fetchDelta(_ planned: PlannedCollection, base: BundleReader) async throws -> Fetched? {
-        guard case .changes(let document, let answersSince) = try await changeset(planned, since: base.head.timestamp)
-        else { return nil }
-        // An answer that came without `_since` is a full list without tombstones: it replaces what is held.
-        let records = answersSince ? try base.records() : nil
-        return try await verified(try parse(document), of: planned, onto: records, at: document)
-    }
-
-    private func changeset(_ planned: PlannedCollection, since: Timestamp?) async throws -> ChangesetAnswer {
         do {
-            return try await gate.pass {
-                try await client.changeset(planned.id, expected: planned.serverTimestamp, since: since)
+            if let fetched = try await gate.pass({ try await fetcher.fetch(wanted) }) {
+                if let retried = fetched.retried {
+                    notes.append("a delta could not be used (\(retried)); everything was fetched")
+                }
+                return Fetched(fetched, notes: notes)
             }
-        } catch let error as HTTPError {
-            // Stock Kinto answers 401 or 403 for what it does not have.
-            if let status = error.status, [401, 403, 404].contains(status) {
-                throw planned.held == nil ? CollectionError.unknown(error) : .gone
+            notes.append("the server answered nothing to a delta; everything was fetched")
+            wanted.base = nil
+            guard let fetched = try await gate.pass({ try await fetcher.fetch(wanted) }) else {
+                throw FetchError.noAnswer(url: "\(client.server)")
             }
-            throw error
+            return Fetched(fetched, notes: notes)
+        } catch let error as FetchError {
+            throw CollectionError(error, isHeld: planned.held != nil)
         }
     }
+}
 
-    private func parse(_ document: ServerDocument) throws(CollectionError) -> Changeset {
-        do {
-            return try Changeset(parsing: document.body, limits: limits)
-        } catch {
-            throw .changeset(error, url: "\(document.url)")
-        }
+extension SnapshotFetcher.Fetched {
+    fileprivate init(_ fetched: CollectionFetcher.Fetched, notes: [String]) {
+        self.init(
+            snapshot: fetched.snapshot, records: fetched.records,
+            hasAttachmentsZip: fetched.metadata.hasAttachmentsZip, notes: notes)
     }
+}
 
-    private func verified(
-        _ changeset: Changeset, of planned: PlannedCollection, onto base: RecordTable?, at document: ServerDocument
-    ) async throws -> Fetched {
-        if let held = planned.held, changeset.timestamp < held.timestamp {
-            throw CollectionError.rollback(held: held.timestamp, answered: changeset.timestamp)
-        }
-        let unverified: UnverifiedSnapshot
-        do {
-            unverified = try changeset.snapshot(of: planned.id, onto: base)
-        } catch {
-            throw CollectionError.changeset(error, url: "\(document.url)")
-        }
-        let snapshot: Snapshot
-        if unverified.signatures.isEmpty && trust.acceptsUnsigned {
-            if case .signed = planned.held?.trust { throw CollectionError.signatureLost }
-            snapshot = Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
-        } else {
-            let signer = trust.signer.map { SignerName($0) } ?? .expected(for: planned.id)
-            let verdicts = await chains.verdicts(on: unverified.signatures, signer: signer)
-            snapshot = try unverified.verified(with: verdicts, signer: signer, limits: limits)
-        }
-        let (records, _): (RecordTable, Timestamp)
-        do {
-            (records, _) = try Payload.read(snapshot.payload, limits: limits)
-        } catch {
-            throw CollectionError.changeset(error, url: "\(document.url)")
-        }
-        return Fetched(
-            snapshot: snapshot, records: records, hasAttachmentsZip: changeset.metadata.hasAttachmentsZip)
+extension LockFile.Collection {
+    fileprivate var isSigned: Bool {
+        if case .signed = trust { true } else { false }
     }
+}
 
-    /// Whether a full answer may be right where a delta was wrong.
-    private static func isWorthRetryingInFull(_ error: any Error) -> Bool {
+extension CollectionError {
+    /// - Parameter isHeld: whether there is a bundle of the collection.
+    fileprivate init(_ error: FetchError, isHeld: Bool) {
         switch error {
-        case is ContentSignatureError, is BundleError: true
-        case let error as CollectionError:
-            if case .changeset = error { true } else { false }
-        case let error as HTTPError:
-            // A server that refuses `_since` altogether, or answers it with a redirect that fits nothing.
-            if case .badRedirect = error.reason { true } else { error.status == 400 }
-        default: false
+        case .http(let error): self = .http(error)
+        case .unknownCollection(let error): self = isHeld ? .gone : .unknown(error)
+        case .changeset(let error, let url): self = .changeset(error, url: url)
+        case .signature(let error): self = .signature(error)
+        case .rollback(let held, let answered): self = .rollback(held: held, answered: answered)
+        case .equivocation(let timestamp): self = .equivocation(timestamp)
+        case .signatureLost: self = .signatureLost
+        case .noAnswer(let url): self = .changeset(.missing("changes"), url: url)
         }
     }
 }

@@ -9,19 +9,19 @@ import RemoteSettingsModel
 #endif
 
 /// A file open for writing, for one writer.
-final class WritableFile {
+package final class WritableFile {
     private let path: String
     private var descriptor: Int32
 
     /// Creates the file, or empties it.
-    init(creating path: String) throws(FileError) {
+    package init(creating path: String) throws(FileError) {
         self.path = path
         descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
         guard descriptor >= 0 else { throw FileError("create", path) }
     }
 
     /// Opens a file to go on behind its end, creating it where it is missing.
-    init(appendingTo path: String) throws(FileError) {
+    package init(appendingTo path: String) throws(FileError) {
         self.path = path
         descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o666)
         guard descriptor >= 0 else { throw FileError("open", path) }
@@ -29,13 +29,13 @@ final class WritableFile {
 
     deinit { abandon() }
 
-    func write(_ bytes: Bytes) throws(FileError) {
+    package func write(_ bytes: Bytes) throws(FileError) {
         try unsafe bytes.withUnsafeBytes { (buffer) throws(FileError) in try unsafe write(buffer) }
     }
 
-    func write(_ bytes: [UInt8]) throws(FileError) { try write(bytes.span) }
+    package func write(_ bytes: [UInt8]) throws(FileError) { try write(bytes.span) }
 
-    func write(_ bytes: Span<UInt8>) throws(FileError) {
+    package func write(_ bytes: Span<UInt8>) throws(FileError) {
         try unsafe bytes.withUnsafeBytes { (buffer) throws(FileError) in try unsafe write(buffer) }
     }
 
@@ -53,12 +53,12 @@ final class WritableFile {
     }
 
     /// Empties the file.
-    func restart() throws(FileError) {
+    package func restart() throws(FileError) {
         guard ftruncate(descriptor, 0) == 0 else { throw FileError("empty", path) }
     }
 
     /// - Parameter flushing: whether to wait until the content is on the disk.
-    func finish(flushing: Bool) throws(FileError) {
+    package func finish(flushing: Bool) throws(FileError) {
         if flushing, fsync(descriptor) != 0 { throw FileError("flush", path) }
         let result = close(descriptor)
         descriptor = -1
@@ -66,7 +66,7 @@ final class WritableFile {
     }
 
     /// Closes without a word; for what is thrown away.
-    func abandon() {
+    package func abandon() {
         if descriptor >= 0 { close(descriptor) }
         descriptor = -1
     }

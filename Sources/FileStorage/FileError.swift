@@ -12,13 +12,13 @@ public struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
     public let operation: String
     public let code: Int32
 
-    init(_ operation: String, _ path: String, code: Int32 = errno) {
+    package init(_ operation: String, _ path: String, code: Int32 = errno) {
         self.path = path
         self.operation = operation
         self.code = code
     }
 
-    var isMissing: Bool { code == ENOENT || code == ENOTDIR }
+    package var isMissing: Bool { code == ENOENT || code == ENOTDIR }
 
     public var description: String {
         let reason = unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
@@ -27,14 +27,18 @@ public struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 // Under names of their own, because the types here have methods of the same names.
-func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+package func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
     unsafe read(descriptor, buffer, count)
 }
 
-func systemWrite(_ descriptor: Int32, _ buffer: UnsafeRawPointer?, _ count: Int) -> Int {
+package func systemWrite(_ descriptor: Int32, _ buffer: UnsafeRawPointer?, _ count: Int) -> Int {
     unsafe write(descriptor, buffer, count)
 }
 
-func systemRename(_ path: String, _ target: String) -> Int32 {
+package func systemRename(_ path: String, _ target: String) -> Int32 {
     unsafe rename(path, target)
+}
+
+package func systemLink(_ path: String, _ other: String) -> Int32 {
+    unsafe link(path, other)
 }

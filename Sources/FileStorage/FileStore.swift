@@ -1,5 +1,4 @@
 import RemoteSettingsModel
-import SnapshotBundle
 
 #if canImport(Darwin)
     import Darwin
@@ -10,9 +9,9 @@ import SnapshotBundle
 #endif
 
 /// The few things done to files here, each either whole or not at all.
-enum FileStore {
+package enum FileStore {
     /// A file's content; `nil` where there is no such file.
-    static func read(_ path: String, limit: Int) throws(FileError) -> Bytes? {
+    package static func read(_ path: String, limit: Int) throws(FileError) -> Bytes? {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             let error = FileError("open", path)
@@ -20,38 +19,35 @@ enum FileStore {
             throw error
         }
         defer { close(descriptor) }
-        var content: [UInt8] = []
-        try readPieces(descriptor, path) { (piece) throws(FileError) in
-            guard content.count + piece.count <= limit else { throw FileError("read", path, code: EFBIG) }
-            content.append(contentsOf: piece)
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw FileError("look at", path) }
+        guard status.st_size <= limit else { throw FileError("read", path, code: EFBIG) }
+        // One byte more than expected, so that the last read finds the end. The file may grow meanwhile.
+        var content = [UInt8](repeating: 0, count: Int(status.st_size) + 1)
+        var filled = 0
+        while true {
+            let count = unsafe content.withUnsafeMutableBytes { buffer in
+                unsafe systemRead(
+                    descriptor, buffer.baseAddress.map { unsafe $0 + filled }, buffer.count - filled)
+            }
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw FileError("read", path)
+            }
+            if count == 0 { return Bytes(content)[0..<filled] }
+            filled += count
+            guard filled <= limit else { throw FileError("read", path, code: EFBIG) }
+            if filled == content.count { content.append(contentsOf: repeatElement(0, count: 64 << 10)) }
         }
-        return Bytes(content)
     }
 
-    /// Hashes a file from end to end in little memory.
-    ///
-    /// - Returns: the hasher, to go on with, and how many bytes it has seen.
-    static func hash(_ path: String) throws(FileError) -> (hasher: ContentHasher, size: Int) {
+    /// Reads a file from end to end in little memory.
+    package static func readPieces(
+        _ path: String, _ consume: (Span<UInt8>) throws(FileError) -> Void
+    ) throws(FileError) {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw FileError("open", path) }
         defer { close(descriptor) }
-        var hasher = ContentHasher()
-        var size = 0
-        try readPieces(descriptor, path) { (piece) throws(FileError) in
-            hasher.update(piece.span)
-            size += piece.count
-        }
-        return (hasher, size)
-    }
-
-    /// The SHA-256 of a file.
-    static func digest(of path: String) throws(FileError) -> SHA256Digest {
-        try hash(path).hasher.finish()
-    }
-
-    private static func readPieces(
-        _ descriptor: Int32, _ path: String, _ consume: (ArraySlice<UInt8>) throws(FileError) -> Void
-    ) throws(FileError) {
         var chunk = [UInt8](repeating: 0, count: 256 << 10)
         while true {
             let count = unsafe chunk.withUnsafeMutableBytes { unsafe systemRead(descriptor, $0.baseAddress, $0.count) }
@@ -60,12 +56,12 @@ enum FileStore {
                 throw FileError("read", path)
             }
             if count == 0 { return }
-            try consume(chunk[..<count])
+            try consume(chunk.span.extracting(0..<count))
         }
     }
 
     /// Replaces a file by these bytes: a temporary file beside it, flushed to disk, then renamed.
-    static func replace(_ path: String, with content: Bytes) throws(FileError) {
+    package static func replace(_ path: String, with content: Bytes) throws(FileError) {
         let temporary = path + ".tmp"
         let file = try WritableFile(creating: temporary)
         do throws(FileError) {
@@ -80,12 +76,17 @@ enum FileStore {
     }
 
     /// Renames, and flushes the directory so that the new name lasts.
-    static func rename(_ path: String, to target: String) throws(FileError) {
+    package static func rename(_ path: String, to target: String) throws(FileError) {
         guard systemRename(path, target) == 0 else { throw FileError("rename \(path) to", target) }
         try flushDirectory(of: target)
     }
 
-    static func flushDirectory(of path: String) throws(FileError) {
+    /// Gives a file a second name.
+    package static func link(_ path: String, as other: String) throws(FileError) {
+        guard systemLink(path, other) == 0 else { throw FileError("link \(path) as", other) }
+    }
+
+    package static func flushDirectory(of path: String) throws(FileError) {
         let directory = parent(of: path)
         let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw FileError("open", directory) }
@@ -94,7 +95,7 @@ enum FileStore {
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw FileError("flush", directory) }
     }
 
-    static func makeDirectories(_ path: String) throws(FileError) {
+    package static func makeDirectories(_ path: String) throws(FileError) {
         guard unsafe mkdir(path, 0o777) != 0 else { return }
         switch errno {
         case EEXIST: return
@@ -105,19 +106,19 @@ enum FileStore {
         }
     }
 
-    static func remove(_ path: String) throws(FileError) {
+    package static func remove(_ path: String) throws(FileError) {
         guard unsafe unlink(path) == 0 || errno == ENOENT else { throw FileError("remove", path) }
     }
 
     /// Removes a directory if nothing is in it.
-    static func removeIfEmpty(_ path: String) throws(FileError) {
+    package static func removeIfEmpty(_ path: String) throws(FileError) {
         guard unsafe rmdir(path) == 0 || [ENOENT, ENOTEMPTY, EEXIST].contains(errno) else {
             throw FileError("remove", path)
         }
     }
 
     /// Removes a directory with all that is in it. Does nothing where there is none.
-    static func removeTree(_ path: String) throws(FileError) {
+    package static func removeTree(_ path: String) throws(FileError) {
         guard let names = try list(path) else { return }
         for name in names {
             let child = "\(path)/\(name)"
@@ -127,7 +128,7 @@ enum FileStore {
     }
 
     /// The names in a directory, sorted; `nil` where there is no such directory.
-    static func list(_ path: String) throws(FileError) -> [String]? {
+    package static func list(_ path: String) throws(FileError) -> [String]? {
         guard let directory = unsafe opendir(path) else {
             let error = FileError("list", path)
             if error.isMissing { return nil }
@@ -145,19 +146,46 @@ enum FileStore {
     }
 
     /// Bytes of a regular file; `nil` where there is none. Links are not followed.
-    static func size(_ path: String) -> Int? {
+    package static func size(_ path: String) -> Int? {
         var status = stat()
         guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
         return Int(status.st_size)
     }
 
-    static func isDirectory(_ path: String) -> Bool {
+    /// What tells one version of a file from another that took its place by renaming; `nil` where there is none.
+    package static func identity(_ path: String) -> FileIdentity? {
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        #if canImport(Darwin)
+            let time = status.st_mtimespec
+        #else
+            let time = status.st_mtim
+        #endif
+        return FileIdentity(
+            device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(truncatingIfNeeded: status.st_ino),
+            size: Int64(status.st_size), seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
+    }
+
+    package static func isDirectory(_ path: String) -> Bool {
         var status = stat()
         return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    static func parent(of path: String) -> String {
+    /// For names of temporary files that no other process uses.
+    package static var processID: Int32 { getpid() }
+
+    package static func parent(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
+}
+
+/// One version of a file.
+package struct FileIdentity: Hashable, Sendable {
+    let device: UInt64
+    let inode: UInt64
+    let size: Int64
+    /// When its content was last changed, since 1970.
+    package let seconds: Int64
+    let nanoseconds: Int64
 }

@@ -3,27 +3,35 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 
 /// The certificate chains of one run: each is fetched once for its URL, and verified once for each signer.
-actor ChainStore {
+package actor ChainStore {
+    /// Keeps chains from one run to the next, by their URL.
+    package protocol Keeper: Sendable {
+        func chain(x5u: String) -> Bytes?
+        func keep(_ pem: Bytes, x5u: String)
+    }
+
     private struct Key: Hashable {
         var x5u: String
-        var signer: String
+        var signer: SignerName
     }
 
     private let client: ServerClient
     private let roots: TrustAnchors
     private let time: Timestamp
+    private let keeper: (any Keeper)?
     private var chains: [String: Task<Result<CertificateChain, ContentSignatureError>, Never>] = [:]
     private var verdicts: [Key: Result<VerifiedChain, ContentSignatureError>] = [:]
 
     /// - Parameter time: when the chains must be valid.
-    init(client: ServerClient, roots: TrustAnchors, time: Timestamp) {
+    package init(client: ServerClient, roots: TrustAnchors, time: Timestamp, keeper: (any Keeper)? = nil) {
         self.client = client
         self.roots = roots
         self.time = time
+        self.keeper = keeper
     }
 
     /// The verdict on each chain that the signatures name. Only those of a known mode are fetched.
-    func verdicts(
+    package func verdicts(
         on signatures: [ServedSignature], signer: SignerName
     ) async -> [String: Result<VerifiedChain, ContentSignatureError>] {
         var found: [String: Result<VerifiedChain, ContentSignatureError>] = [:]
@@ -34,14 +42,24 @@ actor ChainStore {
     }
 
     private func verdict(_ x5u: String, _ signer: SignerName) async -> Result<VerifiedChain, ContentSignatureError> {
-        let key = Key(x5u: x5u, signer: signer.dnsName)
+        let key = Key(x5u: x5u, signer: signer)
         if let known = verdicts[key] { return known }
-        let chain = await chain(x5u)
-        let verdict = chain.flatMap { chain in
+        if let kept = keptVerdict(x5u, signer) {
+            verdicts[key] = .success(kept)
+            return .success(kept)
+        }
+        let verdict = await chain(x5u).flatMap { chain in
             Result { () throws(ContentSignatureError) in try chain.verified(anchors: roots, signer: signer, at: time) }
         }
+        if case .success(let chain) = verdict { keeper?.keep(chain.pem, x5u: x5u) }
         verdicts[key] = verdict
         return verdict
+    }
+
+    /// A chain that was kept counts only where it verifies now: otherwise the server may have a newer one.
+    private func keptVerdict(_ x5u: String, _ signer: SignerName) -> VerifiedChain? {
+        guard chains[x5u] == nil, let pem = keeper?.chain(x5u: x5u) else { return nil }
+        return try? CertificateChain(pem: pem, limits: client.limits).verified(anchors: roots, signer: signer, at: time)
     }
 
     private func chain(_ x5u: String) async -> Result<CertificateChain, ContentSignatureError> {

@@ -1,0 +1,12 @@
+// What the public interface speaks of, so that an app imports one module.
+@_exported import struct ContentSignature.TrustAnchors
+@_exported import struct Logging.Logger
+@_exported import struct RemoteSettingsHTTP.HTTPEnvironment
+@_exported import protocol RemoteSettingsHTTP.HTTPTransport
+@_exported import struct RemoteSettingsHTTP.UserAgent
+@_exported import struct RemoteSettingsModel.Bytes
+@_exported import struct RemoteSettingsModel.CollectionID
+@_exported import enum RemoteSettingsModel.JSONValue
+@_exported import struct RemoteSettingsModel.Limits
+@_exported import struct RemoteSettingsModel.SHA256Digest
+@_exported import struct RemoteSettingsModel.Timestamp

@@ -1,0 +1,48 @@
+import ContentSignature
+import FileStorage
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotSync
+
+/// Why a call could not do what it was asked for. The names are those of Mozilla's Swift binding.
+///
+/// Whatever it is, what was held stays as it was.
+public enum RemoteSettingsError: Error, Hashable, Sendable {
+    /// The server could not be reached, or its answer did not come whole.
+    case Network(reason: String)
+    /// The server asked for no requests for so many seconds.
+    case Backoff(seconds: UInt64)
+    /// Anything else; the reason names the file or URL, what was expected, what was found, and what to do next.
+    case Other(reason: String)
+}
+
+extension RemoteSettingsError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .Network(let reason), .Other(let reason): reason
+        case .Backoff(let seconds): "the server asked to wait; try again in \(seconds) s"
+        }
+    }
+}
+
+extension RemoteSettingsError {
+    /// Sorts whatever a stage threw.
+    init(_ error: any Error) {
+        switch error {
+        case let error as RemoteSettingsError: self = error
+        case let error as HTTPError: self.init(http: error)
+        case .http(let error) as FetchError: self.init(http: error)
+        case is CancellationError: self = .Other(reason: "cancelled")
+        default: self = .Other(reason: "\(error)")
+        }
+    }
+
+    private init(http error: HTTPError) {
+        switch (error.reason, error.category) {
+        case (.backoff(_, let seconds), _): self = .Backoff(seconds: UInt64(clamping: seconds))
+        case (_, .usage), (_, .cancelled): self = .Other(reason: "\(error)")
+        default: self = .Network(reason: "\(error)")
+        }
+    }
+}

@@ -1,0 +1,49 @@
+/// Receives what becomes of every sync; for an app's own telemetry.
+public protocol RemoteSettingsTelemetry: Sendable {
+    /// Called from any task, once for each outcome; must not block.
+    func reportUptake(_ event: UptakeEvent)
+}
+
+/// What became of one attempt to get something from the server.
+public struct UptakeEvent: Hashable, Sendable {
+    /// The names are those of Firefox's uptake telemetry.
+    public enum Status: String, Hashable, Sendable, CaseIterable {
+        case upToDate = "up_to_date"
+        case success
+        case backoff
+        case parseError = "parse_error"
+        case contentError = "content_error"
+        case signError = "sign_error"
+        case signRetryError = "sign_retry_error"
+        case syncError = "sync_error"
+        case applyError = "apply_error"
+        case serverError = "server_error"
+        case certificateError = "certificate_error"
+        case downloadError = "download_error"
+        case timeoutError = "timeout_error"
+        case networkError = "network_error"
+        case shutdownError = "shutdown_error"
+        case unknownError = "unknown_error"
+    }
+
+    /// What started it.
+    public enum Trigger: String, Hashable, Sendable {
+        /// A call of ``RemoteSettingsService/sync()`` or ``RemoteSettingsClient/sync()``.
+        case manual
+        /// A push message: a sync with an expected timestamp.
+        case broadcast
+        /// A read that asked for a sync because nothing was held.
+        case empty
+    }
+
+    /// `settings-sync`, `settings-changes-monitoring`, or `bucket/collection`.
+    public var source: String
+    public var status: Status
+    public var trigger: Trigger
+    /// The collection's timestamp after it; `nil` where it failed.
+    public var timestamp: Timestamp?
+    /// How long it took.
+    public var duration: Duration
+    /// What went wrong, as text; `nil` where nothing did.
+    public var errorDescription: String?
+}

@@ -1,0 +1,104 @@
+import RemoteSettingsModel
+
+/// A collection's state as a file: a line of JSON about the snapshot, then its canonical payload to the file's end.
+///
+/// Whoever can write to the storage directory can write such a file: nothing in it is believed before the signature has
+/// been verified again.
+struct CacheFile: Sendable {
+    static let format: UInt64 = 1
+
+    var collection: CollectionID
+    var server: String
+    var timestamp: Timestamp
+    /// The newest timestamp that was ever taken from the server.
+    var highWaterMark: Timestamp
+    /// When the chain was verified; `nil` where nothing is signed.
+    var verifiedAt: Timestamp?
+    /// The collection's metadata, byte for byte as served.
+    var metadata: Bytes
+    var chain: Bytes?
+    var payload: Bytes
+
+    init(_ snapshot: Snapshot, server: String, highWaterMark: Timestamp) {
+        collection = snapshot.collection
+        self.server = server
+        timestamp = snapshot.timestamp
+        self.highWaterMark = max(highWaterMark, snapshot.timestamp)
+        if case .signed(let verdict) = snapshot.provenance { verifiedAt = verdict.verifiedAt }
+        metadata = snapshot.metadata
+        chain = snapshot.chain
+        payload = snapshot.payload
+    }
+
+    /// The file's content.
+    var bytes: Bytes {
+        func member(_ key: String, _ value: JSONValue) -> JSONValue.Member { .init(key: key, value: value) }
+        func number(_ timestamp: Timestamp) -> JSONValue { .number(JSONNumber(timestamp.milliseconds)) }
+        var members = [
+            member("format", .number(JSONNumber(Self.format))), member("collection", .string("\(collection)")),
+            member("server", .string(server)), member("timestamp", number(timestamp)),
+            member("highWaterMark", number(highWaterMark)),
+            member("payloadBytes", .number(JSONNumber(payload.count))), member("metadata", .string(metadata.text)),
+        ]
+        if let verifiedAt { members.append(member("verifiedAt", number(verifiedAt))) }
+        if let chain { members.append(member("chain", .string(chain.text))) }
+        var content = JSONText.compact(.object(members))
+        content.reserveCapacity(content.count + 1 + payload.count)
+        content.append(UInt8(ascii: "\n"))
+        unsafe payload.withUnsafeBytes { unsafe content.append(contentsOf: $0) }
+        return Bytes(content)
+    }
+}
+
+/// What is wrong with a cache file.
+struct CacheFileError: Error, CustomStringConvertible {
+    let path: String
+    let problem: String
+    /// The high-water mark, where the first line could still be read.
+    var highWaterMark: Timestamp?
+
+    var description: String { "\(path): \(problem); the file is set aside, and the next sync makes it again" }
+}
+
+extension CacheFile {
+    /// - Throws: ``CacheFileError`` where it is not such a file, or of another collection.
+    init(parsing content: Bytes, of id: CollectionID, path: String, limits: Limits) throws(CacheFileError) {
+        func failure(_ problem: String) -> CacheFileError { CacheFileError(path: path, problem: problem) }
+        let end = content.withSpan { span in
+            (0..<span.count).first { span[$0] == UInt8(ascii: "\n") }
+        }
+        guard let end else { throw failure("expected a line of JSON, found no end of line") }
+        let head: JSONValue
+        do throws(JSONError) {
+            head = try JSONValue(parsing: content[0..<end], limits: limits)
+        } catch {
+            throw failure("expected a line of JSON, found \(error)")
+        }
+        func time(_ key: String) -> Timestamp? { head[key]?.number?.uint64.map(Timestamp.init(milliseconds:)) }
+        let mark = time("highWaterMark")
+        payload = content[end + 1..<content.count]
+        guard let format = head["format"]?.number?.uint64, let timestamp = time("timestamp"), let mark,
+            let server = head["server"]?.string, let metadata = head["metadata"]?.string
+        else { throw CacheFileError(path: path, problem: "its first line lacks a member", highWaterMark: mark) }
+        guard format == Self.format else {
+            throw CacheFileError(
+                path: path, problem: "expected format \(Self.format), found \(format)", highWaterMark: mark)
+        }
+        guard head["collection"]?.string == "\(id)" else {
+            throw CacheFileError(
+                path: path, problem: "expected the collection \(id), found \(head["collection"]?.string ?? "none")")
+        }
+        guard head["payloadBytes"]?.number?.uint64 == UInt64(payload.count) else {
+            throw CacheFileError(
+                path: path, problem: "its payload has \(payload.count) bytes, not what its first line says",
+                highWaterMark: mark)
+        }
+        collection = id
+        self.server = server
+        self.timestamp = timestamp
+        highWaterMark = mark
+        verifiedAt = time("verifiedAt")
+        self.metadata = Bytes(utf8: metadata)
+        chain = (head["chain"]?.string).map { Bytes(utf8: $0) }
+    }
+}

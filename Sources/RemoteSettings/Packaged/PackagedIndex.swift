@@ -1,0 +1,113 @@
+import FileStorage
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// What the packaged sources have, by their locks.
+struct PackagedIndex: Sendable {
+    /// One collection in one source, as its lock describes it. Its bundle has not been opened.
+    struct Entry: Sendable {
+        let source: PackagedSource
+        let lock: LockFile.Collection
+        private let place: Place
+
+        private enum Place: Sendable {
+            case memory(Bytes?)
+            case file(String)
+        }
+
+        /// Whether nobody can change the bundle who could not change the program as well.
+        let isTrusted: Bool
+
+        init(source: PackagedSource, id: CollectionID, lock: LockFile.Collection) {
+            self.source = source
+            self.lock = lock
+            switch source.form {
+            case .embedded(_, let bundles):
+                place = .memory(bundles[id])
+                isTrusted = true
+            case .directory(let path, let isTrusted):
+                place = .file("\(path)/\(lock.bundle.path)")
+                self.isTrusted = isTrusted
+            case .absent:
+                place = .memory(nil)
+                isTrusted = false
+            }
+        }
+
+        /// Opens the bundle, and checks that it is the one that the lock means as far as its first bytes tell.
+        func open(_ id: CollectionID, limits: Limits) throws(BundleError) -> BundleReader {
+            let reader: BundleReader
+            switch place {
+            case .memory(nil):
+                throw BundleError(
+                    .missing, file: source.name, entry: "\(id)", expected: "the bundle that the lock lists",
+                    found: "none")
+            case .memory(let bytes?):
+                reader = try BundleReader(bytes: bytes, name: "\(source.name): \(id)", limits: limits)
+            case .file(let path): reader = try BundleReader(path: path, limits: limits)
+            }
+            let head = reader.head
+            guard head.collection == id, head.timestamp == lock.timestamp, head.trust == lock.trust.inBundle else {
+                throw BundleError(
+                    .disagreement, file: reader.name,
+                    expected: "\(id) at \(lock.timestamp), \(lock.trust.inBundle.rawValue), as the lock says",
+                    found: "\(head.collection) at \(head.timestamp), \(head.trust.rawValue)")
+            }
+            return reader
+        }
+    }
+
+    /// A source that cannot be used at all.
+    struct Problem: Sendable {
+        var source: String
+        var reason: String
+    }
+
+    /// Newest first; of the same time, in the order of the sources.
+    private(set) var entries: [CollectionID: [Entry]] = [:]
+    private(set) var problems: [Problem] = []
+
+    /// Reads the locks. Does I/O for sources that are directories.
+    init(_ sources: [PackagedSource], limits: Limits) {
+        for source in sources {
+            do {
+                let lock = try Self.lock(of: source, limits: limits)
+                for (id, collection) in lock.collections {
+                    entries[id, default: []].append(Entry(source: source, id: id, lock: collection))
+                }
+            } catch {
+                problems.append(Problem(source: source.name, reason: "\(error)"))
+            }
+        }
+        for id in entries.keys {
+            // A stable sort, so that the order of the sources decides between equals.
+            entries[id]?.sort { $0.lock.timestamp > $1.lock.timestamp }
+        }
+    }
+
+    private static func lock(of source: PackagedSource, limits: Limits) throws -> LockFile {
+        switch source.form {
+        case .embedded(let text, _):
+            return try LockFile(parsing: text, path: "\(source.name): dumps.lock.json", limits: limits)
+        case .directory(let directory, _):
+            let path = "\(directory)/dumps.lock.json"
+            guard let text = try FileStore.read(path, limit: limits.lockBytes) else {
+                throw BundleError(
+                    .missing, file: path, expected: "the lock of packaged snapshots", found: "no such file")
+            }
+            return try LockFile(parsing: text, path: path, limits: limits)
+        case .absent(let reason):
+            throw BundleError(.missing, file: source.name, expected: "packaged snapshots", found: reason)
+        }
+    }
+}
+
+extension LockFile.Trust {
+    fileprivate var inBundle: BundleHead.Trust {
+        switch self {
+        case .signed: .signed
+        case .unsigned: .unsigned
+        case .imported: .imported
+        }
+    }
+}

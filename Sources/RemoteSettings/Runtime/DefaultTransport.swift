@@ -1,0 +1,12 @@
+import RemoteSettingsHTTP
+
+/// The platform's own way to the network, where the configuration names none.
+enum DefaultTransport {
+    static func make() -> (any HTTPTransport)? {
+        #if canImport(Darwin)
+            URLSessionTransport()
+        #else
+            nil
+        #endif
+    }
+}

@@ -1,0 +1,40 @@
+import ContentSignature
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// A snapshot that serves, with where it came from.
+struct HeldSnapshot: Sendable {
+    let source: SnapshotStatus.Source
+    let snapshot: Snapshot
+    let records: RecordTable
+    /// Whether the signature was checked in this process.
+    let isCheckedHere: Bool
+
+    var timestamp: Timestamp { snapshot.timestamp }
+
+    var isSigned: Bool {
+        if case .signed = snapshot.provenance { true } else { false }
+    }
+
+    var trust: SnapshotStatus.Trust {
+        switch snapshot.provenance {
+        case .signed(let verdict):
+            .signed(
+                signer: verdict.signer, root: verdict.root, verifiedAt: verdict.verifiedAt, checkedHere: isCheckedHere)
+        case .unsigned: .unsigned
+        case .imported: .imported
+        }
+    }
+}
+
+/// What there is of a collection in this process: the snapshot that serves, and why others do not.
+struct LoadedCollection: Sendable {
+    var held: HeldSnapshot?
+    var unused: [SnapshotStatus.Unused] = []
+    /// The newest timestamp that was ever taken from the server, as far as the cache knows.
+    var highWaterMark: Timestamp?
+    /// Which version of the cache file was read; `nil` where there was none.
+    var cacheIdentity: CacheIdentity?
+    /// The packaged bundles of the collection that may be used, newest first: for their attachments.
+    var bundles: [PackagedBundle] = []
+}

@@ -1,0 +1,205 @@
+import ContentSignature
+import Logging
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotSync
+
+/// Finds the snapshot that serves: the newest of the cached and the packaged ones that can be trusted.
+struct SnapshotLoader: Sendable {
+    /// The server that snapshots have to be of.
+    let server: ServerIdentity
+    let acceptsUnsigned: Bool
+    let verifier: KeptSnapshotVerifier
+    let storage: StorageDirectory
+    let packaged: PackagedIndex
+    let limits: Limits
+    let logger: Logger
+
+    private enum Candidate {
+        case cached(CacheFile)
+        case packaged(PackagedIndex.Entry)
+
+        var timestamp: Timestamp {
+            switch self {
+            case .cached(let file): file.timestamp
+            case .packaged(let entry): entry.lock.timestamp
+            }
+        }
+
+        var source: SnapshotStatus.Source {
+            switch self {
+            case .cached: .cached
+            case .packaged(let entry): .packaged(entry.source.name)
+            }
+        }
+    }
+
+    /// Reads and verifies. Does I/O, never fails: what cannot serve is in the result with its reason.
+    func load(_ id: CollectionID) -> LoadedCollection {
+        var loaded = LoadedCollection()
+        var candidates: [Candidate] = []
+        if let file = cacheFile(id, &loaded) { candidates.append(.cached(file)) }
+        candidates += packaged.entries[id, default: []].map(Candidate.packaged)
+        // Between equals the cached one stays: the sort is stable.
+        candidates.sort { $0.timestamp > $1.timestamp }
+        for candidate in candidates {
+            do {
+                switch candidate {
+                case .cached(let file):
+                    guard loaded.held == nil else { throw SnapshotRefusal(.older) }
+                    loaded.held = try held(file)
+                case .packaged(let entry):
+                    try check(entry)
+                    let bundle = PackagedBundle(entry, of: id, limits: limits)
+                    loaded.bundles.append(bundle)
+                    guard loaded.held == nil else { throw SnapshotRefusal(.older) }
+                    loaded.held = try held(bundle)
+                }
+            } catch {
+                let refusal = SnapshotRefusal(error)
+                if case .cached = candidate { setAsideIfDamaged(id, refusal, loaded) }
+                refuse(id, candidate.source, candidate.timestamp, refusal.reason, &loaded)
+            }
+        }
+        if loaded.held == nil { noteOthers(id, &loaded) }
+        return loaded
+    }
+
+    private func cacheFile(_ id: CollectionID, _ loaded: inout LoadedCollection) -> CacheFile? {
+        guard let identity = storage.identity(id) else { return nil }
+        loaded.cacheIdentity = identity
+        do {
+            guard let file = try storage.cacheFile(id, at: storage.snapshotPath(id), limits: limits)
+            else { return nil }
+            guard ServerIdentity(file.server) == server else {
+                throw SnapshotRefusal(.otherServer(found: file.server, expected: server.description))
+            }
+            loaded.highWaterMark = file.highWaterMark
+            return file
+        } catch {
+            if let error = error as? CacheFileError {
+                loaded.highWaterMark = error.highWaterMark
+                storage.setAside(id, identity)
+            }
+            refuse(id, .cached, nil, SnapshotRefusal(error).reason, &loaded)
+            return nil
+        }
+    }
+
+    private func held(_ file: CacheFile) throws -> HeldSnapshot {
+        let unverified = UnverifiedSnapshot(
+            collection: file.collection, timestamp: file.timestamp, payload: file.payload, metadata: file.metadata,
+            signatures: try CollectionMetadata(parsing: file.metadata, limits: limits).signatures)
+        let snapshot: Snapshot
+        if let verifiedAt = file.verifiedAt, let chain = file.chain {
+            snapshot = try verifier.verified(unverified, chain: chain, at: verifiedAt)
+        } else {
+            guard acceptsUnsigned else { throw SnapshotRefusal(.unsigned) }
+            snapshot = Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
+        }
+        return try held(snapshot, .cached, isCheckedHere: true)
+    }
+
+    /// - Throws: `SnapshotRefusal` where the lock alone tells that the snapshot cannot serve.
+    func check(_ entry: PackagedIndex.Entry) throws(SnapshotRefusal) {
+        switch entry.lock.trust {
+        case .imported: guard acceptsUnsigned else { throw SnapshotRefusal(.unsigned) }
+        case .unsigned, .signed:
+            guard ServerIdentity(entry.lock.server) == server else {
+                throw SnapshotRefusal(.otherServer(found: entry.lock.server, expected: server.description))
+            }
+            if case .unsigned = entry.lock.trust, !acceptsUnsigned { throw SnapshotRefusal(.unsigned) }
+        }
+    }
+
+    private func held(_ packaged: PackagedBundle) throws -> HeldSnapshot {
+        let entry = packaged.entry
+        let bundle = try packaged.reader()
+        // Of a file that others may write to, a copy is verified: a copy cannot change afterwards.
+        let payload = entry.isTrusted ? try bundle.payload() : Bytes(try bundle.payload().array)
+        var unverified = UnverifiedSnapshot(
+            collection: bundle.head.collection, timestamp: bundle.head.timestamp, payload: payload,
+            metadata: try bundle.metadata(), signatures: [])
+        let provenance: Snapshot.Provenance
+        switch entry.lock.trust {
+        case .unsigned: provenance = .unsigned
+        case .imported: provenance = .imported
+        case .signed(let signature):
+            guard entry.isTrusted else {
+                guard let chain = try bundle.chain() else {
+                    throw SnapshotRefusal(.damaged("\(bundle.name): expected chain.pem, found none"))
+                }
+                unverified = UnverifiedSnapshot(
+                    collection: unverified.collection, timestamp: unverified.timestamp, payload: payload,
+                    metadata: unverified.metadata,
+                    signatures: try CollectionMetadata(parsing: unverified.metadata, limits: limits).signatures)
+                let verified = try verifier.verified(
+                    unverified, chain: Bytes(chain.array), at: signature.verifiedAt)
+                return try held(verified, .packaged(entry.source.name), isCheckedHere: true)
+            }
+            provenance = .signed(
+                SignatureVerdict(
+                    signer: signature.signer, root: signature.root, chainNotAfter: signature.chainNotAfter,
+                    verifiedAt: signature.verifiedAt))
+        }
+        let snapshot = Snapshot(vouchingFor: unverified, chain: try bundle.chain(), provenance: provenance)
+        return try held(snapshot, .packaged(entry.source.name), isCheckedHere: !entry.isTrusted)
+    }
+
+    private func held(
+        _ snapshot: Snapshot, _ source: SnapshotStatus.Source, isCheckedHere: Bool
+    ) throws -> HeldSnapshot {
+        let (records, timestamp) = try Payload.read(snapshot.payload, limits: limits)
+        guard timestamp == snapshot.timestamp else {
+            throw SnapshotRefusal(.damaged("its records are of \(timestamp), not of \(snapshot.timestamp)"))
+        }
+        return HeldSnapshot(source: source, snapshot: snapshot, records: records, isCheckedHere: isCheckedHere)
+    }
+}
+
+extension SnapshotLoader {
+    /// The records of the state before the cached one, verified; `nil` where there is none to be trusted.
+    func previousRecords(_ id: CollectionID) -> RecordTable? {
+        let path = storage.previousPath(id)
+        guard let file = try? storage.cacheFile(id, at: path, limits: limits), ServerIdentity(file.server) == server
+        else { return nil }
+        return try? held(file).records
+    }
+
+    /// The records of a packaged bundle, verified unless it is trusted; `nil` where it cannot be.
+    func records(of bundle: PackagedBundle) -> RecordTable? { try? held(bundle).records }
+
+    private func setAsideIfDamaged(_ id: CollectionID, _ refusal: SnapshotRefusal, _ loaded: LoadedCollection) {
+        switch refusal.reason {
+        case .damaged, .notTrusted: if let identity = loaded.cacheIdentity { storage.setAside(id, identity) }
+        default: break
+        }
+    }
+
+    private func refuse(
+        _ id: CollectionID, _ source: SnapshotStatus.Source, _ timestamp: Timestamp?,
+        _ reason: SnapshotStatus.Unused.Reason, _ loaded: inout LoadedCollection
+    ) {
+        let unused = SnapshotStatus.Unused(source: source, timestamp: timestamp, reason: reason)
+        loaded.unused.append(unused)
+        switch reason {
+        case .older, .otherBucket: logger.debug("\(id): \(unused)")
+        default: logger.warning("\(id): \(unused)")
+        }
+    }
+
+    /// Where nothing serves: what there is under the same name elsewhere, and which sources could not be read.
+    private func noteOthers(_ id: CollectionID, _ loaded: inout LoadedCollection) {
+        for problem in packaged.problems {
+            refuse(id, .packaged(problem.source), nil, .unreadableSource(problem.reason), &loaded)
+        }
+        for (other, entries) in packaged.entries.sorted(by: { $0.key < $1.key })
+        where other.name == id.name && other != id {
+            for entry in entries {
+                let source = SnapshotStatus.Source.packaged(entry.source.name)
+                refuse(id, source, entry.lock.timestamp, .otherBucket(found: other.bucket), &loaded)
+            }
+        }
+    }
+}

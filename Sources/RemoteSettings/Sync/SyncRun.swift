@@ -1,0 +1,97 @@
+import ContentSignature
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotSync
+
+/// One look at the monitor, and the syncs of collections that follow from it.
+struct SyncRun: Sendable {
+    let session: Session
+    let trigger: UptakeEvent.Trigger
+    private let client: ServerClient
+    private let chains: ChainStore
+    private let monitor: MonitorChangeset
+
+    /// Polls the monitor.
+    ///
+    /// - Parameter expected: what a push message promised.
+    /// - Throws: `RemoteSettingsError`.
+    init(
+        _ session: Session, expected: Timestamp?, trigger: UptakeEvent.Trigger
+    ) async throws(RemoteSettingsError) {
+        self.session = session
+        self.trigger = trigger
+        client = try session.client()
+        chains = ChainStore(
+            client: client, roots: session.roots, time: session.now,
+            keeper: ChainDirectory(storage: session.storage, limits: session.limits))
+        let began = session.now
+        do {
+            guard case .changes(let document, _) = try await client.monitor(expected: expected) else {
+                throw RemoteSettingsError.Network(reason: "\(client.server): expected the monitor's list, found none")
+            }
+            do throws(ChangesetError) {
+                monitor = try MonitorChangeset(parsing: document.body, limits: session.limits)
+            } catch {
+                throw FetchError.changeset(error, url: "\(document.url)")
+            }
+        } catch {
+            session.keepBackoff(client)
+            session.report("settings-changes-monitoring", .init(error), trigger, nil, began, error)
+            throw RemoteSettingsError(error)
+        }
+        session.report("settings-changes-monitoring", .success, trigger, monitor.timestamp, began, nil)
+    }
+
+    /// Brings one collection to the server's state.
+    func sync(_ collection: CollectionState) async -> Result<SyncOutcome, RemoteSettingsError> {
+        let began = session.now
+        do {
+            let outcome = try await outcome(of: collection)
+            let status: UptakeEvent.Status =
+                if case .upToDate = outcome { .upToDate } else { .success }
+            session.report("\(collection.id)", status, trigger, outcome.timestamp, began, nil)
+            return .success(outcome)
+        } catch {
+            session.keepBackoff(client)
+            session.report("\(collection.id)", .init(error), trigger, nil, began, error)
+            session.logger.warning("\(collection.id): sync failed: \(error)")
+            return .failure(RemoteSettingsError(error))
+        }
+    }
+
+    private func outcome(of collection: CollectionState) async throws -> SyncOutcome {
+        let id = collection.id
+        collection.reloadIfReplaced(session)
+        let loaded = collection.current(session)
+        let held = loaded.held
+        let floor = [held?.timestamp, loaded.highWaterMark].compactMap { $0 }.max()
+        let expected = monitor.collections[id]
+        if let expected {
+            if let floor, expected < floor { throw FetchError.rollback(held: floor, answered: expected) }
+            if let held, held.timestamp == expected { return .upToDate(expected) }
+        }
+        let fetcher = CollectionFetcher(
+            client: client, chains: chains, acceptsUnsigned: session.config.acceptsUnsigned,
+            signer: session.config.signer)
+        let base = held.map {
+            CollectionFetcher.Base(timestamp: $0.timestamp, records: $0.records, payload: $0.snapshot.payload)
+        }
+        let fetched = try await fetcher.fetch(
+            .init(id: id, expected: expected, base: base, floor: floor, wasSigned: held?.isSigned ?? false))
+        guard let fetched else { return .upToDate(held?.timestamp ?? Timestamp(milliseconds: 0)) }
+        if let retried = fetched.retried {
+            session.logger.notice("\(id): a delta could not be used, everything was fetched: \(retried)")
+            session.report("\(id)", .init(retried), trigger, nil, session.now, retried)
+        }
+        if let held, held.timestamp == fetched.snapshot.timestamp, held.snapshot.payload == fetched.snapshot.payload,
+            held.source != .cached || held.snapshot.metadata == fetched.snapshot.metadata
+        {
+            return .upToDate(held.timestamp)
+        }
+        guard !session.isClosed else { throw RemoteSettingsError.closed }
+        let stored = try await CacheStore(session: session, id: id).store(fetched, over: loaded)
+        collection.install(stored)
+        session.tell(id, from: held, to: stored.held)
+        return .updated(stored.held?.timestamp ?? fetched.snapshot.timestamp)
+    }
+}

@@ -1,0 +1,59 @@
+import ContentSignature
+import FileStorage
+import RemoteSettingsHTTP
+import SnapshotSync
+
+extension UptakeEvent.Status {
+    /// What an error is called in telemetry.
+    init(_ error: any Error) {
+        switch error {
+        case let error as FetchError: self.init(fetch: error)
+        case let error as HTTPError: self.init(http: error)
+        case let error as RemoteSettingsError:
+            switch error {
+            case .Network: self = .networkError
+            case .Backoff: self = .backoff
+            case .Other: self = error == .closed ? .shutdownError : .unknownError
+            }
+        case is FileError: self = .applyError
+        case is CancellationError: self = .shutdownError
+        default: self = .unknownError
+        }
+    }
+
+    private init(fetch error: FetchError) {
+        switch error {
+        case .http(let error), .unknownCollection(let error): self.init(http: error)
+        case .changeset(.json, _): self = .parseError
+        case .changeset, .noAnswer: self = .contentError
+        case .signature(let error): self = error.concernsChain ? .certificateError : .signError
+        case .rollback, .equivocation: self = .syncError
+        case .signatureLost: self = .signError
+        }
+    }
+
+    private init(http error: HTTPError) {
+        switch error.reason {
+        case .backoff: self = .backoff
+        case .timeout: self = .timeoutError
+        case .status, .badRedirect, .redirectLoop, .tooManyRedirects, .redirectDowngrade: self = .serverError
+        case .cancelled: self = .shutdownError
+        case .tls: self = .certificateError
+        case .tooLarge, .badEncoding, .badRange, .rangeNotSatisfied: self = .contentError
+        default: self = .networkError
+        }
+    }
+}
+
+extension ContentSignatureError {
+    /// Whether it was the chain that failed, not a signature.
+    fileprivate var concernsChain: Bool {
+        switch self {
+        case .noValidSignature(_, let failures): failures.contains { $0.reason.concernsChain }
+        case .malformedBase64, .wrongSignatureLength, .signatureOutOfRange, .signatureMismatch, .noSignatures,
+            .tooManySignatures, .onlyUnknownModes, .timestampMismatch:
+            false
+        default: true
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+
+/// Where the server's attachments are: asked for once, and only if something has to be downloaded.
+///
+/// A failure is not kept: the next one who asks tries again.
+package actor AttachmentsURLSource {
+    private let client: ServerClient
+    private var task: Task<AttachmentsURL, any Error>?
+
+    package init(client: ServerClient) {
+        self.client = client
+    }
+
+    /// - Throws: `HTTPError`, `JSONError` or ``AttachmentsNotOffered``.
+    package func value() async throws -> AttachmentsURL {
+        if let task { return try await task.value }
+        let client = client
+        let task = Task {
+            let document = try await client.rootDocument()
+            let root = try JSONValue(parsing: document.body, limits: client.limits)
+            guard let base = root["capabilities"]?["attachments"]?["base_url"]?.string else {
+                throw AttachmentsNotOffered(url: "\(document.url)")
+            }
+            return try AttachmentsURL(base, of: client.server)
+        }
+        self.task = task
+        do {
+            return try await task.value
+        } catch {
+            self.task = nil
+            throw error
+        }
+    }
+}
+
+/// The server's root document names no place for attachments.
+package struct AttachmentsNotOffered: Error, Hashable, CustomStringConvertible {
+    package let url: String
+
+    package var description: String {
+        "\(url): expected capabilities.attachments.base_url, found none; this server offers no attachments, so that a "
+            + "collection has to be taken without them (attachments: none in dumps.yaml)"
+    }
+}

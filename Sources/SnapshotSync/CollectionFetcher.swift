@@ -1,0 +1,134 @@
+import ContentSignature
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+
+/// Brings one collection from what is held to the server's state, verified: as a delta where something is held, else in
+/// full; where a delta does not verify, everything is fetched once.
+package struct CollectionFetcher: Sendable {
+    /// What is asked for.
+    package struct Wanted: Sendable {
+        package var id: CollectionID
+        /// The timestamp that the monitor gave.
+        package var expected: Timestamp?
+        /// What is held, to ask a delta onto.
+        package var base: Base?
+        /// An older state than this one is refused.
+        package var floor: Timestamp?
+        /// Whether what is held is signed: then a state without a signature is refused.
+        package var wasSigned: Bool
+        /// Whether other records under the timestamp of a base that is signed are refused.
+        package var refusesEquivocation = true
+
+        package init(id: CollectionID, expected: Timestamp?, base: Base?, floor: Timestamp?, wasSigned: Bool) {
+            self.id = id
+            self.expected = expected
+            self.base = base
+            self.floor = floor
+            self.wasSigned = wasSigned
+        }
+    }
+
+    package struct Base: Sendable {
+        package var timestamp: Timestamp
+        package var records: RecordTable
+        package var payload: Bytes
+
+        package init(timestamp: Timestamp, records: RecordTable, payload: Bytes) {
+            self.timestamp = timestamp
+            self.records = records
+            self.payload = payload
+        }
+    }
+
+    /// What the server has, vouched for.
+    package struct Fetched: Sendable {
+        package var snapshot: Snapshot
+        package var records: RecordTable
+        package var metadata: CollectionMetadata
+        /// Why everything was fetched although something was held.
+        package var retried: FetchError?
+    }
+
+    private let client: ServerClient
+    private let chains: ChainStore
+    private let acceptsUnsigned: Bool
+    private let signer: String?
+
+    package init(client: ServerClient, chains: ChainStore, acceptsUnsigned: Bool, signer: String?) {
+        self.client = client
+        self.chains = chains
+        self.acceptsUnsigned = acceptsUnsigned
+        self.signer = signer
+    }
+
+    /// - Returns: `nil` where the server says that there is nothing newer than what is held.
+    package func fetch(_ wanted: Wanted) async throws(FetchError) -> Fetched? {
+        guard let base = wanted.base else { return try await fetchAll(wanted, retried: nil) }
+        do throws(FetchError) {
+            return try await fetch(wanted, onto: base)
+        } catch {
+            guard error.isWorthRetryingInFull else { throw error }
+            return try await fetchAll(wanted, retried: error)
+        }
+    }
+
+    private func fetchAll(_ wanted: Wanted, retried: FetchError?) async throws(FetchError) -> Fetched {
+        guard var fetched = try await fetch(wanted, onto: nil) else { throw .noAnswer(url: "\(client.server)") }
+        fetched.retried = retried
+        return fetched
+    }
+
+    private func fetch(_ wanted: Wanted, onto base: Base?) async throws(FetchError) -> Fetched? {
+        guard case .changes(let document, let answersSince) = try await changeset(wanted, since: base?.timestamp) else {
+            return nil
+        }
+        let changeset: Changeset
+        let unverified: UnverifiedSnapshot
+        do throws(ChangesetError) {
+            changeset = try Changeset(parsing: document.body, limits: client.limits)
+            // An answer that came without `_since` is a full list without tombstones: it replaces what is held.
+            unverified = try changeset.snapshot(of: wanted.id, onto: answersSince ? base?.records : nil)
+        } catch {
+            throw .changeset(error, url: "\(document.url)")
+        }
+        if let floor = wanted.floor, unverified.timestamp < floor {
+            throw .rollback(held: floor, answered: unverified.timestamp)
+        }
+        let snapshot = try await vouch(for: unverified, wanted)
+        if let held = wanted.base, wanted.wasSigned, wanted.refusesEquivocation,
+            held.timestamp == snapshot.timestamp, held.payload != snapshot.payload
+        {
+            throw .equivocation(held.timestamp)
+        }
+        do throws(ChangesetError) {
+            let (records, _) = try Payload.read(snapshot.payload, limits: client.limits)
+            return Fetched(snapshot: snapshot, records: records, metadata: changeset.metadata)
+        } catch {
+            throw .changeset(error, url: "\(document.url)")
+        }
+    }
+
+    private func changeset(_ wanted: Wanted, since: Timestamp?) async throws(FetchError) -> ChangesetAnswer {
+        do throws(HTTPError) {
+            return try await client.changeset(wanted.id, expected: wanted.expected, since: since)
+        } catch {
+            // Stock Kinto answers 401 or 403 for what it does not have.
+            if let status = error.status, [401, 403, 404].contains(status) { throw .unknownCollection(error) }
+            throw .http(error)
+        }
+    }
+
+    private func vouch(for unverified: UnverifiedSnapshot, _ wanted: Wanted) async throws(FetchError) -> Snapshot {
+        if unverified.signatures.isEmpty, acceptsUnsigned {
+            guard !wanted.wasSigned else { throw .signatureLost }
+            return Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
+        }
+        let signer = signer.map { SignerName($0) } ?? .expected(for: unverified.collection)
+        let verdicts = await chains.verdicts(on: unverified.signatures, signer: signer)
+        do throws(ContentSignatureError) {
+            return try unverified.verified(with: verdicts, signer: signer, limits: client.limits)
+        } catch {
+            throw .signature(error)
+        }
+    }
+}

@@ -1,0 +1,267 @@
+import Foundation
+import RemoteSettings
+import Testing
+
+/// Everything that talks to the test server, one after another: its faults and settings are for all.
+@Suite(.serialized)
+enum ServerTests {}
+
+extension ServerTests {
+    /// After every sync a client holds exactly the server's state.
+    @Suite struct SyncTests {
+        let place: Workplace
+
+        init() throws { place = try Workplace() }
+
+        @Test func firstSyncThenChangesAndDeletions() async throws {
+            let collection = try await place.server.makeCollection()
+            for id in ["a", "b", "c"] { try await collection.put(id, ["n": 1]) }
+            let client = place.service().makeClient(collectionName: collection.name)
+            #expect(client.getRecords() == nil)
+            #expect(client.snapshot.source == .none)
+            try await client.sync()
+            #expect(try await state(of: client) == collection.state())
+            try await collection.put("b", ["n": 2])
+            try await collection.put("d", ["n": 1])
+            try await collection.delete("a")
+            try await client.sync()
+            #expect(client.getRecords()?.map(\.id) == ["b", "c", "d"])
+            #expect(try await state(of: client) == collection.state())
+            #expect(try await client.getLastModifiedTimestamp() == collection.timestamp())
+            // The same in a process that starts later, offline.
+            let later = place.service { $0.transport = NoTransport() }.makeClient(collectionName: collection.name)
+            #expect(state(of: later) == state(of: client))
+            #expect(later.snapshot.source == .cached)
+        }
+
+        @Test func secondSyncAsksOnlyTheMonitor() async throws {
+            let collection = try await place.server.makeCollection()
+            try await collection.put("a")
+            let client = place.service().makeClient(collectionName: collection.name)
+            try await client.sync()
+            let position = try place.server.logPosition()
+            try await client.sync()
+            #expect(
+                try place.server.requests(since: position).map(\.path) == [
+                    "/v1/buckets/monitor/collections/changes/changeset?_expected=0"
+                ])
+        }
+
+        @Test func emptiedAndRecreated() async throws {
+            let collection = try await place.server.makeCollection()
+            for id in ["a", "b"] { try await collection.put(id) }
+            let client = place.service().makeClient(collectionName: collection.name)
+            try await client.sync()
+            try await collection.deleteAll()
+            try await client.sync()
+            #expect(client.getRecords() == [])
+            #expect(try await client.getLastModifiedTimestamp() == collection.timestamp())
+            try await collection.put("z")
+            try await client.sync()
+            #expect(client.getRecords()?.map(\.id) == ["z"])
+            try await collection.deleteCollection()
+            try await collection.create()
+            try await collection.put("y")
+            try await client.sync()
+            #expect(try await state(of: client) == collection.state())
+        }
+
+        @Test func sinceOlderThanTheServersRetention() async throws {
+            let collection = try await place.server.makeCollection()
+            for id in ["a", "b", "c"] { try await collection.put(id) }
+            let dumps = try await place.package([collection])
+            try await collection.delete("b")
+            try await collection.put("d")
+            try await collection.forget()
+            let timestamp = try await collection.timestamp()
+            try await place.server.protocolSettings(["oldest_since": [collection.id: timestamp]])
+            let client = place.service { $0.packaged = [.directory(dumps)] }.makeClient(collectionName: collection.name)
+            #expect(client.getRecords()?.count == 3)
+            let position = try place.server.logPosition()
+            try await client.sync()
+            try await place.server.protocolSettings([:])
+            #expect(try place.server.requests(since: position).contains { $0.status == 307 })
+            #expect(client.getRecords()?.map(\.id) == ["a", "c", "d"])
+            #expect(try await state(of: client) == collection.state())
+        }
+
+        @Test func tombstonesWithoutTimestamps() async throws {
+            let collection = try await place.server.makeCollection()
+            for id in ["a", "b"] { try await collection.put(id) }
+            let client = place.service().makeClient(collectionName: collection.name)
+            try await client.sync()
+            try await place.server.protocolSettings(["tombstones_without_timestamp": true])
+            try await collection.delete("a")
+            try await client.sync()
+            try await place.server.protocolSettings([:])
+            #expect(client.getRecords()?.map(\.id) == ["b"])
+        }
+
+        @Test func signatureRefreshChangesNothing() async throws {
+            let collection = try await place.server.makeCollection()
+            try await collection.put("a")
+            let client = place.service().makeClient(collectionName: collection.name)
+            try await client.sync()
+            let before = client.snapshot
+            try await collection.signAgain()
+            try await client.sync()
+            #expect(client.snapshot.timestamp == before.timestamp)
+            #expect(try await state(of: client) == collection.state())
+        }
+
+        /// Key rotation, a mode that is not known here, and a chain whose URL is relative.
+        @Test(arguments: [
+            #"[{"tampered": true}, {"key": "next"}]"#, #"[{"mode": "rot13"}, {"key": "next"}]"#,
+            #"[{"relative": true}]"#,
+        ])
+        func anyValidSignatureIsEnough(_ specification: String) async throws {
+            let parsed = try JSONSerialization.jsonObject(with: Data(specification.utf8))
+            let signatures = try #require(parsed as? [[String: Any]])
+            let collection = try await place.server.makeCollection()
+            try await collection.sign([[:]])
+            try await collection.put("a")
+            let client = place.service().makeClient(collectionName: collection.name)
+            try await client.sync()
+            try await collection.sign(signatures)
+            try await collection.put("b")
+            try await client.sync()
+            #expect(client.getRecords()?.map(\.id) == ["a", "b"])
+        }
+
+        @Test func newerPackageWinsOverTheCache() async throws {
+            let collection = try await place.server.makeCollection()
+            try await collection.put("a")
+            let old = try await place.package([collection], as: "old")
+            let client = place.service { $0.packaged = [.directory(old)] }.makeClient(collectionName: collection.name)
+            try await collection.put("b")
+            try await client.sync()
+            try await collection.put("c")
+            let new = try await place.package([collection], as: "new")
+            // The app's upgrade.
+            let upgraded = place.service { $0.packaged = [.directory(new)] }.makeClient(collectionName: collection.name)
+            #expect(upgraded.getRecords()?.count == 3)
+            #expect(upgraded.snapshot.source == .packaged(new))
+            #expect(upgraded.snapshot.unused.map(\.reason) == [.older])
+            try await collection.put("d")
+            try await upgraded.sync()
+            #expect(try await state(of: upgraded) == collection.state())
+            // The app's downgrade: what was synced is newer than what is packaged.
+            let downgraded = place.service { $0.packaged = [.directory(old)] }
+                .makeClient(collectionName: collection.name)
+            #expect(downgraded.getRecords()?.count == 4)
+            #expect(downgraded.snapshot.source == .cached)
+        }
+
+        @Test func onlyWhatIsNewerCrossesTheWire() async throws {
+            let collection = try await place.server.makeCollection()
+            for number in 0..<50 {
+                try await collection.put("r\(number)", ["text": String(repeating: "x", count: 200)])
+            }
+            let dumps = try await place.package([collection])
+            try await collection.put("r7", ["text": "changed"])
+            let client = place.service { $0.packaged = [.directory(dumps)] }.makeClient(collectionName: collection.name)
+            let position = try place.server.logPosition()
+            try await client.sync()
+            let requests = try place.server.requests(since: position)
+            // The monitor, the changeset, the chain.
+            #expect(requests.count == 3)
+            let changeset = try #require(requests.first { $0.path.contains(collection.name) })
+            #expect(changeset.path.contains("_since="))
+            #expect(changeset.bytes < 2500)
+            #expect(try await state(of: client) == collection.state())
+        }
+
+        @Test func oneFailingCollectionDoesNotStopTheOthers() async throws {
+            let good = try await place.server.makeCollection()
+            let bad = try await place.server.makeCollection()
+            for collection in [good, bad] { try await collection.put("a") }
+            let service = place.service()
+            let goodClient = service.makeClient(collectionName: good.name)
+            let badClient = service.makeClient(collectionName: bad.name)
+            try await place.server.faults([["path": "\(bad.name)/changeset", "body": "{}"]])
+            let position = try place.server.logPosition()
+            let results = try await service.syncCollections()
+            try await place.server.faults([])
+            #expect(results.filter(\.isSynced).map(\.collection) == [good.id])
+            #expect(try place.server.requests(since: position).filter { $0.path.contains("monitor") }.count == 1)
+            #expect(goodClient.getRecords()?.count == 1)
+            #expect(badClient.getRecords() == nil)
+            #expect(try await service.sync() == [bad.name, good.name].sorted())
+        }
+
+        @Test func concurrentCallsShareOneSync() async throws {
+            let collection = try await place.server.makeCollection()
+            try await collection.put("a")
+            let client = place.service().makeClient(collectionName: collection.name)
+            try await place.server.faults([["path": "\(collection.name)/changeset", "delay": 0.3]])
+            let position = try place.server.logPosition()
+            let counts = await withTaskGroup(of: Int?.self) { group in
+                for _ in 0..<20 { group.addTask { await client.getRecords(syncIfEmpty: true)?.count } }
+                return await group.reduce(into: [Int?]()) { $0.append($1) }
+            }
+            try await place.server.faults([])
+            #expect(counts == Array(repeating: 1, count: 20))
+            #expect(try place.server.requests(since: position).filter { $0.path.contains(collection.name) }.count == 1)
+        }
+
+        @Test func pushMessage() async throws {
+            let collection = try await place.server.makeCollection()
+            try await collection.put("a")
+            let client = place.service().makeClient(collectionName: collection.name)
+            let position = try place.server.logPosition()
+            let timestamp = try await collection.timestamp()
+            let outcome = try await client.sync(expectedTimestamp: timestamp)
+            #expect(outcome == .updated(Timestamp(milliseconds: timestamp)))
+            #expect(
+                try place.server.requests(since: position).contains {
+                    $0.path.contains("monitor") && $0.path.contains("_expected=\(timestamp)")
+                })
+        }
+
+        @Test func backoffSurvivesARestart() async throws {
+            let collection = try await place.server.makeCollection()
+            try await collection.put("a")
+            try await place.server.faults([
+                ["path": "changeset", "status": 503, "headers": ["Retry-After": "3600"], "times": 1]
+            ])
+            let client = place.service().makeClient(collectionName: collection.name)
+            await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
+            try await place.server.faults([])
+            let restarted = place.service().makeClient(collectionName: collection.name)
+            let position = try place.server.logPosition()
+            let error = await #expect(throws: RemoteSettingsError.self) { try await restarted.sync() }
+            guard case .Backoff(let seconds)? = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect((3500...3600).contains(seconds))
+            #expect(try place.server.requests(since: position).isEmpty)
+        }
+
+        @Test func changesAreTold() async throws {
+            let collection = try await place.server.makeCollection()
+            try await collection.put("a", ["n": 1])
+            try await collection.put("b", ["n": 1])
+            let client = place.service {
+                $0.appContext = RemoteSettingsContext(channel: "release")
+            }.makeClient(collectionName: collection.name)
+            try await client.sync()
+            var changes = client.changes.makeAsyncIterator()
+            // Not for this app: nothing is told of it.
+            try await collection.put("x", ["filter_expression": "env.channel == 'nightly'"])
+            try await client.sync()
+            try await collection.put("a", ["n": 2])
+            try await collection.delete("b")
+            try await collection.put("c", ["n": 1])
+            try await client.sync()
+            let told = try #require(await changes.next())
+            #expect(told.created.map(\.id) == ["c"])
+            #expect(told.updated.map(\.new.id) == ["a"])
+            #expect(told.updated.first?.old.fields.contains("\"n\":1") == true)
+            #expect(told.deleted.map(\.id) == ["b"])
+            #expect(told.current.map(\.id) == ["a", "c"])
+            client.shutdown()
+            #expect(await changes.next() == nil)
+        }
+    }
+}
