@@ -100,7 +100,8 @@ let package = Package(
             name: "rsdump",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "AsyncHTTPTransport", "ContentSignature",
-                "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder",
+                "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder", "RemoteSettings", "FileStorage",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tools),
             ],
             swiftSettings: strict),

@@ -1,0 +1,78 @@
+import ArgumentParser
+import RemoteSettings
+import RemoteSettingsModel
+import SnapshotBuilder
+
+/// `rsdump get`
+struct Get: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Print the records that an app would get, one JSON object a line.",
+        discussion: """
+            Records come from the newest of what is stored and what is packaged, filtered for the context given. The network \
+            is used only with --sync-if-empty, and for an attachment that is neither stored nor packaged. Exits with 1 where \
+            there is nothing, saying why.
+            """)
+
+    @Argument(help: "A collection, as BUCKET/COLLECTION.")
+    var collection: String
+
+    @OptionGroup var options: ClientOptions
+
+    @Flag(help: "Sync first, if nothing is held.")
+    var syncIfEmpty = false
+
+    @Flag(help: "Also tell on standard error where the records come from, their time and age, and who signed them.")
+    var explain = false
+
+    @Option(help: ArgumentHelp("Get this record's attachment instead of the records.", valueName: "record-id"))
+    var attachment: String?
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("The file to write the attachment to.", valueName: "file"))
+    var output: String?
+
+    func validate() throws {
+        _ = try collectionIDs([collection])
+        if output != nil, attachment == nil { throw ValidationError("-o goes with --attachment") }
+    }
+
+    func run() async throws {
+        try await running {
+            let (service, end) = try options.service()
+            let client = service.makeClient(collectionName: collection)
+            let records = await client.getRecords(syncIfEmpty: syncIfEmpty)
+            if explain { Console.error(SnapshotExplanation(client.snapshot).text) }
+            do {
+                guard let records else {
+                    throw CommandFailure(.someFailed, SnapshotExplanation(client.snapshot).absence)
+                }
+                if let attachment {
+                    try await write(attachment, of: records, client)
+                } else {
+                    for record in records { Console.print(record.json.text) }
+                }
+            } catch {
+                await end()
+                throw error
+            }
+            await end()
+        }
+    }
+
+    private func write(_ id: String, of records: [RemoteSettingsRecord], _ client: RemoteSettingsClient) async throws {
+        guard let record = records.first(where: { $0.id == id }) else {
+            throw CommandFailure(.someFailed, "\(collection): expected a record \(id), found none with this id")
+        }
+        let content: AttachmentContent
+        do throws(RemoteSettingsError) {
+            content = try await client.attachment(for: record)
+        } catch {
+            throw CommandFailure(error, "\(collection), attachment of \(id)")
+        }
+        if explain { Console.error("attachment  \(content.bytes.count) bytes, \(content.source.words)") }
+        if let output {
+            try WholeFile.write(content.bytes.array, to: output)
+        } else {
+            Console.write(content.bytes.array, to: 1)
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import ArgumentParser
+import RemoteSettings
+import RemoteSettingsModel
+
+/// `rsdump sync`
+struct Sync: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Sync collections into a storage directory, as an app does.",
+        discussion: """
+            Asks the server for what is newer than the newest of what is stored and what is packaged, verifies the merged \
+            whole, and stores it. What cannot be verified is not stored; what was held stays.
+            """)
+
+    @Argument(help: "Collections, as BUCKET/COLLECTION.")
+    var collections: [String]
+
+    @OptionGroup var options: ClientOptions
+
+    func validate() throws {
+        _ = try collectionIDs(collections)
+    }
+
+    func run() async throws {
+        try await running {
+            let (service, end) = try options.service()
+            let clients = try collectionIDs(collections).map { service.makeClient(collectionName: "\($0)") }
+            let results: [CollectionSyncResult]
+            do throws(RemoteSettingsError) {
+                results = try await service.syncCollections()
+            } catch {
+                await end()
+                throw CommandFailure(error, service.clientUrl())
+            }
+            await end()
+            var failures: [CommandFailure] = []
+            for result in results {
+                switch result.result {
+                case .success(.updated(let timestamp)):
+                    Console.print("\(result.collection)  updated, \(timestamp.rfc3339)")
+                case .success(.upToDate(let timestamp)):
+                    Console.print("\(result.collection)  up to date, \(timestamp.rfc3339)")
+                case .failure(let error):
+                    let failure = CommandFailure(error, result.collection)
+                    Console.error("rsdump: \(Console.visible("\(failure)"))")
+                    failures.append(failure)
+                }
+            }
+            withExtendedLifetime(clients) {}
+            guard let first = failures.first else { return }
+            let isAlike = failures.count == results.count && failures.allSatisfy { $0.status == first.status }
+            throw (isAlike ? first.status : .someFailed).code
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import RemoteSettings
+import RemoteSettingsModel
+
+/// Where a collection's records come from, for people.
+struct SnapshotExplanation {
+    private let status: SnapshotStatus
+
+    init(_ status: SnapshotStatus) {
+        self.status = status
+    }
+
+    var text: String {
+        var lines = ["collection  \(status.collection)"]
+        switch status.source {
+        case .cached: lines.append("source      stored by a sync")
+        case .packaged(let name): lines.append("source      packaged in \(name)")
+        case .none: lines.append("source      none")
+        }
+        if let timestamp = status.timestamp { lines.append("timestamp   \(timestamp) (\(timestamp.rfc3339))") }
+        if let age = status.age { lines.append("age         \(age.components.seconds / 86_400) days since the last change") }
+        if let records = status.records { lines.append("records     \(records) before filters") }
+        switch status.trust {
+        case .signed(let signer, let root, let verifiedAt, let checkedHere):
+            lines.append(
+                "signature   \(signer), root \(root.hex.prefix(16))…, verified \(checkedHere ? "now" : "when packaged"), "
+                    + "at \(verifiedAt.rfc3339)")
+        case .unsigned: lines.append("signature   none")
+        case .imported: lines.append("signature   none, imported")
+        case nil: break
+        }
+        lines += status.unused.map { "not used    \($0)" }
+        return lines.map(Console.visible).joined(separator: "\n")
+    }
+
+    /// Why there is nothing.
+    var absence: String {
+        let reasons = status.unused.map { "\($0)" }
+        let why = reasons.isEmpty ? "nothing is stored or packaged" : reasons.joined(separator: "; ")
+        return Console.visible(
+            "\(status.collection): there are no records: \(why); rsdump sync fetches them, or --sync-if-empty")
+    }
+}
+
+extension AttachmentSource {
+    var words: String {
+        switch self {
+        case .cached: "stored"
+        case .packaged(let name): "packaged in \(name)"
+        case .network: "downloaded now"
+        case .staleCached: "stored, of an earlier version"
+        case .stalePackaged(let name): "packaged in \(name), of an earlier version"
+        }
+    }
+}
