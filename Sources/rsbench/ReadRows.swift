@@ -22,7 +22,8 @@ struct ReadRows {
         }
         table.add("open", try Measurement(runs: runs) { try open(deflated) })
         table.add(
-            "index records of a payload", try Measurement(runs: runs) { try Payload.read(payload, limits: input.limits) },
+            "index records of a payload",
+            try Measurement(runs: runs) { try Payload.read(payload, limits: input.limits) },
             bytes: payload.count, goal: "≤ 0.5 ms")
         table.add(
             "open, inflate, index records", try Measurement(runs: runs) { try open(deflated).records() },
@@ -34,7 +35,8 @@ struct ReadRows {
             "last attachment, bundle open, hash checked", try Measurement(runs: runs) { try bundle.attachment(last) },
             goal: "≤ 0.1 ms")
         table.add(
-            "open and last attachment, hash checked", try Measurement(runs: runs) { try open(deflated).attachment(last) })
+            "open and last attachment, hash checked",
+            try Measurement(runs: runs) { try open(deflated).attachment(last) })
         return table
     }
 

@@ -12,7 +12,8 @@ struct VerifyRows {
         let payload = largest.snapshot.payload
         let unverified = try largest.bundle.unverifiedSnapshot()
         let chains: [String: Result<VerifiedChain, ContentSignatureError>] = Dictionary(
-            unverified.signatures.map { ($0.x5u, .success(largest.chain)) }) { first, _ in first }
+            unverified.signatures.map { ($0.x5u, .success(largest.chain)) }
+        ) { first, _ in first }
         var table = Table("Verify \(largest.id): a payload of \(payload.count) bytes")
         table.add(
             "payload's signature, chain known",

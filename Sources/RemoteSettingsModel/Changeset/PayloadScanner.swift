@@ -66,7 +66,9 @@ struct PayloadScanner {
         self.position = position
         guard let id else { throw .recordWithoutID(offset: start) }
         guard Identifier.isValid(input, id) else {
-            let text = unsafe input.extracting(id).withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
+            let text = unsafe input.extracting(id).withUnsafeBufferPointer {
+                unsafe String(decoding: $0, as: UTF8.self)
+            }
             throw .invalidRecordID(text)
         }
         return RecordTable.Entry(id: id, json: start..<position)
@@ -77,7 +79,9 @@ struct PayloadScanner {
     ) throws(ChangesetError) -> Range<Int> {
         guard position < input.count, input[position] == UInt8(ascii: ":") else { throw broken(input, at: position) }
         position += 1
-        guard position < input.count, input[position] == UInt8(ascii: "\"") else { throw .recordWithoutID(offset: record) }
+        guard position < input.count, input[position] == UInt8(ascii: "\"") else {
+            throw .recordWithoutID(offset: record)
+        }
         position += 1
         return try endString(input, &position)
     }

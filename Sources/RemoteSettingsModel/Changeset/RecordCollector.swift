@@ -18,7 +18,8 @@ struct RecordCollector: ~Copyable {
             let found = try JSONLexer.peek(input, position)
             guard found == UInt8(ascii: "[") else {
                 throw JSONError(
-                    .wrongType(expected: "an array of records", found: JSONLexer.kind(startingWith: found)), at: position)
+                    .wrongType(expected: "an array of records", found: JSONLexer.kind(startingWith: found)),
+                    at: position)
             }
             position += 1
             JSONLexer.skipWhitespace(input, &position)
@@ -30,7 +31,9 @@ struct RecordCollector: ~Copyable {
             throw .json(error)
         }
         repeat {
-            guard entries.count + tombstones.count < limits.records else { throw .tooManyRecords(limit: limits.records) }
+            guard entries.count + tombstones.count < limits.records else {
+                throw .tooManyRecords(limit: limits.records)
+            }
             try collectRecord(input, &position)
         } while try nextItem(input, &position)
     }
@@ -73,7 +76,9 @@ struct RecordCollector: ~Copyable {
             throw .recordWithoutID(offset: inputStart)
         }
         let text = id.lowerBound + 1..<id.upperBound - 1
-        guard canonical.output.withSpan({ Identifier.isValid($0, text) }) else { throw .invalidRecordID(self.text(text)) }
+        guard canonical.output.withSpan({ Identifier.isValid($0, text) }) else {
+            throw .invalidRecordID(self.text(text))
+        }
         if isDeleted {
             tombstones.append(
                 Tombstone(id: self.text(text), lastModified: lastModified.flatMap { Timestamp(self.text($0)) }))

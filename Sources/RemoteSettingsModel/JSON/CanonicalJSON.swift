@@ -207,7 +207,9 @@ extension CanonicalJSON {
             output.appendPlain(input, &position)
             let byte = try JSONLexer.peek(input, position)
             if byte == UInt8(ascii: "\"") { break }
-            if byte == UInt8(ascii: "\\"), position + 1 < input.count, unsafe input[unchecked: position + 1] == UInt8(ascii: "/") {
+            if byte == UInt8(ascii: "\\"), position + 1 < input.count,
+                unsafe input[unchecked: position + 1] == UInt8(ascii: "/")
+            {
                 output.append(UInt8(ascii: "/"))
                 position += 2
             } else {

@@ -218,7 +218,9 @@ enum JSONLexer {
     /// The text of a string token.
     static func text(_ input: Span<UInt8>, _ token: StringToken) -> String {
         if !token.hasEscapes {
-            return unsafe input.extracting(token.content).withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
+            return unsafe input.extracting(token.content).withUnsafeBufferPointer {
+                unsafe String(decoding: $0, as: UTF8.self)
+            }
         }
         var scalars = String.UnicodeScalarView()
         var position = token.content.lowerBound

@@ -106,7 +106,9 @@ public struct JSONReader {
         let last = scopes.count - 1
         defer { offset = position }
         let value = try document.withSpan { (span) throws(JSONError) -> Value? in
-            guard try JSONLexer.nextItem(closing: closing, isFirst: scopes[last].isFirst, span, &position) else { return nil }
+            guard try JSONLexer.nextItem(closing: closing, isFirst: scopes[last].isFirst, span, &position) else {
+                return nil
+            }
             scopes[last].isFirst = false
             return try body(span, &position, &scopes[last].keys)
         }

@@ -49,7 +49,9 @@ struct ObjectKeys {
     }
 
     private static func order(_ left: Key, _ right: Key, _ input: Span<UInt8>) -> Int {
-        for (a, b) in zip(left.content, right.content) where input[a] != input[b] { return input[a] < input[b] ? -1 : 1 }
+        for (a, b) in zip(left.content, right.content) where input[a] != input[b] {
+            return input[a] < input[b] ? -1 : 1
+        }
         return left.content.count - right.content.count
     }
 
@@ -58,7 +60,8 @@ struct ObjectKeys {
         if length == 0 { return 0 }
         let unused = UInt64(8 - length) * 8
         if content.lowerBound + 8 <= input.count {
-            let word = unsafe input.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: content.lowerBound, as: UInt64.self)
+            let word = unsafe input.bytes.unsafeLoadUnaligned(
+                fromUncheckedByteOffset: content.lowerBound, as: UInt64.self)
             return (UInt64(bigEndian: word) >> unused) << unused
         }
         var prefix: UInt64 = 0

@@ -92,7 +92,8 @@ final class StagedAttachments: Sendable {
         var written = 0
         while written < bytes.count {
             let count = unsafe pwrite(
-                descriptor, bytes.baseAddress.map { unsafe $0 + written }, bytes.count - written, off_t(offset + written))
+                descriptor, bytes.baseAddress.map { unsafe $0 + written }, bytes.count - written,
+                off_t(offset + written))
             if count < 0 {
                 if errno == EINTR { continue }
                 throw FileError("write", path)

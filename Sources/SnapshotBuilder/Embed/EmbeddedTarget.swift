@@ -22,7 +22,9 @@ public struct EmbeddedTarget: Sendable {
 
     /// `<module>.c`
     public var source: String {
-        let arrays = collections.enumerated().map { number, id in array("bundle_\(number)", LockFile.Bundle.path(of: id)) }
+        let arrays = collections.enumerated().map { number, id in
+            array("bundle_\(number)", LockFile.Bundle.path(of: id))
+        }
         let entries = collections.enumerated().map { number, id in
             "    {\"\(id)\", bundle_\(number), sizeof bundle_\(number)},\n"
         }
@@ -88,7 +90,8 @@ public struct EmbeddedTarget: Sendable {
                 let contents = unsafe \(module)_contents().pointee
                 let lock = unsafe Bytes.ofProgram(contents.lock, count: contents.lock_size)
                 var bundles: [CollectionID: Bytes] = [:]
-                for bundle in unsafe UnsafeBufferPointer(start: contents.bundles, count: contents.bundle_count) {
+                for number in unsafe 0..<contents.bundle_count {
+                    let bundle = unsafe contents.bundles[number]
                     let id = try CollectionID(unsafe String(cString: bundle.collection))
                     bundles[id] = unsafe Bytes.ofProgram(bundle.bytes, count: bundle.size)
                 }

@@ -31,7 +31,8 @@ struct AttachmentGatherer: Sendable {
 
     /// - Returns: where each attachment's bytes are. Nothing is left out: one that cannot be had is an error.
     func gather(
-        _ wanted: [Wanted], of id: CollectionID, base: BundleReader?, hasZip: Bool, into outcome: inout CollectionOutcome
+        _ wanted: [Wanted], of id: CollectionID, base: BundleReader?, hasZip: Bool,
+        into outcome: inout CollectionOutcome
     ) async throws -> [SHA256Digest: AttachmentSource] {
         var sources: [SHA256Digest: AttachmentSource] = [:]
         var missing: [Wanted] = []
@@ -41,7 +42,8 @@ struct AttachmentGatherer: Sendable {
             if let base, try base.attachmentSize(attachment.digest) == attachment.size {
                 sources[attachment.digest] = .bundle(base)
                 outcome.attachments.reused += 1
-            } else if let source = try staged.source(of: attachment.digest, size: attachment.size) ?? large(attachment) {
+            } else if let source = try staged.source(of: attachment.digest, size: attachment.size) ?? large(attachment)
+            {
                 sources[attachment.digest] = source
                 outcome.attachments.resumed += 1
             } else {
@@ -59,7 +61,8 @@ struct AttachmentGatherer: Sendable {
         let base = try await attachmentsURL.value()
         if hasZip, missing.count > Self.zipThreshold {
             let count = missing.count
-            missing = try await takeFromZip(missing, of: id, at: base, into: staged, notes: &outcome.notes, sources: &sources)
+            missing = try await takeFromZip(
+                missing, of: id, at: base, into: staged, notes: &outcome.notes, sources: &sources)
             outcome.attachments.fromZip = count - missing.count
         }
         try await download(missing, of: id, at: base, into: staged)
@@ -207,7 +210,9 @@ extension AttachmentGatherer {
             try await downloadZip(of: id, at: base, to: path)
             let zip = try ServerZIP(path: path, limits: limits)
             try zip.files(ofSize: { byRecord[$0]?.size }) { (record, content) throws(FileError) in
-                guard let attachment = byRecord[record], SHA256Digest(hashing: content) == attachment.digest else { return }
+                guard let attachment = byRecord[record], SHA256Digest(hashing: content) == attachment.digest else {
+                    return
+                }
                 try staged.append(content, as: attachment.digest)
                 taken.insert(attachment.digest)
                 onEvent(.downloaded(id))

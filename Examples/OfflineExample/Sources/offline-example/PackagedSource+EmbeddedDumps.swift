@@ -7,7 +7,8 @@ extension PackagedSource {
         let contents = unsafe EmbeddedDumps_contents().pointee
         let lock = unsafe Bytes.ofProgram(contents.lock, count: contents.lock_size)
         var bundles: [CollectionID: Bytes] = [:]
-        for bundle in unsafe UnsafeBufferPointer(start: contents.bundles, count: contents.bundle_count) {
+        for number in unsafe 0..<contents.bundle_count {
+            let bundle = unsafe contents.bundles[number]
             let id = try CollectionID(unsafe String(cString: bundle.collection))
             bundles[id] = unsafe Bytes.ofProgram(bundle.bytes, count: bundle.size)
         }
