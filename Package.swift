@@ -48,6 +48,8 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(
+            name: "URLSessionTransport", dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP"], swiftSettings: strict),
+        .target(
             name: "SnapshotBundle",
             dependencies: ["RemoteSettingsModel", "CZlib", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
@@ -130,7 +132,14 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "AsyncHTTPTransportTests",
-            dependencies: ["AsyncHTTPTransport", "RemoteSettingsHTTP", "RemoteSettingsModel"],
+            dependencies: ["AsyncHTTPTransport", "FaultyServer", "RemoteSettingsHTTP", "RemoteSettingsModel"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "URLSessionTransportTests",
+            dependencies: ["URLSessionTransport", "FaultyServer", "RemoteSettingsHTTP", "RemoteSettingsModel"],
+            swiftSettings: strict),
+        .target(
+            name: "FaultyServer", dependencies: ["RemoteSettingsHTTP", "RemoteSettingsModel"], path: "Tests/FaultyServer",
             exclude: ["FaultyServer.py"], swiftSettings: strict),
         .testTarget(
             name: "SnapshotBundleTests",

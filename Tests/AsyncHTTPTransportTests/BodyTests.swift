@@ -1,3 +1,4 @@
+import FaultyServer
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import Testing

@@ -1,4 +1,5 @@
 import AsyncHTTPTransport
+import FaultyServer
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import Testing
@@ -121,10 +122,11 @@ struct ConnectionTests {
     }
 
     @Test func afterShutdown() async throws {
-        let server = try FaultyServer()
+        let transport = AsyncHTTPClientTransport()
+        let server = try FaultyServer(transport: transport)
         let client = try server.client("ok", limits: oneTry())
         _ = try await client.rootDocument()
-        await server.transport.shutdown()
+        await transport.shutdown()
         let error = await #expect(throws: HTTPError.self) { try await client.rootDocument() }
         #expect(error != nil)
     }

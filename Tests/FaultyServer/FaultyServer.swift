@@ -1,35 +1,34 @@
-import AsyncHTTPTransport
 import Foundation
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import Synchronization
-import Testing
 
 /// `FaultyServer.py`, running until this process ends, under a name of the test's own.
-struct FaultyServer: Sendable {
-    struct SeenRequest: Decodable {
-        let target: String
+public struct FaultyServer: Sendable {
+    public struct SeenRequest: Decodable {
+        public let target: String
         /// Names in lower case.
-        let headers: [String: String]
+        public let headers: [String: String]
     }
 
     private static let process = Result { try FaultyServerProcess() }
 
-    let port: Int
-    let name = "test\(UInt32.random(in: 0 ... .max))"
-    let transport: AsyncHTTPClientTransport
-    let events = EventLog()
+    public let port: Int
+    public let transport: any HTTPTransport
+    public let events = EventLog()
+    private let name = "test\(UInt32.random(in: 0 ... .max))"
 
-    init(limits: Limits = Limits()) throws {
+    /// - Parameter transport: what is tested.
+    public init(transport: any HTTPTransport) throws {
         port = try Self.process.get().port
-        transport = AsyncHTTPClientTransport(limits: limits)
+        self.transport = transport
     }
 
     /// The URL of a fault, without a slash at its end.
-    func url(_ fault: String) -> String { "http://127.0.0.1:\(port)/\(name)/\(fault)" }
+    public func url(_ fault: String) -> String { "http://127.0.0.1:\(port)/\(name)/\(fault)" }
 
     /// A client whose server answers everything with `fault`. Repetitions come at once.
-    func client(
+    public func client(
         _ fault: String, limits: Limits = Limits(), environment: HTTPEnvironment = .system,
         backoff: BackoffState = BackoffState()
     ) throws -> ServerClient {
@@ -41,17 +40,17 @@ struct FaultyServer: Sendable {
     }
 
     /// The fault that answers with these very bytes and closes the connection.
-    func raw(_ answer: String) -> String {
+    public func raw(_ answer: String) -> String {
         let encoded = Data(answer.utf8).base64EncodedString()
         return "raw/" + encoded.replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
     }
 
-    func attachments(_ fault: String, of client: ServerClient) throws -> AttachmentsURL {
+    public func attachments(_ fault: String, of client: ServerClient) throws -> AttachmentsURL {
         try AttachmentsURL("\(url(fault))/", of: client.server)
     }
 
     /// What the server has been asked so far.
-    func requests() async throws -> [SeenRequest] {
+    public func requests() async throws -> [SeenRequest] {
         let server = try ServerURL("\(url("requests"))/v1")
         let client = ServerClient(
             server: server, transport: transport, userAgent: UserAgent(name: "tests", version: "1.0"))
@@ -59,6 +58,10 @@ struct FaultyServer: Sendable {
             try JSONDecoder().decode(SeenRequest.self, from: Data($0.utf8))
         }
     }
+}
+
+private struct NoPort: Error {
+    let printed: String
 }
 
 /// The process ends itself when the pipe to its standard input is closed, at the latest with this process.
@@ -83,14 +86,15 @@ private final class FaultyServerProcess: Sendable {
             line.append(data)
         }
         let text = String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-        port = try #require(Int(text), "FaultyServer.py did not print its port")
+        guard let port = Int(text) else { throw NoPort(printed: text) }
+        self.port = port
     }
 }
 
-final class EventLog: Sendable {
+public final class EventLog: Sendable {
     private let events = Mutex<[HTTPEvent]>([])
 
-    var all: [HTTPEvent] { events.withLock { $0 } }
+    public var all: [HTTPEvent] { events.withLock { $0 } }
 
     func add(_ event: HTTPEvent) {
         events.withLock { $0.append(event) }
@@ -98,7 +102,7 @@ final class EventLog: Sendable {
 }
 
 /// The same bytes as `DOCUMENT` in `FaultyServer.py`.
-let document: [UInt8] = {
+public let document: [UInt8] = {
     let records = (0..<4000).map { number in
         "{\"id\": \"record-\(number)\", \"text\": \"\(String(repeating: "x", count: number % 50))\"}"
     }
@@ -106,28 +110,4 @@ let document: [UInt8] = {
 }()
 
 /// The same bytes as `FILE` in `FaultyServer.py`.
-let file: [UInt8] = (0..<200_000).map { UInt8(($0 * 7 + $0 / 251) % 256) }
-
-/// The reason for which `body` fails.
-func reason(
-    of body: () async throws -> some Any, sourceLocation: SourceLocation = #_sourceLocation
-) async -> HTTPError.Reason? {
-    do {
-        _ = try await body()
-        Issue.record("no error was thrown", sourceLocation: sourceLocation)
-    } catch let error as HTTPError {
-        #expect(error.url.contains("://"), "the error names no URL: \(error)", sourceLocation: sourceLocation)
-        return error.reason
-    } catch {
-        Issue.record("not an HTTPError: \(error)", sourceLocation: sourceLocation)
-    }
-    return nil
-}
-
-/// Limits with one try only, so that the first failure is the one that is seen.
-func oneTry(_ change: (inout Limits) -> Void = { _ in }) -> Limits {
-    var limits = Limits()
-    limits.tries = 1
-    change(&limits)
-    return limits
-}
+public let file: [UInt8] = (0..<200_000).map { UInt8(($0 * 7 + $0 / 251) % 256) }

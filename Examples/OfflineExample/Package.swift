@@ -1,0 +1,20 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [.strictMemorySafety(), .treatAllWarnings(as: .error)]
+
+// A package of its own, as an app's would be: without the trait for the tool, nothing of what only the tool needs is
+// fetched.
+let package = Package(
+    name: "OfflineExample",
+    platforms: [.macOS(.v15)],
+    dependencies: [.package(name: "swift-remote-settings", path: "../..", traits: [])],
+    targets: [
+        .target(name: "EmbeddedDumps"),
+        .executableTarget(
+            name: "offline-example",
+            dependencies: ["EmbeddedDumps", .product(name: "RemoteSettings", package: "swift-remote-settings")],
+            swiftSettings: strict),
+    ],
+    swiftLanguageModes: [.v6]
+)

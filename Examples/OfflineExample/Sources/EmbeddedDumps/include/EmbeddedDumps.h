@@ -1,0 +1,25 @@
+#ifndef EmbeddedDumps_h
+#define EmbeddedDumps_h
+
+#include <stddef.h>
+
+struct EmbeddedDumps_bundle {
+    /* bucket/collection */
+    const char *collection;
+    const unsigned char *bytes;
+    size_t size;
+};
+
+struct EmbeddedDumps_index {
+    /* dumps.lock.json */
+    const unsigned char *lock;
+    size_t lock_size;
+    /* Sorted by collection. */
+    const struct EmbeddedDumps_bundle *bundles;
+    size_t bundle_count;
+};
+
+/* What is part of the program: read-only, and there until it ends. */
+const struct EmbeddedDumps_index *EmbeddedDumps_contents(void);
+
+#endif

@@ -1,0 +1,17 @@
+import EmbeddedDumps
+import RemoteSettings
+
+extension PackagedSource {
+    /// The bundles that are part of the program, in place.
+    static func ofEmbeddedDumps() throws -> PackagedSource {
+        let contents = unsafe EmbeddedDumps_contents().pointee
+        let lock = unsafe Bytes.ofProgram(contents.lock, count: contents.lock_size)
+        var bundles: [CollectionID: Bytes] = [:]
+        for number in unsafe 0..<contents.bundle_count {
+            let bundle = unsafe contents.bundles[number]
+            let id = try CollectionID(unsafe String(cString: bundle.collection))
+            bundles[id] = unsafe Bytes.ofProgram(bundle.bytes, count: bundle.size)
+        }
+        return .embedded(lock: lock, bundles: bundles)
+    }
+}

@@ -1,0 +1,108 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// The files of a C target that makes a `dumps/` directory part of a program.
+///
+/// The source names the lock and the bundles with `#embed` (C23), by relative paths: the compiler reads them, writes them
+/// into read-only data, and notes them as dependencies, so that a bundle that changes is compiled in again. Swift reads
+/// them in place, by the header's one function.
+public struct EmbeddedTarget: Sendable {
+    /// The target's and its module's name; the prefix of what the header declares.
+    public let module: String
+    /// The way from the target's folder to the dumps directory, such as `../../dumps`.
+    public let dumps: String
+    /// Sorted.
+    private let collections: [CollectionID]
+
+    public init(module: String, dumps: String, lock: LockFile) {
+        self.module = module
+        self.dumps = dumps
+        collections = lock.collections.keys.sorted { "\($0)" < "\($1)" }
+    }
+
+    /// `<module>.c`
+    public var source: String {
+        let arrays = collections.enumerated().map { number, id in
+            array("bundle_\(number)", LockFile.Bundle.path(of: id))
+        }
+        let entries = collections.enumerated().map { number, id in
+            "    {\"\(id)\", bundle_\(number), sizeof bundle_\(number)},\n"
+        }
+        return """
+            #include "\(module).h"
+
+            #pragma clang diagnostic ignored "-Wc23-extensions"
+
+            \(array("lock", "dumps.lock.json"))
+            \(arrays.joined())
+            static const struct \(module)_bundle bundles[] = {
+            \(entries.joined())    {0, 0, 0},
+            };
+
+            static const struct \(module)_index contents = {lock, sizeof lock, bundles, \(collections.count)};
+
+            const struct \(module)_index *\(module)_contents(void) { return &contents; }
+
+            """
+    }
+
+    /// `include/<module>.h`
+    public var header: String {
+        """
+        #ifndef \(module)_h
+        #define \(module)_h
+
+        #include <stddef.h>
+
+        struct \(module)_bundle {
+            /* bucket/collection */
+            const char *collection;
+            const unsigned char *bytes;
+            size_t size;
+        };
+
+        struct \(module)_index {
+            /* dumps.lock.json */
+            const unsigned char *lock;
+            size_t lock_size;
+            /* Sorted by collection. */
+            const struct \(module)_bundle *bundles;
+            size_t bundle_count;
+        };
+
+        /* What is part of the program: read-only, and there until it ends. */
+        const struct \(module)_index *\(module)_contents(void);
+
+        #endif
+
+        """
+    }
+
+    /// `PackagedSource+<module>.swift`, for the target that uses them.
+    public var swift: String {
+        """
+        import \(module)
+        import RemoteSettings
+
+        extension PackagedSource {
+            /// The bundles that are part of the program, in place.
+            static func of\(module)() throws -> PackagedSource {
+                let contents = unsafe \(module)_contents().pointee
+                let lock = unsafe Bytes.ofProgram(contents.lock, count: contents.lock_size)
+                var bundles: [CollectionID: Bytes] = [:]
+                for number in unsafe 0..<contents.bundle_count {
+                    let bundle = unsafe contents.bundles[number]
+                    let id = try CollectionID(unsafe String(cString: bundle.collection))
+                    bundles[id] = unsafe Bytes.ofProgram(bundle.bytes, count: bundle.size)
+                }
+                return .embedded(lock: lock, bundles: bundles)
+            }
+        }
+
+        """
+    }
+
+    private func array(_ name: String, _ path: String) -> String {
+        "static const unsigned char \(name)[] = {\n#embed \"\(dumps)/\(path)\"\n};\n"
+    }
+}

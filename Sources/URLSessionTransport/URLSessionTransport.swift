@@ -1,0 +1,87 @@
+import Foundation
+import RemoteSettingsHTTP
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// The transport of apps: `URLSession`, on Apple systems with its handling of proxies, VPNs and App Transport Security,
+/// elsewhere Foundation's own over libcurl.
+///
+/// `URLSession` undoes gzip itself. It notices a body shorter than its `Content-Length`, but not every compressed
+/// stream that is cut; what comes of that is no valid JSON, and is refused there.
+///
+/// Over libcurl, two duties of a transport are kept only in part: a body that comes faster than it is read is held in
+/// memory, up to 64 MiB, and fails above; and gzip is undone as fast as it comes, so that a small body that becomes very
+/// large takes time and memory until it is at its end. On a server, where that matters, another transport is better.
+public final class URLSessionTransport: HTTPTransport {
+    private let session: URLSession
+    private let transfers = URLSessionTransfers()
+
+    /// - Parameter configuration: its cookies and caches are switched off.
+    public init(configuration: URLSessionConfiguration = .ephemeral) {
+        configuration.httpShouldSetCookies = false
+        configuration.httpCookieAcceptPolicy = .never
+        configuration.httpCookieStorage = nil
+        configuration.urlCredentialStorage = nil
+        configuration.urlCache = nil
+        configuration.requestCachePolicy = .reloadIgnoringLocalAndRemoteCacheData
+        session = URLSession(configuration: configuration, delegate: transfers, delegateQueue: nil)
+    }
+
+    deinit {
+        session.finishTasksAndInvalidate()
+    }
+
+    public func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+        guard let url = URL(string: request.url.description) else {
+            throw HTTPError(request.url, .invalidURL("URLSession does not accept it"))
+        }
+        var outgoing = URLRequest(url: url)
+        outgoing.timeoutInterval = TimeInterval(request.idleTimeout.components.seconds)
+        for field in request.headers.fields { outgoing.setValue(field.value, forHTTPHeaderField: field.name) }
+        let transfer = URLSessionTransfer(request)
+        let task = session.dataTask(with: outgoing)
+        transfers.add(transfer, of: task)
+        // Dropping the body, or leaving here with an error, stops the transfer.
+        let body = URLSessionBody(transfer: transfer, task: task)
+        let alarm = Task {
+            try await Task.sleep(for: request.headTimeout)
+            transfer.headIsLate()
+            task.cancel()
+        }
+        defer { alarm.cancel() }
+        task.resume()
+        let head = try await withTaskCancellationHandler { () async -> Result<URLSessionTransfer.Head, HTTPError> in
+            await transfer.head()
+        } onCancel: {
+            task.cancel()
+        }.get()
+        return HTTPResponse(status: head.status, headers: head.headers, body: body)
+    }
+}
+
+/// Reads what a transfer has received.
+private final class URLSessionBody: HTTPBody {
+    private let transfer: URLSessionTransfer
+    private let task: URLSessionDataTask
+
+    init(transfer: URLSessionTransfer, task: URLSessionDataTask) {
+        self.transfer = transfer
+        self.task = task
+    }
+
+    deinit {
+        task.cancel()
+    }
+
+    func next() async throws(HTTPError) -> [UInt8]? {
+        let task = task
+        let transfer = transfer
+        return try await withTaskCancellationHandler { () async -> Result<[UInt8]?, HTTPError> in
+            await transfer.piece(of: task)
+        } onCancel: {
+            task.cancel()
+        }.get()
+    }
+}

@@ -1,0 +1,26 @@
+import Foundation
+import RemoteSettingsModel
+import SnapshotBundle
+import Testing
+
+@testable import SnapshotBuilder
+
+struct EmbeddedTargetTests {
+    private let example = URL(filePath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .appending(path: "Examples/OfflineExample")
+
+    private func text(_ path: String) throws -> String {
+        try String(contentsOf: example.appending(path: "Sources/\(path)"), encoding: .utf8)
+    }
+
+    /// The example is built and run by `scripts/check-consumer`, so that this text is known to compile.
+    @Test func writesWhatTheExampleHas() throws {
+        let lock = try DumpsDirectory(example.appending(path: "dumps").path).lockFile(limits: Limits())
+        #expect(lock.collections.count == 2)
+        let target = EmbeddedTarget(module: "EmbeddedDumps", dumps: "../../dumps", lock: lock)
+        #expect(try target.source == text("EmbeddedDumps/EmbeddedDumps.c"))
+        #expect(try target.header == text("EmbeddedDumps/include/EmbeddedDumps.h"))
+        #expect(try target.swift == text("offline-example/PackagedSource+EmbeddedDumps.swift"))
+    }
+}
