@@ -58,7 +58,9 @@ struct SnapshotLoader: Sendable {
                 }
             } catch {
                 let refusal = SnapshotRefusal(error)
-                if case .cached = candidate { setAsideIfDamaged(id, refusal, loaded) }
+                if case .cached = candidate, refusal.isDamage, let identity = loaded.cacheIdentity {
+                    loaded.cacheIdentity = storage.setAside(id, identity)
+                }
                 refuse(id, candidate.source, candidate.timestamp, refusal.reason, &loaded)
             }
         }
@@ -67,7 +69,10 @@ struct SnapshotLoader: Sendable {
     }
 
     private func cacheFile(_ id: CollectionID, _ loaded: inout LoadedCollection) -> CacheFile? {
-        guard let identity = storage.identity(id) else { return nil }
+        guard let identity = storage.identity(id) else {
+            loaded.highWaterMark = storage.highWaterMarkOfDamaged(id, limits: limits)
+            return nil
+        }
         loaded.cacheIdentity = identity
         do {
             guard let file = try storage.cacheFile(id, at: storage.snapshotPath(id), limits: limits)
@@ -80,7 +85,7 @@ struct SnapshotLoader: Sendable {
         } catch {
             if let error = error as? CacheFileError {
                 loaded.highWaterMark = error.highWaterMark
-                storage.setAside(id, identity)
+                loaded.cacheIdentity = storage.setAside(id, identity)
             }
             refuse(id, .cached, nil, SnapshotRefusal(error).reason, &loaded)
             return nil
@@ -169,13 +174,6 @@ extension SnapshotLoader {
 
     /// The records of a packaged bundle, verified unless it is trusted; `nil` where it cannot be.
     func records(of bundle: PackagedBundle) -> RecordTable? { try? held(bundle).records }
-
-    private func setAsideIfDamaged(_ id: CollectionID, _ refusal: SnapshotRefusal, _ loaded: LoadedCollection) {
-        switch refusal.reason {
-        case .damaged, .notTrusted: if let identity = loaded.cacheIdentity { storage.setAside(id, identity) }
-        default: break
-        }
-    }
 
     private func refuse(
         _ id: CollectionID, _ source: SnapshotStatus.Source, _ timestamp: Timestamp?,
