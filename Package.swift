@@ -135,10 +135,13 @@ let package = Package(
         .testTarget(
             name: "SnapshotBuilderTests",
             dependencies: ["SnapshotBuilder", "RemoteSettingsModel", "SnapshotBundle"], swiftSettings: strict),
+        .executableTarget(
+            name: "storage-process", dependencies: ["RemoteSettings", "AsyncHTTPTransport"],
+            path: "Tests/StorageProcess", swiftSettings: strict),
         .testTarget(
             name: "RemoteSettingsTests",
             dependencies: [
-                "RemoteSettings", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle",
+                "storage-process", "RemoteSettings", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle",
                 "SnapshotWriter", "SnapshotBuilder", "AsyncHTTPTransport",
             ],
             swiftSettings: strict),

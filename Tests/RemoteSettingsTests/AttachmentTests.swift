@@ -55,7 +55,9 @@ extension ServerTests {
             let location = try #require(record.attachment?.location)
             try await place.server.faults([["path": location, "corrupt": true]])
             let position = try place.server.logPosition()
-            let error = await #expect(throws: RemoteSettingsError.self) { try await client.getAttachment(record: record) }
+            let error = await #expect(throws: RemoteSettingsError.self) {
+                try await client.getAttachment(record: record)
+            }
             #expect(error.map { "\($0)" }?.contains("SHA-256") == true)
             #expect(try place.server.requests(since: position).filter { $0.path.contains(location) }.count == 3)
             try await place.server.faults([["path": location, "corrupt": true, "times": 2]])
@@ -157,7 +159,9 @@ extension ServerTests {
             let stale = try await packaged.attachment(for: record, staleFallback: true)
             #expect(stale.source == .stalePackaged(dumps))
             #expect(stale.data == Data("old".utf8))
-            #expect(try Data(contentsOf: await packaged.attachmentURL(for: record, staleFallback: true).url) == Data("old".utf8))
+            #expect(
+                try Data(contentsOf: await packaged.attachmentURL(for: record, staleFallback: true).url)
+                    == Data("old".utf8))
             try await place.server.faults([])
             #expect(try await cachedClient.attachment(for: record).data == Data("new".utf8))
         }

@@ -53,9 +53,10 @@ extension ServerTests {
             let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
             #expect(error.map { "\($0)" }?.contains("root") == true)
             #expect(client.getRecords() == nil)
-            #expect(client.snapshot.unused.contains { unused in
-                if case .notTrusted = unused.reason { true } else { false }
-            })
+            #expect(
+                client.snapshot.unused.contains { unused in
+                    if case .notTrusted = unused.reason { true } else { false }
+                })
         }
 
         @Test func tamperedRecord() async throws {
@@ -238,9 +239,10 @@ extension ServerTests {
             #expect(client.getRecords() == nil)
             #expect(FileManager.default.fileExists(atPath: path + ".damaged"))
             #expect(!FileManager.default.fileExists(atPath: path))
-            #expect(client.snapshot.unused.contains { unused in
-                if case .notTrusted = unused.reason { unused.source == .cached } else { false }
-            })
+            #expect(
+                client.snapshot.unused.contains { unused in
+                    if case .notTrusted = unused.reason { unused.source == .cached } else { false }
+                })
             try await client.sync()
             #expect(client.getRecords()?.map(\.id) == ["a", "b"])
         }
@@ -290,8 +292,10 @@ extension ServerTests {
                 config.server = .custom(url: "http://127.0.0.1:1/v1")
             }.makeClient(collectionName: collection.name)
             #expect(client.getRecords() == nil)
-            #expect(client.snapshot.unused.first?.reason == .otherServer(
-                found: place.server.url, expected: "http://127.0.0.1:1"))
+            #expect(
+                client.snapshot.unused.first?.reason
+                    == .otherServer(
+                        found: place.server.url, expected: "http://127.0.0.1:1"))
             // It is nothing wrong with it: it serves again where its server is configured again.
             #expect(place.service().makeClient(collectionName: collection.name).getRecords()?.count == 1)
         }

@@ -69,8 +69,10 @@ extension ServerTests {
                 #expect(client.getRecords() == nil)
                 return client.snapshot.unused.first?.reason
             }
-            #expect(reason { $0.server = .stage } == .otherServer(
-                found: place.server.url, expected: "https://firefox.settings.services.allizom.org"))
+            #expect(
+                reason { $0.server = .stage }
+                    == .otherServer(
+                        found: place.server.url, expected: "https://firefox.settings.services.allizom.org"))
             #expect(reason { $0.bucketName = "other" } == .otherBucket(found: "main"))
             guard case .notTrusted(let why)? = reason({ $0.trustRoots = place.server.otherRoot }) else {
                 Issue.record("a package of another root")
@@ -113,7 +115,8 @@ extension ServerTests {
             #expect(problem { $0.server = .prod }?.contains("https://firefox.settings.services.mozilla.com") == true)
             #expect(problem { $0.server = .custom(url: "nonsense") }?.contains("nonsense") == true)
             #expect(problem { $0.trustRoots = place.server.otherRoot }?.contains("not pinned") == true)
-            #expect(problem { $0.packaged.append(.directory("/nowhere")) }?.contains("/nowhere/dumps.lock.json") == true)
+            #expect(
+                problem { $0.packaged.append(.directory("/nowhere")) }?.contains("/nowhere/dumps.lock.json") == true)
             let bundle = "\(dumps)/main/\(collection.name).zip"
             try Data("no bundle".utf8).write(to: URL(fileURLWithPath: bundle))
             #expect(problem()?.contains(bundle) == true)

@@ -41,9 +41,10 @@ extension ServerTests {
             try await client.sync()
             let position = try place.server.logPosition()
             try await client.sync()
-            #expect(try place.server.requests(since: position).map(\.path) == [
-                "/v1/buckets/monitor/collections/changes/changeset?_expected=0"
-            ])
+            #expect(
+                try place.server.requests(since: position).map(\.path) == [
+                    "/v1/buckets/monitor/collections/changes/changeset?_expected=0"
+                ])
         }
 
         @Test func emptiedAndRecreated() async throws {
@@ -110,7 +111,8 @@ extension ServerTests {
 
         /// Key rotation, a mode that is not known here, and a chain whose URL is relative.
         @Test(arguments: [
-            #"[{"tampered": true}, {"key": "next"}]"#, #"[{"mode": "rot13"}, {"key": "next"}]"#, #"[{"relative": true}]"#,
+            #"[{"tampered": true}, {"key": "next"}]"#, #"[{"mode": "rot13"}, {"key": "next"}]"#,
+            #"[{"relative": true}]"#,
         ])
         func anyValidSignatureIsEnough(_ specification: String) async throws {
             let parsed = try JSONSerialization.jsonObject(with: Data(specification.utf8))
@@ -152,7 +154,9 @@ extension ServerTests {
 
         @Test func onlyWhatIsNewerCrossesTheWire() async throws {
             let collection = try await place.server.makeCollection()
-            for number in 0..<50 { try await collection.put("r\(number)", ["text": String(repeating: "x", count: 200)]) }
+            for number in 0..<50 {
+                try await collection.put("r\(number)", ["text": String(repeating: "x", count: 200)])
+            }
             let dumps = try await place.package([collection])
             try await collection.put("r7", ["text": "changed"])
             let client = place.service { $0.packaged = [.directory(dumps)] }.makeClient(collectionName: collection.name)
@@ -208,9 +212,10 @@ extension ServerTests {
             let timestamp = try await collection.timestamp()
             let outcome = try await client.sync(expectedTimestamp: timestamp)
             #expect(outcome == .updated(Timestamp(milliseconds: timestamp)))
-            #expect(try place.server.requests(since: position).contains {
-                $0.path.contains("monitor") && $0.path.contains("_expected=\(timestamp)")
-            })
+            #expect(
+                try place.server.requests(since: position).contains {
+                    $0.path.contains("monitor") && $0.path.contains("_expected=\(timestamp)")
+                })
         }
 
         @Test func backoffSurvivesARestart() async throws {

@@ -40,7 +40,8 @@ struct SnapshotLoader: Sendable {
         var loaded = LoadedCollection()
         var candidates: [Candidate] = []
         if let file = cacheFile(id, &loaded) { candidates.append(.cached(file)) }
-        candidates += packaged.entries[id, default: []].map(Candidate.packaged)
+        var problems: [PackagedIndex.Problem] = []
+        candidates += packaged.entries(id, problems: &problems).map(Candidate.packaged)
         // Between equals the cached one stays: the sort is stable.
         candidates.sort { $0.timestamp > $1.timestamp }
         for candidate in candidates {
@@ -64,7 +65,7 @@ struct SnapshotLoader: Sendable {
                 refuse(id, candidate.source, candidate.timestamp, refusal.reason, &loaded)
             }
         }
-        if loaded.held == nil { noteOthers(id, &loaded) }
+        if loaded.held == nil { noteOthers(id, problems, &loaded) }
         return loaded
     }
 
@@ -188,16 +189,17 @@ extension SnapshotLoader {
     }
 
     /// Where nothing serves: what there is under the same name elsewhere, and which sources could not be read.
-    private func noteOthers(_ id: CollectionID, _ loaded: inout LoadedCollection) {
-        for problem in packaged.problems {
+    private func noteOthers(
+        _ id: CollectionID, _ problems: [PackagedIndex.Problem], _ loaded: inout LoadedCollection
+    ) {
+        for problem in packaged.problems + problems {
             refuse(id, .packaged(problem.source), nil, .unreadableSource(problem.reason), &loaded)
         }
-        for (other, entries) in packaged.entries.sorted(by: { $0.key < $1.key })
-        where other.name == id.name && other != id {
-            for entry in entries {
-                let source = SnapshotStatus.Source.packaged(entry.source.name)
-                refuse(id, source, entry.lock.timestamp, .otherBucket(found: other.bucket), &loaded)
-            }
+        // What is wrong with a lock elsewhere is no reason why this collection is not there.
+        var otherProblems: [PackagedIndex.Problem] = []
+        for (other, entry) in packaged.all(problems: &otherProblems) where other.name == id.name && other != id {
+            let source = SnapshotStatus.Source.packaged(entry.source.name)
+            refuse(id, source, entry.lock.timestamp, .otherBucket(found: other.bucket), &loaded)
         }
     }
 }

@@ -2,6 +2,8 @@
 struct PayloadScanner {
     private let limits: Limits
     private var position = 0
+    /// Whether a record has a member `filter_expression`.
+    private(set) var mentionsFilters = false
 
     init(limits: Limits) {
         self.limits = limits
@@ -52,6 +54,8 @@ struct PayloadScanner {
                     position += 1
                     guard byte(input) == UInt8(ascii: "\"") else { throw .recordWithoutID(offset: start) }
                     id = try self.string(input)
+                } else if depth == 1, expectsKey, string.count == 17, isFilter(input, string) {
+                    mentionsFilters = true
                 }
                 expectsKey = false
                 continue
@@ -89,6 +93,12 @@ struct PayloadScanner {
 
     private func isID(_ input: Span<UInt8>, _ key: Range<Int>) -> Bool {
         key.count == 2 && input[key.lowerBound] == UInt8(ascii: "i") && input[key.lowerBound + 1] == UInt8(ascii: "d")
+    }
+
+    private static let filterKey = Array("filter_expression".utf8)
+
+    private func isFilter(_ input: Span<UInt8>, _ key: Range<Int>) -> Bool {
+        Self.filterKey.indices.allSatisfy { input[key.lowerBound + $0] == Self.filterKey[$0] }
     }
 
     @inline(__always)

@@ -142,7 +142,8 @@ struct ServerCollection: Sendable {
 
     /// The whole changeset as the server gives it now.
     func changeset() async throws -> [String: Any] {
-        try await server.send("GET", "\(path)/changeset?_expected=\(UInt32.random(in: 0 ... .max))") as? [String: Any] ?? [:]
+        try await server.send("GET", "\(path)/changeset?_expected=\(UInt32.random(in: 0 ... .max))") as? [String: Any]
+            ?? [:]
     }
 
     func timestamp() async throws -> UInt64 {
