@@ -48,7 +48,8 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(
-            name: "URLSessionTransport", dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP"], swiftSettings: strict),
+            name: "URLSessionTransport", dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP"],
+            swiftSettings: strict),
         .target(
             name: "SnapshotBundle",
             dependencies: ["RemoteSettingsModel", "CZlib", .product(name: "Crypto", package: "swift-crypto")],
@@ -68,6 +69,9 @@ let package = Package(
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "TargetFilter",
                 "FileStorage", "SnapshotSync",
+                .target(
+                    name: "URLSessionTransport",
+                    condition: .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
@@ -139,7 +143,8 @@ let package = Package(
             dependencies: ["URLSessionTransport", "FaultyServer", "RemoteSettingsHTTP", "RemoteSettingsModel"],
             swiftSettings: strict),
         .target(
-            name: "FaultyServer", dependencies: ["RemoteSettingsHTTP", "RemoteSettingsModel"], path: "Tests/FaultyServer",
+            name: "FaultyServer", dependencies: ["RemoteSettingsHTTP", "RemoteSettingsModel"],
+            path: "Tests/FaultyServer",
             exclude: ["FaultyServer.py"], swiftSettings: strict),
         .testTarget(
             name: "SnapshotBundleTests",
@@ -155,10 +160,14 @@ let package = Package(
             name: "SnapshotBuilderTests",
             dependencies: ["SnapshotBuilder", "ContentSignature", "RemoteSettingsModel", "SnapshotBundle"],
             swiftSettings: strict),
+        .executableTarget(
+            name: "storage-process", dependencies: ["RemoteSettings", "AsyncHTTPTransport"],
+            path: "Tests/StorageProcess", swiftSettings: strict),
         .testTarget(
             name: "RemoteSettingsTests",
             dependencies: [
-                "RemoteSettings", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle",
+                "storage-process", "RemoteSettings", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature",
+                "SnapshotBundle",
                 "SnapshotWriter", "SnapshotBuilder", "AsyncHTTPTransport",
             ],
             swiftSettings: strict),

@@ -1,4 +1,5 @@
 import RemoteSettingsModel
+import Synchronization
 
 #if canImport(Darwin)
     import Darwin
@@ -61,8 +62,13 @@ package enum FileStore {
     }
 
     /// Replaces a file by these bytes: a temporary file beside it, flushed to disk, then renamed.
-    package static func replace(_ path: String, with content: Bytes) throws(FileError) {
-        let temporary = path + ".tmp"
+    ///
+    /// - Parameter isContended: whether others may be replacing the same file at the same time. Each then has a temporary
+    ///   file of its own, which stays where the process is killed.
+    package static func replace(
+        _ path: String, with content: Bytes, isContended: Bool = false
+    ) throws(FileError) {
+        let temporary = isContended ? uniquePath(path) + ".tmp" : path + ".tmp"
         let file = try WritableFile(creating: temporary)
         do throws(FileError) {
             try file.write(content)
@@ -171,8 +177,12 @@ package enum FileStore {
         return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// For names of temporary files that no other process uses.
-    package static var processID: Int32 { getpid() }
+    /// `path` with an ending that no other task or process uses.
+    package static func uniquePath(_ path: String) -> String {
+        "\(path).\(getpid())-\(uniqueCount.add(1, ordering: .relaxed).newValue)"
+    }
+
+    private static let uniqueCount = Atomic(0)
 
     package static func parent(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }

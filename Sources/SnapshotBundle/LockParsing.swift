@@ -48,6 +48,48 @@ extension LockFile {
     }
 }
 
+extension LockFile {
+    /// Reads one collection's entry out of a lock's text, and looks at nothing else but the version. No I/O.
+    ///
+    /// It is for a lock that is as trusted as the program, where reading all of it would take longer than what it is
+    /// read for. An id with a slash between quotes that are not escaped, and a colon behind it, is nothing but the key.
+    ///
+    /// - Returns: `nil` where the lock has no such collection.
+    /// - Throws: ``BundleError``, as ``init(parsing:path:limits:)``; lines are counted from the entry on.
+    public static func collection(
+        _ id: CollectionID, in text: Bytes, path: String, limits: Limits = Limits()
+    ) throws(BundleError) -> Collection? {
+        guard text.count <= limits.lockBytes else {
+            return try LockFile(parsing: text, path: path, limits: limits).collections[id]
+        }
+        var head = LockReader(text, file: path, limits: limits)
+        let version = try head.version()
+        guard version == UInt64(Self.version) else {
+            throw head.failure(.unknownVersion, expected: "version \(Self.version)", found: "\(version)")
+        }
+        guard let start = text.offset(behind: "\"\(id)\":") else { return nil }
+        var reader = LockReader(text[start..<text.count], file: "\(path): \(id)", limits: limits)
+        return try Collection(&reader, of: id)
+    }
+}
+
+extension Bytes {
+    /// Where the bytes behind the first occurrence of `text` begin.
+    fileprivate func offset(behind text: String) -> Int? {
+        let wanted = Array(text.utf8)
+        return withSpan { span in
+            var index = 0
+            while index + wanted.count <= span.count {
+                if span[index] == wanted[0], wanted.indices.allSatisfy({ span[index + $0] == wanted[$0] }) {
+                    return index + wanted.count
+                }
+                index += 1
+            }
+            return nil
+        }
+    }
+}
+
 extension LockFile.Collection {
     private static let keys = [
         "server", "timestamp", "lastModified", "records", "attachments", "attachmentRule", "omitted", "content",

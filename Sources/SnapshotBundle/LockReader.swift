@@ -56,6 +56,16 @@ struct LockReader {
         }
     }
 
+    /// Reads the beginning of a lock as far as its version.
+    mutating func version() throws(BundleError) -> UInt64 {
+        try json { (reader) throws(JSONError) in try reader.beginObject() }
+        let key = try json { (reader) throws(JSONError) in try reader.nextKey() }
+        guard key == "version" else {
+            throw failure(expected: "\"version\" as the first key", found: key.map { String(reflecting: $0) } ?? "none")
+        }
+        return try integer()
+    }
+
     /// Reads an array; `element` reads one element.
     mutating func array(_ element: (inout LockReader) throws(BundleError) -> Void) throws(BundleError) {
         try json { (reader) throws(JSONError) in try reader.beginArray() }

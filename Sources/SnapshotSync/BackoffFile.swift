@@ -18,10 +18,15 @@ package enum BackoffFile {
     }
 
     /// Writes the holds that still stand, or removes the file where there are none.
-    package static func write(_ state: BackoffState, to path: String, now: Timestamp) throws(FileError) {
+    ///
+    /// - Parameter isContended: whether other processes may write it at the same time.
+    package static func write(
+        _ state: BackoffState, to path: String, now: Timestamp, isContended: Bool = false
+    ) throws(FileError) {
         let holds = state.holds(at: now)
         guard !holds.isEmpty else { return try FileStore.remove(path) }
         let members = holds.map { JSONValue.Member(key: $0.origin, value: .number(JSONNumber($0.until.milliseconds))) }
-        try FileStore.replace(path, with: Bytes(JSONText.compact(.object(members))))
+        let content = Bytes(JSONText.compact(.object(members)))
+        try FileStore.replace(path, with: content, isContended: isContended)
     }
 }

@@ -57,7 +57,7 @@ public struct RecordFilter: Sendable {
     /// Whether canonical JSON, of a record or of many, has a member of this name anywhere. Most records have none, and
     /// a search over bytes costs a fraction of reading them. Canonical JSON writes a quotation mark inside of text as
     /// `\"`, so text cannot look like the member.
-    public static func mentionsFilter(_ json: Bytes) -> Bool {
+    private static func mentionsFilter(_ json: Bytes) -> Bool {
         json.withSpan { ByteSearch.filterMember.isFound(in: $0) }
     }
 }

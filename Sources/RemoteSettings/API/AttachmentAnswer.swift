@@ -46,6 +46,11 @@ public struct AttachmentProgress: Hashable, Sendable {
     public var received: UInt64
     /// Bytes.
     public var total: UInt64
+
+    public init(received: UInt64, total: UInt64) {
+        self.received = received
+        self.total = total
+    }
 }
 
 /// What ``RemoteSettingsClient/cacheAttachments()`` did, in files.
@@ -56,6 +61,12 @@ public struct CachedAttachmentsSummary: Hashable, Sendable {
     public var fromZip = 0
     /// Downloaded one by one.
     public var downloaded = 0
+
+    public init(present: Int = 0, fromZip: Int = 0, downloaded: Int = 0) {
+        self.present = present
+        self.fromZip = fromZip
+        self.downloaded = downloaded
+    }
 }
 
 extension Bytes {

@@ -2,14 +2,12 @@ import FileStorage
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
-import Synchronization
 
 /// Brings attachments into the storage directory: streamed to a file of its own beside, hashed as it flows, and given its
 /// name only where size and hash are the record's.
 struct AttachmentDownload: Sendable {
     /// How often one that came whole but wrong is asked for.
     private static var tries: Int { 3 }
-    private static let count = Atomic(0)
 
     private let session: Session
     private let id: CollectionID
@@ -138,8 +136,7 @@ struct AttachmentDownload: Sendable {
 
     /// A name that no other task or process uses.
     func partPath(_ digest: SHA256Digest) -> String {
-        let number = Self.count.add(1, ordering: .relaxed).newValue
-        return "\(session.storage.attachmentPath(id, digest)).\(FileStore.processID)-\(number).part"
+        FileStore.uniquePath(session.storage.attachmentPath(id, digest)) + ".part"
     }
 }
 

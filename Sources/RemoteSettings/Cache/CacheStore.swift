@@ -27,7 +27,7 @@ struct CacheStore: Sendable {
             let stale = attachments.stale(from: loaded.held, to: fetched.records)
             let file = CacheFile(
                 fetched.snapshot, server: "\(server)",
-                highWaterMark: loaded.highWaterMark ?? fetched.snapshot.timestamp)
+                highWaterMark: fetched.snapshot.timestamp)
             try FileStore.makeDirectories(FileStore.parent(of: storage.snapshotPath(id)))
             try FileStore.remove(storage.previousPath(id))
             // Without it there is no fallback to old attachments, no more.

@@ -18,6 +18,7 @@ struct StorageDirectory: Sendable {
     var chainsPath: String { "\(path)/.chains" }
 
     func snapshotPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).snapshot" }
+    func damagedPath(_ id: CollectionID) -> String { snapshotPath(id) + ".damaged" }
     func previousPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).previous" }
     func attachmentsPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).attachments" }
     func attachmentPath(_ id: CollectionID, _ digest: SHA256Digest) -> String {
@@ -49,9 +50,20 @@ struct StorageDirectory: Sendable {
 
     /// Gives a file that cannot be used another name, for whoever wants to know what happened; unless another version
     /// has taken its place.
-    func setAside(_ id: CollectionID, _ identity: CacheIdentity) {
+    ///
+    /// - Returns: the version that is there now.
+    func setAside(_ id: CollectionID, _ identity: CacheIdentity) -> CacheIdentity? {
         let path = snapshotPath(id)
-        guard FileStore.identity(path) == identity else { return }
-        try? FileStore.rename(path, to: path + ".damaged")
+        if FileStore.identity(path) == identity { try? FileStore.rename(path, to: damagedPath(id)) }
+        return self.identity(id)
+    }
+
+    /// The high-water mark that a file which was set aside still tells.
+    func highWaterMarkOfDamaged(_ id: CollectionID, limits: Limits) -> Timestamp? {
+        do {
+            return try cacheFile(id, at: damagedPath(id), limits: limits)?.highWaterMark
+        } catch {
+            return (error as? CacheFileError)?.highWaterMark
+        }
     }
 }

@@ -63,39 +63,75 @@ struct PackagedIndex: Sendable {
         var reason: String
     }
 
-    /// Newest first; of the same time, in the order of the sources.
-    private(set) var entries: [CollectionID: [Entry]] = [:]
-    private(set) var problems: [Problem] = []
+    private struct Source: Sendable {
+        var source: PackagedSource
+        var path: String
+        var lock: Bytes
+    }
 
-    /// Reads the locks. Does I/O for sources that are directories.
+    private var sources: [Source] = []
+    private(set) var problems: [Problem] = []
+    private let limits: Limits
+
+    /// Reads the locks' texts. Does I/O for sources that are directories.
     init(_ sources: [PackagedSource], limits: Limits) {
+        self.limits = limits
         for source in sources {
             do {
-                let lock = try Self.lock(of: source, limits: limits)
-                for (id, collection) in lock.collections {
-                    entries[id, default: []].append(Entry(source: source, id: id, lock: collection))
-                }
+                let (lock, path) = try Self.lock(of: source, limits: limits)
+                self.sources.append(Source(source: source, path: path, lock: lock))
             } catch {
                 problems.append(Problem(source: source.name, reason: "\(error)"))
             }
         }
-        for id in entries.keys {
-            // A stable sort, so that the order of the sources decides between equals.
-            entries[id]?.sort { $0.lock.timestamp > $1.lock.timestamp }
-        }
     }
 
-    private static func lock(of source: PackagedSource, limits: Limits) throws -> LockFile {
+    /// What the sources have of one collection, newest first; of the same time, in the order of the sources. No I/O.
+    ///
+    /// - Parameter problems: gets those of locks that cannot be read.
+    func entries(_ id: CollectionID, problems: inout [Problem]) -> [Entry] {
+        var entries: [Entry] = []
+        for source in sources {
+            do throws(BundleError) {
+                guard let lock = try LockFile.collection(id, in: source.lock, path: source.path, limits: limits) else {
+                    continue
+                }
+                entries.append(Entry(source: source.source, id: id, lock: lock))
+            } catch {
+                problems.append(Problem(source: source.source.name, reason: "\(error)"))
+            }
+        }
+        // The sort is stable.
+        return entries.sorted { $0.lock.timestamp > $1.lock.timestamp }
+    }
+
+    /// Everything that the locks list, each read as a whole and strictly. No I/O.
+    func all(problems: inout [Problem]) -> [(id: CollectionID, entry: Entry)] {
+        var all: [(id: CollectionID, entry: Entry)] = []
+        for source in sources {
+            do throws(BundleError) {
+                let lock = try LockFile(parsing: source.lock, path: source.path, limits: limits)
+                for (id, collection) in lock.collections.sorted(by: { $0.key < $1.key }) {
+                    all.append((id, Entry(source: source.source, id: id, lock: collection)))
+                }
+            } catch {
+                problems.append(Problem(source: source.source.name, reason: "\(error)"))
+            }
+        }
+        return all
+    }
+
+    private static func lock(of source: PackagedSource, limits: Limits) throws -> (text: Bytes, path: String) {
         switch source.form {
         case .embedded(let text, _):
-            return try LockFile(parsing: text, path: "\(source.name): dumps.lock.json", limits: limits)
+            return (text, "\(source.name): dumps.lock.json")
         case .directory(let directory, _):
             let path = "\(directory)/dumps.lock.json"
             guard let text = try FileStore.read(path, limit: limits.lockBytes) else {
                 throw BundleError(
                     .missing, file: path, expected: "the lock of packaged snapshots", found: "no such file")
             }
-            return try LockFile(parsing: text, path: path, limits: limits)
+            return (text, path)
         case .absent(let reason):
             throw BundleError(.missing, file: source.name, expected: "packaged snapshots", found: reason)
         }

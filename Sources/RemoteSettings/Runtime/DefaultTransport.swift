@@ -1,5 +1,9 @@
 import RemoteSettingsHTTP
 
+#if canImport(Darwin)
+    import URLSessionTransport
+#endif
+
 /// The platform's own way to the network, where the configuration names none.
 enum DefaultTransport {
     static func make() -> (any HTTPTransport)? {

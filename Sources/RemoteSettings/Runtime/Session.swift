@@ -111,7 +111,7 @@ final class Session: Sendable {
     func filtered(_ held: HeldSnapshot) -> [RemoteSettingsRecord] {
         var records: [RemoteSettingsRecord] = []
         records.reserveCapacity(held.records.count)
-        guard RecordFilter.mentionsFilter(held.snapshot.payload) else {
+        guard held.records.mayMentionFilters else {
             for record in held.records { records.append(RemoteSettingsRecord(record)) }
             return records
         }

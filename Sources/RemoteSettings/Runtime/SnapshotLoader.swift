@@ -40,7 +40,8 @@ struct SnapshotLoader: Sendable {
         var loaded = LoadedCollection()
         var candidates: [Candidate] = []
         if let file = cacheFile(id, &loaded) { candidates.append(.cached(file)) }
-        candidates += packaged.entries[id, default: []].map(Candidate.packaged)
+        var problems: [PackagedIndex.Problem] = []
+        candidates += packaged.entries(id, problems: &problems).map(Candidate.packaged)
         // Between equals the cached one stays: the sort is stable.
         candidates.sort { $0.timestamp > $1.timestamp }
         for candidate in candidates {
@@ -58,16 +59,21 @@ struct SnapshotLoader: Sendable {
                 }
             } catch {
                 let refusal = SnapshotRefusal(error)
-                if case .cached = candidate { setAsideIfDamaged(id, refusal, loaded) }
+                if case .cached = candidate, refusal.isDamage, let identity = loaded.cacheIdentity {
+                    loaded.cacheIdentity = storage.setAside(id, identity)
+                }
                 refuse(id, candidate.source, candidate.timestamp, refusal.reason, &loaded)
             }
         }
-        if loaded.held == nil { noteOthers(id, &loaded) }
+        if loaded.held == nil { noteOthers(id, problems, &loaded) }
         return loaded
     }
 
     private func cacheFile(_ id: CollectionID, _ loaded: inout LoadedCollection) -> CacheFile? {
-        guard let identity = storage.identity(id) else { return nil }
+        guard let identity = storage.identity(id) else {
+            loaded.highWaterMark = storage.highWaterMarkOfDamaged(id, limits: limits)
+            return nil
+        }
         loaded.cacheIdentity = identity
         do {
             guard let file = try storage.cacheFile(id, at: storage.snapshotPath(id), limits: limits)
@@ -80,7 +86,7 @@ struct SnapshotLoader: Sendable {
         } catch {
             if let error = error as? CacheFileError {
                 loaded.highWaterMark = error.highWaterMark
-                storage.setAside(id, identity)
+                loaded.cacheIdentity = storage.setAside(id, identity)
             }
             refuse(id, .cached, nil, SnapshotRefusal(error).reason, &loaded)
             return nil
@@ -170,13 +176,6 @@ extension SnapshotLoader {
     /// The records of a packaged bundle, verified unless it is trusted; `nil` where it cannot be.
     func records(of bundle: PackagedBundle) -> RecordTable? { try? held(bundle).records }
 
-    private func setAsideIfDamaged(_ id: CollectionID, _ refusal: SnapshotRefusal, _ loaded: LoadedCollection) {
-        switch refusal.reason {
-        case .damaged, .notTrusted: if let identity = loaded.cacheIdentity { storage.setAside(id, identity) }
-        default: break
-        }
-    }
-
     private func refuse(
         _ id: CollectionID, _ source: SnapshotStatus.Source, _ timestamp: Timestamp?,
         _ reason: SnapshotStatus.Unused.Reason, _ loaded: inout LoadedCollection
@@ -190,16 +189,17 @@ extension SnapshotLoader {
     }
 
     /// Where nothing serves: what there is under the same name elsewhere, and which sources could not be read.
-    private func noteOthers(_ id: CollectionID, _ loaded: inout LoadedCollection) {
-        for problem in packaged.problems {
+    private func noteOthers(
+        _ id: CollectionID, _ problems: [PackagedIndex.Problem], _ loaded: inout LoadedCollection
+    ) {
+        for problem in packaged.problems + problems {
             refuse(id, .packaged(problem.source), nil, .unreadableSource(problem.reason), &loaded)
         }
-        for (other, entries) in packaged.entries.sorted(by: { $0.key < $1.key })
-        where other.name == id.name && other != id {
-            for entry in entries {
-                let source = SnapshotStatus.Source.packaged(entry.source.name)
-                refuse(id, source, entry.lock.timestamp, .otherBucket(found: other.bucket), &loaded)
-            }
+        // What is wrong with a lock elsewhere is no reason why this collection is not there.
+        var otherProblems: [PackagedIndex.Problem] = []
+        for (other, entry) in packaged.all(problems: &otherProblems) where other.name == id.name && other != id {
+            let source = SnapshotStatus.Source.packaged(entry.source.name)
+            refuse(id, source, entry.lock.timestamp, .otherBucket(found: other.bucket), &loaded)
         }
     }
 }

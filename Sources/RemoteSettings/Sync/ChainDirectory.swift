@@ -15,6 +15,6 @@ struct ChainDirectory: ChainStore.Keeper {
         // Where it cannot be kept, it is fetched again next time.
         try? storage.prepare()
         try? FileStore.makeDirectories(storage.chainsPath)
-        try? FileStore.replace(storage.chainPath(x5u: x5u), with: pem)
+        try? FileStore.replace(storage.chainPath(x5u: x5u), with: pem, isContended: true)
     }
 }

@@ -68,7 +68,7 @@ extension Session {
         guard !state.holds(at: now).isEmpty else { return }
         do {
             try storage.prepare()
-            try BackoffFile.write(state, to: storage.backoffPath, now: now)
+            try BackoffFile.write(state, to: storage.backoffPath, now: now, isContended: true)
         } catch {
             logger.warning("the server's wish to be left alone could not be kept: \(error)")
         }

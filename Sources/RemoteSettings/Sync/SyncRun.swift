@@ -64,7 +64,9 @@ struct SyncRun: Sendable {
         collection.reloadIfReplaced(session)
         let loaded = collection.current(session)
         let held = loaded.held
-        let floor = [held?.timestamp, loaded.highWaterMark].compactMap { $0 }.max()
+        // Nothing vouches for the mark. One that lies in the future comes from damage, and would refuse everything.
+        let mark = loaded.highWaterMark.flatMap { $0 > session.now.advanced(by: .seconds(86_400)) ? nil : $0 }
+        let floor = [held?.timestamp, mark].compactMap { $0 }.max()
         let expected = monitor.collections[id]
         if let expected {
             if let floor, expected < floor { throw FetchError.rollback(held: floor, answered: expected) }

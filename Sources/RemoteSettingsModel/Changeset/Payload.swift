@@ -10,11 +10,11 @@ public enum Payload {
     /// - Throws: ``ChangesetError/notCanonical(problem:)`` where the text is not what this package writes; the pass looks
     ///   at the structure and the ids, not at whether every value is in canonical form.
     public static func read(_ payload: Bytes, limits: Limits) throws(ChangesetError) -> (RecordTable, Timestamp) {
+        var scanner = PayloadScanner(limits: limits)
         let (entries, timestamp) = try payload.withSpan {
             (span) throws(ChangesetError) -> ([RecordTable.Entry], Timestamp) in
-            var scanner = PayloadScanner(limits: limits)
-            return try scanner.scan(span)
+            try scanner.scan(span)
         }
-        return (RecordTable(payload, sorted: entries), timestamp)
+        return (RecordTable(payload, sorted: entries, mentionsFilters: scanner.mentionsFilters), timestamp)
     }
 }

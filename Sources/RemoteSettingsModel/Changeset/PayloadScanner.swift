@@ -2,6 +2,8 @@
 struct PayloadScanner {
     private let limits: Limits
     private var position = 0
+    /// Whether a record has a member `filter_expression`.
+    private(set) var mentionsFilters = false
 
     init(limits: Limits) {
         self.limits = limits
@@ -50,7 +52,11 @@ struct PayloadScanner {
             switch found {
             case UInt8(ascii: "\""):
                 let string = try endString(input, &position)
-                if expectsKey, id == nil, isID(input, string) { id = try idValue(input, &position, record: start) }
+                if expectsKey, id == nil, isID(input, string) {
+                    id = try idValue(input, &position, record: start)
+                } else if depth == 1, expectsKey, string.count == 17, isFilter(input, string) {
+                    mentionsFilters = true
+                }
                 expectsKey = false
             case UInt8(ascii: "{"), UInt8(ascii: "["):
                 depth += 1
@@ -105,6 +111,12 @@ struct PayloadScanner {
 
     private func isID(_ input: Span<UInt8>, _ key: Range<Int>) -> Bool {
         key.count == 2 && input[key.lowerBound] == UInt8(ascii: "i") && input[key.lowerBound + 1] == UInt8(ascii: "d")
+    }
+
+    private static let filterKey = Array("filter_expression".utf8)
+
+    private func isFilter(_ input: Span<UInt8>, _ key: Range<Int>) -> Bool {
+        Self.filterKey.indices.allSatisfy { input[key.lowerBound + $0] == Self.filterKey[$0] }
     }
 
     @inline(__always)

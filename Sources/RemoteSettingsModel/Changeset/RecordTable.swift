@@ -12,9 +12,13 @@ public struct RecordTable: Sendable {
     /// For each record its source and place, in the order of ids.
     private let entries: [(source: Int, entry: Entry)]
 
-    private init(sources: [Bytes], entries: [(source: Int, entry: Entry)]) {
+    /// Whether a record may have a member `filter_expression`; `false` only where a payload was read and none has.
+    public let mayMentionFilters: Bool
+
+    private init(sources: [Bytes], entries: [(source: Int, entry: Entry)], mayMentionFilters: Bool = true) {
         self.sources = sources
         self.entries = entries
+        self.mayMentionFilters = mayMentionFilters
     }
 
     /// A table over records that lie in one buffer in any order.
@@ -41,8 +45,8 @@ public struct RecordTable: Sendable {
     }
 
     /// A table over records that are known to be sorted.
-    init(_ source: Bytes, sorted: [Entry]) {
-        self.init(sources: [source], entries: sorted.map { (0, $0) })
+    init(_ source: Bytes, sorted: [Entry], mentionsFilters: Bool) {
+        self.init(sources: [source], entries: sorted.map { (0, $0) }, mayMentionFilters: mentionsFilters)
     }
 
     public init() {

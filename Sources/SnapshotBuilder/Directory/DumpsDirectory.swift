@@ -83,7 +83,10 @@ public struct DumpsDirectory: Sendable {
         try FileStore.makeDirectories(stagingPath)
         try FileStore.makeDirectories(pendingDirectory)
         let ignore = "\(workPath)/.gitignore"
-        if FileStore.size(ignore) == nil { try FileStore.replace(ignore, with: Bytes(utf8: "*\n")) }
+        if FileStore.size(ignore) == nil {
+            // Collections that are refreshed at the same time may come here together.
+            try FileStore.replace(ignore, with: Bytes(utf8: "*\n"), isContended: true)
+        }
     }
 
     /// Removes what no longer serves anything after a refresh that finished.

@@ -57,7 +57,8 @@ struct ClientOptions: ParsableArguments {
         var app = RemoteSettingsContext()
         for pair in context {
             guard let equals = pair.firstIndex(of: "="), equals != pair.startIndex else {
-                throw ValidationError("--context is \(String(reflecting: pair)), expected KEY=VALUE, such as country=DE")
+                throw ValidationError(
+                    "--context is \(String(reflecting: pair)), expected KEY=VALUE, such as country=DE")
             }
             let value = String(pair[pair.index(after: equals)...])
             switch String(pair[..<equals]) {
@@ -69,7 +70,8 @@ struct ClientOptions: ParsableArguments {
             case "osVersion": app.osVersion = value
             case "formFactor": app.formFactor = value
             case "country": app.country = value
-            case let key: app.customTargettingAttributes = (app.customTargettingAttributes ?? [:]).merging([key: value]) { $1 }
+            case let key:
+                app.customTargettingAttributes = (app.customTargettingAttributes ?? [:]).merging([key: value]) { $1 }
             }
         }
         return app

@@ -17,7 +17,9 @@ struct SnapshotExplanation {
         case .none: lines.append("source      none")
         }
         if let timestamp = status.timestamp { lines.append("timestamp   \(timestamp) (\(timestamp.rfc3339))") }
-        if let age = status.age { lines.append("age         \(age.components.seconds / 86_400) days since the last change") }
+        if let age = status.age {
+            lines.append("age         \(age.components.seconds / 86_400) days since the last change")
+        }
         if let records = status.records { lines.append("records     \(records) before filters") }
         switch status.trust {
         case .signed(let signer, let root, let verifiedAt, let checkedHere):

@@ -1,0 +1,303 @@
+import Foundation
+import RemoteSettings
+import Testing
+
+extension ServerTests {
+    /// A server, a mirror or a file that lies never gets a record through; what was held stays; the error says what was
+    /// refused.
+    @Suite struct LieTests {
+        let place: Workplace
+
+        init() throws { place = try Workplace() }
+
+        /// A collection with one record, synced, and then another one on the server.
+        private func behind() async throws -> (ServerCollection, RemoteSettingsClient) {
+            let collection = try await place.server.makeCollection()
+            try await collection.put("a")
+            let client = place.service().makeClient(collectionName: collection.name)
+            try await client.sync()
+            try await collection.put("b")
+            return (collection, client)
+        }
+
+        /// Tries to sync, and finds the old state in place, here and in a process that starts later.
+        ///
+        /// - Returns: what the error says.
+        private func refusal(of client: RemoteSettingsClient) async -> String {
+            let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
+            #expect(client.getRecords()?.map(\.id) == ["a"])
+            let later = place.service().makeClient(collectionName: client.collectionName())
+            #expect(later.getRecords()?.map(\.id) == ["a"])
+            return error.map { "\($0)" } ?? ""
+        }
+
+        /// Serves this changeset instead of the collection's own, with the monitor as it is.
+        private func serve(_ changeset: [String: Any], as collection: ServerCollection) async throws {
+            let body = String(decoding: try JSONSerialization.data(withJSONObject: changeset), as: UTF8.self)
+            try await place.server.faults([["path": "/\(collection.name)/changeset", "body": body]])
+        }
+
+        @Test func badSignature() async throws {
+            let (collection, client) = try await behind()
+            try await collection.sign([["tampered": true]])
+            let position = try place.server.logPosition()
+            #expect(await refusal(of: client).contains("signature"))
+            // One delta, one full retry, no more.
+            #expect(try place.server.requests(since: position).filter { $0.path.contains(collection.name) }.count == 2)
+        }
+
+        @Test func otherRoot() async throws {
+            let (collection, _) = try await behind()
+            let client = place.service { $0.trustRoots = place.server.otherRoot }
+                .makeClient(collectionName: collection.name)
+            let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
+            #expect(error.map { "\($0)" }?.contains("root") == true)
+            #expect(client.getRecords() == nil)
+            #expect(
+                client.snapshot.unused.contains { unused in
+                    if case .notTrusted = unused.reason { true } else { false }
+                })
+        }
+
+        @Test func tamperedRecord() async throws {
+            let (collection, client) = try await behind()
+            var answer = try await collection.changeset()
+            answer["changes"] = [["id": "a", "last_modified": 1, "evil": true]]
+            try await serve(answer, as: collection)
+            #expect(await refusal(of: client).contains("signature"))
+            try await place.server.faults([])
+        }
+
+        @Test func recordsOfTwoStates() async throws {
+            let collection = try await place.server.makeCollection()
+            try await collection.put("a", ["n": 1])
+            let first = try await collection.changeset()
+            let client = place.service().makeClient(collectionName: collection.name)
+            try await client.sync()
+            try await collection.put("b", ["n": 1])
+            try await collection.put("a", ["n": 2])
+            var mixed = try await collection.changeset()
+            let old = try #require(first["changes"] as? [[String: Any]])
+            let new = try #require(mixed["changes"] as? [[String: Any]])
+            mixed["changes"] = old + new.filter { $0["id"] as? String == "b" }
+            try await serve(mixed, as: collection)
+            #expect(await refusal(of: client).contains("signature"))
+            try await place.server.faults([])
+            try await client.sync()
+            #expect(try await state(of: client) == collection.state())
+        }
+
+        @Test func metadataOfAnotherCollection() async throws {
+            let (collection, client) = try await behind()
+            let other = try await place.server.makeCollection()
+            try await other.put("evil")
+            try await serve(try await other.changeset(), as: collection)
+            #expect(await refusal(of: client).contains(other.id))
+            try await place.server.faults([])
+        }
+
+        @Test func metadataOfAnotherBucket() async throws {
+            let (collection, client) = try await behind()
+            var answer = try await collection.changeset()
+            var metadata = try #require(answer["metadata"] as? [String: Any])
+            metadata["bucket"] = "security-state"
+            answer["metadata"] = metadata
+            try await serve(answer, as: collection)
+            #expect(await refusal(of: client).contains("security-state/"))
+            try await place.server.faults([])
+        }
+
+        /// The signature does not cover the collection's name; the signer's name, which differs by bucket, narrows that.
+        @Test func collectionOfAnotherSigner() async throws {
+            let (collection, client) = try await behind()
+            let other = try await place.server.makeCollection("security-state")
+            try await other.put("evil")
+            var answer = try await other.changeset()
+            var metadata = try #require(answer["metadata"] as? [String: Any])
+            metadata["bucket"] = collection.bucket
+            metadata["id"] = collection.name
+            answer["metadata"] = metadata
+            try await serve(answer, as: collection)
+            #expect(await refusal(of: client).contains("remote-settings.content-signature.mozilla.org"))
+            try await place.server.faults([])
+        }
+
+        @Test func replayedOlderState() async throws {
+            let collection = try await place.server.makeCollection()
+            try await collection.put("a")
+            let old = try await collection.changeset()
+            try await collection.put("b")
+            let client = place.service().makeClient(collectionName: collection.name)
+            try await client.sync()
+            try await collection.put("c")
+            try await serve(old, as: collection)
+            let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
+            #expect(error.map { "\($0)" }?.contains("older state") == true)
+            #expect(client.getRecords()?.count == 2)
+            try await place.server.faults([])
+        }
+
+        /// The high-water mark outlives a cache file whose payload was damaged.
+        @Test func replayedOlderStateAfterDamage() async throws {
+            let collection = try await place.server.makeCollection()
+            try await collection.put("a")
+            let old = try await collection.changeset()
+            try await collection.put("b")
+            try await place.service().makeClient(collectionName: collection.name).sync()
+            let file = URL(fileURLWithPath: "\(place.storage)/main/\(collection.name).snapshot")
+            var content = try Data(contentsOf: file)
+            content.removeLast(5)
+            try content.write(to: file)
+            let client = place.service().makeClient(collectionName: collection.name)
+            #expect(client.getRecords() == nil)
+            try await collection.put("c")
+            try await serve(old, as: collection)
+            let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
+            try await place.server.faults([])
+            #expect(error.map { "\($0)" }?.contains("older state") == true)
+            #expect(client.getRecords() == nil)
+            try await client.sync()
+            #expect(client.getRecords()?.count == 3)
+        }
+
+        @Test func signatureThatWentAway() async throws {
+            let (collection, _) = try await behind()
+            let client = place.service { $0.acceptsUnsigned = true }.makeClient(collectionName: collection.name)
+            var answer = try await collection.changeset()
+            var metadata = try #require(answer["metadata"] as? [String: Any])
+            metadata["signature"] = nil
+            metadata["signatures"] = nil
+            answer["metadata"] = metadata
+            try await serve(answer, as: collection)
+            #expect(await refusal(of: client).contains("no signature"))
+            try await place.server.faults([])
+        }
+
+        @Test(arguments: ["status 503", "truncated", "not JSON", "endless", "gzip bomb", "redirect loop"])
+        func brokenAnswers(_ fault: String) async throws {
+            let (collection, _) = try await behind()
+            var limits = Limits()
+            limits.changesetBytes = 1 << 20
+            limits.tries = 2
+            let small = limits
+            let client = place.service { $0.limits = small }.makeClient(collectionName: collection.name)
+            let path = "/\(collection.name)/changeset"
+            let rule: [String: Any] =
+                switch fault {
+                case "status 503": ["status": 503]
+                case "truncated": ["truncate": 50]
+                case "not JSON": ["body": "<html>"]
+                case "endless": ["endless": true]
+                case "gzip bomb": ["gzip_bomb": 1 << 30]
+                default: ["redirect": "self"]
+                }
+            try await place.server.faults([rule.merging(["path": path]) { first, _ in first }])
+            #expect(await refusal(of: client).contains(collection.name))
+            try await place.server.faults([])
+            try await client.sync()
+            #expect(client.getRecords()?.count == 2)
+        }
+
+        /// Every byte of a cache file, one after another in steps: whatever is changed, no other record is served.
+        @Test func damagedCacheFile() async throws {
+            let collection = try await place.server.makeCollection()
+            try await collection.put("a", ["text": "the truth"])
+            let dumps = try await place.package([collection])
+            try await collection.put("b", ["text": "the truth"])
+            let first = place.service().makeClient(collectionName: collection.name)
+            try await first.sync()
+            let held = try #require(first.getRecords())
+            let file = URL(fileURLWithPath: "\(place.storage)/main/\(collection.name).snapshot")
+            let good = try Data(contentsOf: file)
+            var refused = 0
+            for offset in stride(from: 0, to: good.count, by: 17) {
+                var bad = good
+                bad[offset] ^= 0x11
+                try bad.write(to: file)
+                let client = place.service { $0.packaged = [.directory(dumps)] }
+                    .makeClient(collectionName: collection.name)
+                let records = try #require(client.getRecords())
+                if client.snapshot.source == .cached {
+                    // What was changed does not matter to the signature, such as the name of the server's metadata.
+                    #expect(records == held)
+                } else {
+                    refused += 1
+                    #expect(records.map(\.id) == ["a"])
+                    #expect(client.snapshot.unused.contains { $0.source == .cached })
+                }
+            }
+            #expect(refused > 0)
+        }
+
+        @Test func damagedFileIsSetAside() async throws {
+            let (collection, _) = try await behind()
+            let path = "\(place.storage)/main/\(collection.name).snapshot"
+            let content = try Data(contentsOf: URL(fileURLWithPath: path))
+            try Data(String(decoding: content, as: UTF8.self).replacing("\"id\":\"a\"", with: "\"id\":\"x\"").utf8)
+                .write(to: URL(fileURLWithPath: path))
+            let client = place.service().makeClient(collectionName: collection.name)
+            #expect(client.getRecords() == nil)
+            #expect(FileManager.default.fileExists(atPath: path + ".damaged"))
+            #expect(!FileManager.default.fileExists(atPath: path))
+            #expect(
+                client.snapshot.unused.contains { unused in
+                    if case .notTrusted = unused.reason { unused.source == .cached } else { false }
+                })
+            try await client.sync()
+            #expect(client.getRecords()?.map(\.id) == ["a", "b"])
+        }
+
+        /// Another collection's cache file under this one's name.
+        @Test func exchangedCacheFile() async throws {
+            let (collection, _) = try await behind()
+            let other = try await place.server.makeCollection()
+            try await other.put("evil")
+            try await place.service().makeClient(collectionName: other.name).sync()
+            let path = "\(place.storage)/main/\(collection.name).snapshot"
+            try Data(contentsOf: URL(fileURLWithPath: "\(place.storage)/main/\(other.name).snapshot"))
+                .write(to: URL(fileURLWithPath: path))
+            #expect(place.service().makeClient(collectionName: collection.name).getRecords() == nil)
+        }
+
+        /// A packaged bundle in a directory that others may write to.
+        @Test func damagedBundle() async throws {
+            let collection = try await place.server.makeCollection()
+            try await collection.put("a", ["text": String(repeating: "the truth ", count: 50)])
+            let dumps = try await place.package([collection])
+            let file = URL(fileURLWithPath: "\(dumps)/main/\(collection.name).zip")
+            let good = try Data(contentsOf: file)
+            let service = place.service { $0.packaged = [.directory(dumps)] }
+            let held = try #require(service.makeClient(collectionName: collection.name).getRecords())
+            var refused = 0
+            for offset in stride(from: 0, to: good.count, by: 11) {
+                var bad = good
+                bad[offset] ^= 0x24
+                // As a package is replaced: the file of an open mapping stays as it is.
+                try bad.write(to: file, options: .atomic)
+                let client = place.service { $0.packaged = [.directory(dumps)] }
+                    .makeClient(collectionName: collection.name)
+                if let records = client.getRecords() {
+                    #expect(records == held)
+                } else {
+                    refused += 1
+                    #expect(client.snapshot.unused.count == 1)
+                }
+            }
+            #expect(refused > 0)
+        }
+
+        @Test func cacheOfAnotherServer() async throws {
+            let (collection, _) = try await behind()
+            let client = place.service { config in
+                config.server = .custom(url: "http://127.0.0.1:1/v1")
+            }.makeClient(collectionName: collection.name)
+            #expect(client.getRecords() == nil)
+            #expect(
+                client.snapshot.unused.first?.reason
+                    == .otherServer(
+                        found: place.server.url, expected: "http://127.0.0.1:1"))
+            // It is nothing wrong with it: it serves again where its server is configured again.
+            #expect(place.service().makeClient(collectionName: collection.name).getRecords()?.count == 1)
+        }
+    }
+}

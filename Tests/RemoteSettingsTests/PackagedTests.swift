@@ -1,0 +1,198 @@
+import Foundation
+import RemoteSettings
+import Testing
+
+extension ServerTests {
+    /// What was packaged with the app serves without any network.
+    @Suite struct PackagedTests {
+        let place: Workplace
+
+        init() throws { place = try Workplace() }
+
+        private func embedded(_ dumps: String, _ collections: [ServerCollection]) throws -> PackagedSource {
+            func bytes(_ path: String) throws -> Bytes {
+                Bytes(Array(try Data(contentsOf: URL(fileURLWithPath: "\(dumps)/\(path)"))))
+            }
+            var bundles: [CollectionID: Bytes] = [:]
+            for collection in collections {
+                bundles[try CollectionID(collection.id)] = try bytes("\(collection.bucket)/\(collection.name).zip")
+            }
+            return .embedded(lock: try bytes("dumps.lock.json"), bundles: bundles)
+        }
+
+        @Test func offlineWithAnEmptyStorageDirectory() async throws {
+            let collections = [
+                try await place.server.makeCollection(), try await place.server.makeCollection("security-state"),
+            ]
+            for collection in collections {
+                try await collection.put("a", ["n": 1.5, "text": "äöü 🦊"])
+                try await collection.attach(Data("attached to \(collection.id)".utf8), to: "b")
+            }
+            let dumps = try await place.package(collections)
+            for source in [
+                .directory(dumps), .directory(dumps, trusted: true), try embedded(dumps, collections),
+                .bundleResource(place.directory.path),
+            ] as [PackagedSource] {
+                let service = try RemoteSettingsService(
+                    storageDir: place.path("nothing"),
+                    validating: place.config {
+                        $0.packaged = [source]
+                        $0.transport = NoTransport()
+                        $0.limits.tries = 1
+                    })
+                for collection in collections {
+                    let client = service.makeClient(collectionName: collection.id)
+                    #expect(try await state(of: client) == collection.state())
+                    #expect(client.snapshot.source == .packaged(source.name))
+                    let record = try #require(client.getRecordsMap()?["b"])
+                    #expect(try await client.getAttachment(record: record) == Data("attached to \(collection.id)".utf8))
+                    #expect(try await client.attachment(for: record).source == .packaged(source.name))
+                }
+                let absent = service.makeClient(collectionName: "absent")
+                #expect(absent.getRecords() == nil)
+                #expect(await absent.getRecords(syncIfEmpty: true) == nil)
+            }
+            // Reading writes nothing.
+            #expect(!FileManager.default.fileExists(atPath: place.path("nothing")))
+        }
+
+        @Test func whyAPackageIsNotUsed() async throws {
+            let collection = try await place.server.makeCollection()
+            try await collection.put("a")
+            let dumps = try await place.package([collection])
+            func reason(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> SnapshotStatus.Unused.Reason? {
+                let service = place.service {
+                    $0.packaged = [.directory(dumps)]
+                    change(&$0)
+                }
+                let client = service.makeClient(collectionName: collection.name)
+                #expect(client.getRecords() == nil)
+                return client.snapshot.unused.first?.reason
+            }
+            #expect(
+                reason { $0.server = .stage }
+                    == .otherServer(
+                        found: place.server.url, expected: "https://firefox.settings.services.allizom.org"))
+            #expect(reason { $0.bucketName = "other" } == .otherBucket(found: "main"))
+            guard case .notTrusted(let why)? = reason({ $0.trustRoots = place.server.otherRoot }) else {
+                Issue.record("a package of another root")
+                return
+            }
+            #expect(why.contains("root"))
+            guard case .unreadableSource? = reason({ $0.packaged = [.directory(place.path("missing"))] }) else {
+                Issue.record("a directory that is not there")
+                return
+            }
+            guard case .unreadableSource? = reason({ $0.packaged = [.bundleResource(nil)] }) else {
+                Issue.record("resources that are not there")
+                return
+            }
+            try FileManager.default.removeItem(atPath: "\(dumps)/main/\(collection.name).zip")
+            guard case .damaged? = reason() else {
+                Issue.record("a bundle that is not there")
+                return
+            }
+        }
+
+        @Test func validationIsLoud() async throws {
+            let collection = try await place.server.makeCollection()
+            try await collection.put("a")
+            let dumps = try await place.package([collection])
+            func problem(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> String? {
+                do throws(RemoteSettingsError) {
+                    _ = try RemoteSettingsService(
+                        storageDir: place.storage,
+                        validating: place.config {
+                            $0.packaged = [.directory(dumps)]
+                            change(&$0)
+                        })
+                    return nil
+                } catch {
+                    return "\(error)"
+                }
+            }
+            #expect(problem() == nil)
+            #expect(problem { $0.server = .prod }?.contains("https://firefox.settings.services.mozilla.com") == true)
+            #expect(problem { $0.server = .custom(url: "nonsense") }?.contains("nonsense") == true)
+            #expect(problem { $0.trustRoots = place.server.otherRoot }?.contains("not pinned") == true)
+            #expect(
+                problem { $0.packaged.append(.directory("/nowhere")) }?.contains("/nowhere/dumps.lock.json") == true)
+            let bundle = "\(dumps)/main/\(collection.name).zip"
+            try Data("no bundle".utf8).write(to: URL(fileURLWithPath: bundle))
+            #expect(problem()?.contains(bundle) == true)
+        }
+
+        @Test func unsignedOnlyInSoManyWords() async throws {
+            // The test server signs in `main` and `security-state` only.
+            let collection = try await place.server.makeCollection("unsigned")
+            try await collection.put("a")
+            let dumps = try await place.package([collection], acceptsUnsigned: true)
+            let strict = place.service { $0.packaged = [.directory(dumps, trusted: true)] }
+                .makeClient(collectionName: collection.id)
+            #expect(strict.getRecords() == nil)
+            #expect(strict.snapshot.unused.map(\.reason) == [.unsigned])
+            await #expect(throws: RemoteSettingsError.self) { try await strict.sync() }
+            let lax = place.service {
+                $0.packaged = [.directory(dumps)]
+                $0.acceptsUnsigned = true
+            }.makeClient(collectionName: collection.id)
+            #expect(lax.getRecords()?.count == 1)
+            #expect(lax.snapshot.trust == .unsigned)
+            try await collection.put("b")
+            try await lax.sync()
+            #expect(lax.getRecords()?.count == 2)
+            #expect(lax.snapshot.trust == .unsigned)
+            #expect(strict.getRecords() == nil)
+        }
+
+        @Test func theNewestOfSeveralSources() async throws {
+            let collection = try await place.server.makeCollection()
+            try await collection.put("a")
+            let old = try await place.package([collection], as: "old")
+            try await collection.put("b")
+            let new = try await place.package([collection], as: "new")
+            for sources in [[old, new], [new, old]] {
+                let client = place.service { $0.packaged = sources.map { .directory($0) } }
+                    .makeClient(collectionName: collection.name)
+                #expect(client.getRecords()?.count == 2)
+                #expect(client.snapshot.source == .packaged(new))
+                #expect(client.snapshot.unused.map(\.source) == [.packaged(old)])
+            }
+        }
+
+        @Test func whatTheSnapshotTells() async throws {
+            let collection = try await place.server.makeCollection()
+            try await collection.put("a")
+            let dumps = try await place.package([collection])
+            let timestamp = Timestamp(milliseconds: try await collection.timestamp())
+            let client = place.service {
+                $0.packaged = [.directory(dumps)]
+                $0.environment.now = { timestamp.advanced(by: .seconds(90)) }
+            }.makeClient(collectionName: collection.name)
+            let snapshot = client.snapshot
+            #expect(snapshot.timestamp == timestamp)
+            #expect(snapshot.age == .seconds(90))
+            #expect(snapshot.records == 1)
+            guard case .signed(let signer, let root, _, let checkedHere)? = snapshot.trust else {
+                Issue.record("\(snapshot)")
+                return
+            }
+            #expect(signer == "remote-settings.content-signature.mozilla.org")
+            #expect(place.server.root.roots == [root])
+            #expect(checkedHere)
+        }
+
+        @Test func resetBringsThePackageBack() async throws {
+            let collection = try await place.server.makeCollection()
+            try await collection.put("a")
+            let dumps = try await place.package([collection])
+            try await collection.put("b")
+            let client = place.service { $0.packaged = [.directory(dumps)] }.makeClient(collectionName: collection.name)
+            try await client.sync()
+            #expect(client.getRecords()?.count == 2)
+            try client.resetStorage()
+            #expect(client.getRecords()?.count == 1)
+            #expect(client.snapshot.source == .packaged(dumps))
+        }
+    }
+}
