@@ -56,6 +56,47 @@ extension ServerTests {
             #expect(!FileManager.default.fileExists(atPath: place.path("nothing")))
         }
 
+        /// The collections of Debian's firefox-esr, as `scripts/setup` fetches them, with their attachments made up.
+        @Test func everyRealCollectionOffline() async throws {
+            let real = KintoServer.repository.appending(path: ".cache/real-collections").path
+            try await place.server.control("POST", "load", ["dumps": real, "names": [String](), "synthesize": 2000])
+            let collections = try FileManager.default.subpathsOfDirectory(atPath: real).compactMap { path in
+                let parts = path.split(separator: "/")
+                guard parts.count == 2, parts[1].hasSuffix(".json"), !parts[1].hasSuffix(".meta.json") else {
+                    return nil as ServerCollection?
+                }
+                return ServerCollection(
+                    server: place.server, bucket: String(parts[0]), name: String(parts[1].dropLast(5)))
+            }
+            #expect(collections.count == 31)
+            let dumps = try await place.package(collections)
+            for source in [.directory(dumps), try embedded(dumps, collections)] as [PackagedSource] {
+                let service = try RemoteSettingsService(
+                    storageDir: place.path("nothing"),
+                    validating: place.config {
+                        $0.packaged = [source]
+                        $0.transport = NoTransport()
+                        $0.limits.tries = 1
+                    })
+                var attachments = 0
+                for collection in collections {
+                    let client = service.makeClient(collectionName: collection.id)
+                    let server = try await collection.state()
+                    let records = try #require(client.getRecords(), "\(client.snapshot)")
+                    #expect(client.snapshot.records == server.count)
+                    #expect(try #require(client.getRecordsMap()).count == records.count)
+                    for record in records {
+                        #expect(server[record.id] == record.lastModified)
+                        guard let attachment = record.attachment else { continue }
+                        let content = try #require(client.localAttachment(for: record))
+                        #expect(content.bytes.count == Int(attachment.size))
+                        attachments += 1
+                    }
+                }
+                #expect(attachments > 2000)
+            }
+        }
+
         @Test func whyAPackageIsNotUsed() async throws {
             let collection = try await place.server.makeCollection()
             try await collection.put("a")

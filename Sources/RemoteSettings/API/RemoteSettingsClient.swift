@@ -141,6 +141,7 @@ extension Session {
         defer { withExtendedLifetime(lock) {} }
         try FileStore.remove(storage.snapshotPath(id))
         try FileStore.remove(storage.previousPath(id))
+        try FileStore.remove(storage.damagedPath(id))
         try FileStore.removeTree(storage.attachmentsPath(id))
     }
 }

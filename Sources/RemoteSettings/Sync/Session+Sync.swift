@@ -9,7 +9,7 @@ extension Session {
     ) async -> Result<SyncOutcome, RemoteSettingsError> {
         await collection.syncs.run(expected: expected) { [self] in
             do throws(RemoteSettingsError) {
-                let run = try await SyncRun(self, expected: expected, trigger: trigger)
+                let run = try await SyncRun(self, [collection], expected: expected, trigger: trigger)
                 return await run.sync(collection)
             } catch {
                 return .failure(error)
@@ -27,8 +27,9 @@ extension Session {
         await serviceSyncs.run(expected: expected) { [self] in
             let began = now
             do throws(RemoteSettingsError) {
-                let run = try await SyncRun(self, expected: expected, trigger: trigger)
-                let results = await syncAll(run, expected: expected)
+                let collections = collections
+                let run = try await SyncRun(self, collections, expected: expected, trigger: trigger)
+                let results = await syncAll(collections, run, expected: expected)
                 let hasFailures = results.contains { !$0.isSynced }
                 report("settings-sync", hasFailures ? .syncError : .success, trigger, nil, began, nil)
                 return .success(results)
@@ -42,7 +43,9 @@ extension Session {
     /// Collections that are synced at once.
     private static var width: Int { 4 }
 
-    private func syncAll(_ run: SyncRun, expected: Timestamp?) async -> [CollectionSyncResult] {
+    private func syncAll(
+        _ collections: [CollectionState], _ run: SyncRun, expected: Timestamp?
+    ) async -> [CollectionSyncResult] {
         await withTaskGroup(of: CollectionSyncResult.self) { group in
             var queue = collections.makeIterator()
             var results: [CollectionSyncResult] = []

@@ -10,16 +10,25 @@ struct SyncRun: Sendable {
     private let client: ServerClient
     private let chains: ChainStore
     private let monitor: MonitorChangeset
+    /// What was held before the monitor was asked: it must not know less. What others store afterwards it cannot know.
+    private let floors: [CollectionID: Timestamp]
 
     /// Polls the monitor.
     ///
-    /// - Parameter expected: what a push message promised.
-    /// - Throws: `RemoteSettingsError`.
+    /// - Parameters:
+    ///   - collections: those that ``sync(_:)`` will be called for.
+    ///   - expected: what a push message promised.
     init(
-        _ session: Session, expected: Timestamp?, trigger: UptakeEvent.Trigger
+        _ session: Session, _ collections: [CollectionState], expected: Timestamp?, trigger: UptakeEvent.Trigger
     ) async throws(RemoteSettingsError) {
         self.session = session
         self.trigger = trigger
+        var floors: [CollectionID: Timestamp] = [:]
+        for collection in collections {
+            collection.reloadIfReplaced(session)
+            floors[collection.id] = Self.floor(collection.current(session), now: session.now)
+        }
+        self.floors = floors
         client = try session.client()
         chains = ChainStore(
             client: client, roots: session.roots, time: session.now,
@@ -64,13 +73,14 @@ struct SyncRun: Sendable {
         collection.reloadIfReplaced(session)
         let loaded = collection.current(session)
         let held = loaded.held
-        // Nothing vouches for the mark. One that lies in the future comes from damage, and would refuse everything.
-        let mark = loaded.highWaterMark.flatMap { $0 > session.now.advanced(by: .seconds(86_400)) ? nil : $0 }
-        let floor = [held?.timestamp, mark].compactMap { $0 }.max()
+        let floor = Self.floor(loaded, now: session.now)
         let expected = monitor.collections[id]
         if let expected {
-            if let floor, expected < floor { throw FetchError.rollback(held: floor, answered: expected) }
-            if let held, held.timestamp == expected { return .upToDate(expected) }
+            if let floor = floors[id], expected < floor {
+                throw FetchError.rollback(held: floor, answered: expected)
+            }
+            // Ahead of the monitor is what another sync has stored since it was asked.
+            if let held, held.timestamp >= expected { return .upToDate(held.timestamp) }
         }
         let fetcher = CollectionFetcher(
             client: client, chains: chains, acceptsUnsigned: session.config.acceptsUnsigned,
@@ -95,5 +105,12 @@ struct SyncRun: Sendable {
         collection.install(stored)
         session.tell(id, from: held, to: stored.held)
         return .updated(stored.held?.timestamp ?? fetched.snapshot.timestamp)
+    }
+
+    /// An older state than this one is refused.
+    private static func floor(_ loaded: LoadedCollection, now: Timestamp) -> Timestamp? {
+        // Nothing vouches for the mark. One that lies in the future comes from damage, and would refuse everything.
+        let mark = loaded.highWaterMark.flatMap { $0 > now.advanced(by: .seconds(86_400)) ? nil : $0 }
+        return [loaded.held?.timestamp, mark].compactMap { $0 }.max()
     }
 }

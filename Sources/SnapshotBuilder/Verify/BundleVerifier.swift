@@ -2,17 +2,16 @@ import ContentSignature
 import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
+import SnapshotSync
 
 /// Verifies a bundle against the lock: every byte, hash, signature and entry again, offline.
 public struct BundleVerifier: Sendable {
-    private let roots: TrustAnchors
-    private let signer: String?
+    private let signatures: KeptSnapshotVerifier
     private let limits: Limits
 
     /// - Parameter signer: the leaf certificate's name, where it is not Mozilla's for the bucket.
     public init(roots: TrustAnchors, signer: String?, limits: Limits) {
-        self.roots = roots
-        self.signer = signer
+        signatures = KeptSnapshotVerifier(roots: roots, signer: signer, limits: limits)
         self.limits = limits
     }
 
@@ -29,14 +28,7 @@ public struct BundleVerifier: Sendable {
                 throw BundleError(
                     .disagreement, file: bundle.name, entry: "chain.pem", expected: "a chain", found: "none")
             }
-            let expected = signer.map { SignerName($0) } ?? .expected(for: unverified.collection)
-            let chain = Result { () throws(ContentSignatureError) in
-                try CertificateChain(pem: pem, limits: limits)
-                    .verified(anchors: roots, signer: expected, at: signature.verifiedAt)
-            }
-            // One chain is kept, the one that vouched: it stands for whichever signature it fits.
-            let chains = Dictionary(unverified.signatures.map { ($0.x5u, chain) }) { first, _ in first }
-            let verified = try unverified.verified(with: chains, signer: expected, limits: limits)
+            let verified = try signatures.verified(unverified, chain: pem, at: signature.verifiedAt)
             guard case .signed(let verdict) = verified.provenance, LockFile.Signature(verdict) == signature else {
                 throw BundleError(
                     .disagreement, file: bundle.name, entry: "chain.pem",
