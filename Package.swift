@@ -141,8 +141,8 @@ let package = Package(
         .testTarget(
             name: "RemoteSettingsTests",
             dependencies: [
-                "storage-process", "RemoteSettings", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle",
-                "SnapshotWriter", "SnapshotBuilder", "AsyncHTTPTransport",
+                "storage-process", "RemoteSettings", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature",
+                "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder", "AsyncHTTPTransport",
             ],
             swiftSettings: strict),
     ],
