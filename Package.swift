@@ -168,8 +168,7 @@ let package = Package(
             name: "RemoteSettingsTests",
             dependencies: [
                 "storage-process", "RemoteSettings", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature",
-                "SnapshotBundle",
-                "SnapshotWriter", "SnapshotBuilder", "AsyncHTTPTransport",
+                "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder", "AsyncHTTPTransport",
             ],
             swiftSettings: strict),
     ],

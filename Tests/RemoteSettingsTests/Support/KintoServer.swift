@@ -1,6 +1,5 @@
 import Foundation
 import RemoteSettings
-import Synchronization
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking
@@ -19,13 +18,13 @@ struct KintoServer: Sendable {
     }
 
     static let shared = Result { try KintoServer() }
-    /// `pid` of the server, for the end of this process.
-    private static let pid = Atomic<Int32>(0)
 
     let data: URL
     let url: String
     let root: TrustAnchors
     let otherRoot: TrustAnchors
+    /// The server runs as long as this is open.
+    private let lifeline: Pipe
 
     static var repository: URL {
         URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -39,24 +38,25 @@ struct KintoServer: Sendable {
             throw Failure(description: "\(python.path) is missing: run scripts/setup")
         }
         let process = Process()
-        let output = Pipe()
-        process.executableURL = python
+        let (input, output) = (Pipe(), Pipe())
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        // The pipe to its standard input ends with this process, and the server with the pipe.
+        let script = """
+            "$1" "$2" start --data "$3" && cat >/dev/null; "$1" "$2" stop --data "$3"; rm -rf "$3"
+            """
         process.arguments = [
-            Self.repository.appending(path: "Tests/Servers/kinto/server.py").path, "start", "--data", data.path,
+            "-c", script, "sh", python.path, Self.repository.appending(path: "Tests/Servers/kinto/server.py").path,
+            data.path,
         ]
+        process.standardInput = input
         process.standardOutput = output
         try process.run()
-        process.waitUntilExit()
         let text = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
         url = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard url.hasPrefix("http://127.0.0.1:") else { throw Failure(description: "no server: \(text)") }
+        lifeline = input
         root = try TrustAnchors(parsing: [Self.text(data, "pki/root.sha256")])
         otherRoot = try TrustAnchors(parsing: [Self.text(data, "pki/otherroot.sha256")])
-        Self.pid.store(Int32(try Self.text(data, "pid")) ?? 0, ordering: .relaxed)
-        atexit {
-            let pid = KintoServer.pid.load(ordering: .relaxed)
-            if pid > 0 { kill(pid, SIGTERM) }
-        }
     }
 
     private static func text(_ directory: URL, _ name: String) throws -> String {
