@@ -15,7 +15,6 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "RemoteSettings", targets: ["RemoteSettings"]),
-        .library(name: "URLSessionTransport", targets: ["URLSessionTransport"]),
         .executable(name: "rsdump", targets: ["rsdump"]),
     ],
     traits: [

@@ -11,9 +11,9 @@ import RemoteSettingsHTTP
 /// `URLSession` undoes gzip itself. It notices a body shorter than its `Content-Length`, but not every compressed
 /// stream that is cut; what comes of that is no valid JSON, and is refused there.
 ///
-/// Over libcurl, two duties of a transport are kept only in part: a body that comes faster than it is read is held in
-/// memory, up to 64 MiB, and fails above; and gzip is undone as fast as it comes, so that a small body that becomes very
-/// large takes time and memory until it is at its end. On a server, where that matters, another transport is better.
+/// Over libcurl two duties of a transport are **not** kept, so that it is no product there: a body that comes faster than it
+/// is read is held in memory (it fails above 64 MiB, but only once what has come is looked at: an endless body has filled
+/// 23 GB before that), and gzip is undone as fast as it comes.
 public final class URLSessionTransport: HTTPTransport {
     private let session: URLSession
     private let transfers = URLSessionTransfers()

