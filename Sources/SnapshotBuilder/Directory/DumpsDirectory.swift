@@ -94,7 +94,7 @@ public struct DumpsDirectory: Sendable {
     /// - Parameter keepingDownloads: where a collection failed, what has been downloaded for it is kept for the next time.
     func finishWork(keepingDownloads: Bool) throws(FileError) {
         try FileStore.removeTree(pendingDirectory)
-        for name in try FileStore.list(workPath) ?? [] where name.hasSuffix(".zip.tmp") {
+        for name in try FileStore.list(workPath) ?? [] where name.hasSuffix(".tmp") {
             try FileStore.remove("\(workPath)/\(name)")
         }
         if keepingDownloads {
@@ -103,7 +103,7 @@ public struct DumpsDirectory: Sendable {
             try FileStore.removeTree(stagingPath)
         }
         let left = try FileStore.list(workPath) ?? []
-        if left == [".gitignore"] { try FileStore.removeTree(workPath) }
+        if left.allSatisfy({ $0 == ".gitignore" }) { try FileStore.removeTree(workPath) }
     }
 }
 

@@ -2,6 +2,7 @@ import ContentSignature
 import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
+import SnapshotSync
 import SnapshotWriter
 
 /// Takes one collection through the stages: fetch and verify, gather, pack.
@@ -56,7 +57,7 @@ struct CollectionRefresher: Sendable {
         do {
             (wanted, omitted) = try selector.select(fetched.records)
         } catch {
-            throw CollectionError.changeset(error, url: server)
+            throw FetchError.changeset(error, url: server)
         }
         var sources = try await gatherer.gather(
             wanted, of: planned.id, base: present, hasZip: fetched.hasAttachmentsZip, into: &outcome)
@@ -106,7 +107,7 @@ struct CollectionRefresher: Sendable {
         if payload == fetched.snapshot.payload { return true }
         // A damaged bundle differs too; only an intact one shows that the server says two things.
         if (try? present.verifyContents()) != nil, present.head.trust != .imported {
-            throw .equivocation(held.timestamp)
+            throw .fetch(.equivocation(held.timestamp))
         }
         return false
     }

@@ -109,7 +109,7 @@ public struct Refresh: Sendable {
     private func refusal(_ planned: PlannedCollection) -> CollectionOutcome {
         var outcome = CollectionOutcome(planned, status: .failed)
         if let held = planned.held, let answered = planned.serverTimestamp {
-            outcome.error = .rollback(held: held.timestamp, answered: answered)
+            outcome.error = .fetch(.rollback(held: held.timestamp, answered: answered))
         }
         return outcome
     }

@@ -19,9 +19,7 @@ public struct RefreshReport: Sendable {
         guard !failures.isEmpty else { return nil }
         var longest = 0
         for failure in failures {
-            guard case .http(let error) = failure.error, case .backoff(_, let seconds) = error.reason else {
-                return nil
-            }
+            guard case .backoff(_, let seconds) = failure.error?.http?.reason else { return nil }
             longest = max(longest, seconds)
         }
         return longest
@@ -30,6 +28,6 @@ public struct RefreshReport: Sendable {
     /// Whether every collection failed because nothing answered.
     public var isUnreachable: Bool {
         !failed.isEmpty && failed.count == outcomes.count
-            && failed.allSatisfy { $0.error?.httpCategory == .unreachable }
+            && failed.allSatisfy { $0.error?.http?.category == .unreachable }
     }
 }

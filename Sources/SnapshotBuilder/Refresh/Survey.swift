@@ -3,6 +3,7 @@ import FileStorage
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
+import SnapshotSync
 
 /// What is held of a collection, what the server has, and what a refresh would do about it.
 public struct CollectionState: Sendable {
@@ -79,7 +80,7 @@ public struct Survey: Sendable {
         do {
             monitor = try MonitorChangeset(parsing: document.body, limits: limits)
         } catch {
-            throw CollectionError.changeset(error, url: "\(document.url)")
+            throw FetchError.changeset(error, url: "\(document.url)")
         }
         let planner = RefreshPlanner(
             roots: roots, acceptsUnsigned: configuration.trust.acceptsUnsigned, isFull: isFull)
