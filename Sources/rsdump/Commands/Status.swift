@@ -65,7 +65,7 @@ struct Status: AsyncParsableCommand {
             let judged = states.map { StatusReport.Line($0, now: now, warnAge: warnAge, maxAge: maxAge) }
             let report = StatusReport(lines: judged, isOffline: offline, server: configuration.server)
             switch format {
-            case .text: Console.print(report.text(Style(isColored: Console.outputIsTerminal)))
+            case .text: Console.print(report.text(Style(isColored: Console.outputIsColored)))
             case .json: Console.print(json: report.json)
             }
             if judged.contains(where: { $0.verdict == .tooOld || $0.verdict == .missing }) {

@@ -44,7 +44,7 @@ struct Verify: AsyncParsableCommand {
                 try collectionIDs(collections), configured: configuration.collections.map(\.id))
             let report = VerifyReport(outcomes: outcomes)
             switch format {
-            case .text: Console.print(report.text(Style(isColored: Console.outputIsTerminal)))
+            case .text: Console.print(report.text(Style(isColored: Console.outputIsColored)))
             case .json: Console.print(json: report.json)
             }
             if !report.isGood { throw ExitStatus.verificationFailed.code }
