@@ -32,6 +32,7 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams.git", from: "6.2.2"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess.git", from: "1.0.2", traits: []),
     ],
     targets: [
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
@@ -86,6 +87,13 @@ let package = Package(
             dependencies: [
                 "RemoteSettingsModel", "SnapshotBundle", "CZlib", .target(name: "CArchive", condition: tools),
                 .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "SnapshotHistory",
+            dependencies: [
+                "RemoteSettingsModel", "SnapshotBundle", "FileStorage",
+                .product(name: "Subprocess", package: "swift-subprocess", condition: tools),
             ],
             swiftSettings: strict),
         .target(
@@ -171,6 +179,10 @@ let package = Package(
         .testTarget(
             name: "SnapshotDiffTests",
             dependencies: ["SnapshotDiff", "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SnapshotHistoryTests",
+            dependencies: ["SnapshotHistory", "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel"],
             swiftSettings: strict),
         .testTarget(
             name: "TargetFilterTests", dependencies: ["TargetFilter", "RemoteSettingsModel"],

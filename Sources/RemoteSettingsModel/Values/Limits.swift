@@ -46,6 +46,14 @@ public struct Limits: Sendable, Hashable {
     public var idleTimeoutSeconds = 30
     /// Seconds to wait for another process that writes to the same storage directory.
     public var storageLockSeconds = 5
+    /// An older state's file in version control, in bytes; it is read into memory.
+    public var historyFileBytes = 1 << 30
+    /// Revisions looked at for an older state.
+    public var revisions = 100_000
+    /// Files and folders looked at in a folder of older bundles.
+    public var historyFiles = 1_000_000
+    /// Folders inside each other in a folder of older bundles.
+    public var historyDepth = 32
     /// Filter expressions.
     public var filter = FilterLimits()
 
