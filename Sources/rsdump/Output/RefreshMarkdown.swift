@@ -11,8 +11,9 @@ struct RefreshMarkdown {
 
     var text: String {
         var lines = ["## Remote Settings dumps", ""]
-        let changed = report.outcomes.filter { $0.status != .unchanged && $0.status != .failed }
-        let unchanged = report.outcomes.count { $0.status == .unchanged }
+        let changed = report.outcomes.filter { ![.unchanged, .pinned, .failed].contains($0.status) }
+        let pinned = report.outcomes.filter { $0.pin != nil }
+        let unchanged = report.outcomes.count { $0.status == .unchanged || $0.status == .pinned }
         lines.append(
             "\(changed.count) changed, \(unchanged) unchanged, \(report.failed.count) failed; "
                 + "\(report.metrics.requests) requests to \(code(report.server)), "
@@ -29,6 +30,11 @@ struct RefreshMarkdown {
             for outcome in report.failed {
                 lines.append("- \(code("\(outcome.id)")): \(cell(outcome.error.map { "\($0)" } ?? ""))")
             }
+        }
+        if let excess = report.excess { lines += ["", "### Over budget", "", cell("\(excess)")] }
+        if !pinned.isEmpty { lines += ["", "### Pinned", ""] }
+        for outcome in pinned {
+            lines.append("- \(code("\(outcome.id)")): \(cell(outcome.pin.map(PinText.sentence) ?? ""))")
         }
         let notes = report.outcomes.flatMap { outcome in outcome.notes.map { "- \(code("\(outcome.id)")): \(cell($0))" }
         }
