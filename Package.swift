@@ -129,7 +129,7 @@ let package = Package(
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "AsyncHTTPTransport", "ContentSignature",
                 "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder", "SnapshotServer", "RemoteSettings",
-                "FileStorage", "SnapshotDiff",
+                "FileStorage", "SnapshotDiff", "SnapshotHistory",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tools),
             ],
