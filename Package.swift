@@ -100,7 +100,7 @@ let package = Package(
             name: "SnapshotBuilder",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "SnapshotWriter",
-                "TargetFilter", "FileStorage", "SnapshotSync",
+                "TargetFilter", "FileStorage", "SnapshotSync", "SnapshotHistory",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Yams", package: "Yams", condition: tools),
             ],

@@ -2,6 +2,7 @@ import ArgumentParser
 import RemoteSettingsHTTP
 import SnapshotBuilder
 import SnapshotBundle
+import SnapshotHistory
 
 /// A command's end with an error message and an exit code.
 struct CommandFailure: Error, CustomStringConvertible {
@@ -29,6 +30,18 @@ struct CommandFailure: Error, CustomStringConvertible {
         case let error as ConfigurationError: self.init(.usage, "\(error)")
         case let error as RefreshError:
             if case .emptyMonitor = error { self.init(.someFailed, "\(error)") } else { self.init(.usage, "\(error)") }
+        case let error as PinError:
+            switch error {
+            case .nothingHeld, .several: self.init(.usage, "\(error)")
+            case .notVouchedFor, .elsewhere: self.init(.verificationFailed, "\(error)")
+            case .notFound, .unmet, .overdue: self.init(.someFailed, "\(error)")
+            }
+        case let error as HistoryError:
+            switch error {
+            case .noGit, .noRepository, .noRevision, .invalidPath: self.init(.usage, "\(error)")
+            case .bundle(let error): self.init(error)
+            case .git, .overLimit, .file: self.init(.someFailed, "\(error)")
+            }
         case let error as BundleError where error.kind == .unknownVersion: self.init(.usage, "\(error)")
         case let error as BundleError: self.init(.verificationFailed, "\(error)")
         default: self.init(.someFailed, "\(error)")

@@ -8,6 +8,7 @@ enum ExitStatus: Int32 {
     case verificationFailed = 3
     case backoff = 4
     case unreachable = 5
+    case wouldChange = 6
 
     static let help = """
         Exit codes:
@@ -17,6 +18,7 @@ enum ExitStatus: Int32 {
           3  verification failed
           4  the server asked to wait; the error names the seconds
           5  nothing reachable
+          6  something would change, where nothing was to (--locked)
         """
 
     var code: ExitCode { ExitCode(rawValue) }

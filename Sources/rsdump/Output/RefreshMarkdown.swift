@@ -12,8 +12,9 @@ struct RefreshMarkdown {
 
     var text: String {
         var lines = ["## Remote Settings dumps", ""]
-        let changed = report.outcomes.filter { $0.status != .unchanged && $0.status != .failed }
-        let unchanged = report.outcomes.count { $0.status == .unchanged }
+        let changed = report.outcomes.filter { ![.unchanged, .pinned, .failed].contains($0.status) }
+        let pinned = report.outcomes.filter { $0.pin != nil }
+        let unchanged = report.outcomes.count { $0.status == .unchanged || $0.status == .pinned }
         lines.append(
             "\(changed.count) changed, \(unchanged) unchanged, \(report.failed.count) failed; "
                 + "\(report.metrics.requests) requests to \(MarkdownText.code(report.server)), "
@@ -34,6 +35,9 @@ struct RefreshMarkdown {
                 lines.append(item(outcome, outcome.error.map { "\($0)" } ?? ""))
             }
         }
+        if let excess = report.excess { lines += ["", "### Over budget", "", MarkdownText.code("\(excess)")] }
+        if !pinned.isEmpty { lines += ["", "### Pinned", ""] }
+        for outcome in pinned { lines.append(item(outcome, outcome.pin.map(PinText.sentence) ?? "")) }
         let notes = report.outcomes.flatMap { outcome in outcome.notes.map { item(outcome, $0) } }
         if !notes.isEmpty { lines += ["", "### Notes", ""] + notes }
         return lines.joined(separator: "\n") + "\n"
