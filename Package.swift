@@ -39,6 +39,9 @@ let package = Package(
         .systemLibrary(
             name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"]), .brew(["libarchive"])]),
 
+        .systemLibrary(
+            name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
+
         .target(name: "RemoteSettingsModel", swiftSettings: strict),
         .target(
             name: "ContentSignature",
@@ -103,6 +106,13 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "SnapshotExchange",
+            dependencies: [
+                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder",
+                "FileStorage", .target(name: "CLZ4", condition: tools),
+            ],
+            swiftSettings: strict),
+        .target(
             name: "SnapshotServer",
             dependencies: [
                 "RemoteSettingsModel", "SnapshotBundle", "ContentSignature",
@@ -125,8 +135,8 @@ let package = Package(
             name: "rsdump",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "AsyncHTTPTransport", "ContentSignature",
-                "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder", "SnapshotServer", "RemoteSettings",
-                "FileStorage",
+                "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder", "SnapshotServer", "SnapshotExchange",
+                "RemoteSettings", "FileStorage",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tools),
             ],

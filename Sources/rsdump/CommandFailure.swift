@@ -2,6 +2,7 @@ import ArgumentParser
 import RemoteSettingsHTTP
 import SnapshotBuilder
 import SnapshotBundle
+import SnapshotExchange
 
 /// A command's end with an error message and an exit code.
 struct CommandFailure: Error, CustomStringConvertible {
@@ -29,6 +30,8 @@ struct CommandFailure: Error, CustomStringConvertible {
         case let error as ConfigurationError: self.init(.usage, "\(error)")
         case let error as RefreshError:
             if case .emptyMonitor = error { self.init(.someFailed, "\(error)") } else { self.init(.usage, "\(error)") }
+        case let error as ExchangeError:
+            self.init(error.kind == .unverified ? .verificationFailed : .usage, "\(error)")
         case let error as BundleError where error.kind == .unknownVersion: self.init(.usage, "\(error)")
         case let error as BundleError: self.init(.verificationFailed, "\(error)")
         default: self.init(.someFailed, "\(error)")
