@@ -127,6 +127,9 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "SnapshotPage", dependencies: ["RemoteSettingsModel", "SnapshotBundle", "SnapshotDiff"],
+            swiftSettings: strict),
+        .target(
             name: "SnapshotServer",
             dependencies: [
                 "RemoteSettingsModel", "SnapshotBundle", "ContentSignature",
@@ -209,6 +212,10 @@ let package = Package(
         .testTarget(
             name: "SnapshotHistoryTests",
             dependencies: ["SnapshotHistory", "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SnapshotPageTests",
+            dependencies: ["SnapshotPage", "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel"],
             swiftSettings: strict),
         .testTarget(
             name: "TargetFilterTests", dependencies: ["TargetFilter", "RemoteSettingsModel"],
