@@ -201,7 +201,7 @@ let package = Package(
         .testTarget(
             name: "SnapshotBundleTests",
             dependencies: [
-                "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel",
+                "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel", .target(name: "CArchive", condition: tools),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
