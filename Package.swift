@@ -10,6 +10,10 @@ let strict: [SwiftSetting] = [
 /// runtime never sees libarchive, NIO or Yams.
 let tools: TargetDependencyCondition? = .when(traits: ["Tools"])
 
+/// The library reaches the network by URLSession on Apple systems, elsewhere by libcurl, which an app needs only there.
+let apple: TargetDependencyCondition? = .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])
+let notApple: TargetDependencyCondition? = .when(platforms: [.linux, .android, .openbsd])
+
 let package = Package(
     name: "swift-remote-settings",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -38,6 +42,7 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(
             name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"]), .brew(["libarchive"])]),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
         .target(name: "RemoteSettingsModel", swiftSettings: strict),
         .target(
@@ -51,6 +56,13 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(
+            name: "ContentCoding", dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "CZlib"],
+            swiftSettings: strict),
+        .target(
+            name: "CurlTransport",
+            dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "ContentCoding", "CCurl"],
+            swiftSettings: strict),
+        .target(
             name: "URLSessionTransport", dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP"],
             swiftSettings: strict),
         .target(
@@ -62,6 +74,9 @@ let package = Package(
             dependencies: ["RemoteSettingsModel", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
 
+        .target(
+            name: "SnapshotDiff", dependencies: ["RemoteSettingsModel", "SnapshotBundle"], swiftSettings: strict),
+
         .target(name: "FileStorage", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(
             name: "SnapshotSync",
@@ -72,9 +87,8 @@ let package = Package(
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "TargetFilter",
                 "FileStorage", "SnapshotSync",
-                .target(
-                    name: "URLSessionTransport",
-                    condition: .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])),
+                .target(name: "URLSessionTransport", condition: apple),
+                .target(name: "CurlTransport", condition: notApple),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
@@ -114,7 +128,7 @@ let package = Package(
         .target(
             name: "AsyncHTTPTransport",
             dependencies: [
-                "RemoteSettingsModel", "RemoteSettingsHTTP", "CZlib",
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentCoding",
                 .product(name: "AsyncHTTPClient", package: "async-http-client", condition: tools),
                 .product(name: "NIOCore", package: "swift-nio", condition: tools),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
@@ -126,7 +140,7 @@ let package = Package(
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "AsyncHTTPTransport", "ContentSignature",
                 "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder", "SnapshotServer", "RemoteSettings",
-                "FileStorage", "SnapshotHistory",
+                "FileStorage", "SnapshotDiff", "SnapshotHistory",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tools),
             ],
@@ -155,8 +169,13 @@ let package = Package(
             name: "RemoteSettingsHTTPTests", dependencies: ["RemoteSettingsHTTP", "RemoteSettingsModel"],
             swiftSettings: strict),
         .testTarget(
-            name: "AsyncHTTPTransportTests",
-            dependencies: ["AsyncHTTPTransport", "FaultyServer", "RemoteSettingsHTTP", "RemoteSettingsModel"],
+            name: "TransportTests",
+            dependencies: [
+                "AsyncHTTPTransport", "CurlTransport", "FaultyServer", "RemoteSettingsHTTP", "RemoteSettingsModel",
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "URLSessionTransportTests",
@@ -172,6 +191,10 @@ let package = Package(
                 "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SnapshotDiffTests",
+            dependencies: ["SnapshotDiff", "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel"],
             swiftSettings: strict),
         .testTarget(
             name: "SnapshotHistoryTests",

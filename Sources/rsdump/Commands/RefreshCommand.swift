@@ -99,7 +99,7 @@ struct RefreshCommand: AsyncParsableCommand {
                 }
             }
             switch format {
-            case .text: Console.print(RefreshText(report, isColored: Console.outputIsTerminal).text)
+            case .text: Console.print(RefreshText(report, isColored: Console.outputIsColored).text)
             case .json: Console.print(json: RefreshJSON.document(report))
             }
             if let summary { try RefreshMarkdown(report).write(to: summary) }

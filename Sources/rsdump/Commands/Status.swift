@@ -70,7 +70,7 @@ struct Status: AsyncParsableCommand {
                 lines: judged, isOffline: offline, configuration: configuration,
                 sizes: await SizeComparison(directory, limits: Limits()))
             switch format {
-            case .text: Console.print(report.text(Style(isColored: Console.outputIsTerminal)))
+            case .text: Console.print(report.text(Style(isColored: Console.outputIsColored)))
             case .json: Console.print(json: report.json)
             }
             if judged.contains(where: { $0.verdict == .tooOld || $0.verdict == .missing }) {

@@ -55,7 +55,7 @@ struct Verify: AsyncParsableCommand {
             let report = VerifyReport(
                 outcomes: outcomes, strays: locked ? try directory.strayFiles() : nil)
             switch format {
-            case .text: Console.print(report.text(Style(isColored: Console.outputIsTerminal)))
+            case .text: Console.print(report.text(Style(isColored: Console.outputIsColored)))
             case .json: Console.print(json: report.json)
             }
             if !report.isGood { throw ExitStatus.verificationFailed.code }
