@@ -13,7 +13,7 @@ enum ExitStatus: Int32 {
     static let help = """
         Exit codes:
           0  done
-          1  some collections failed; the others are refreshed
+          1  some collections failed, the others are refreshed; or diff --exit-code found a difference
           2  bad usage or configuration
           3  verification failed
           4  the server asked to wait; the error names the seconds

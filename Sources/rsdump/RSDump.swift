@@ -25,7 +25,10 @@ struct RSDump: AsyncParsableCommand {
         version: Version.text,
         groupedSubcommands: [
             .init(name: "Collections:", subcommands: [Add.self, Remove.self, PinCommand.self, UnpinCommand.self]),
-            .init(name: "Dumps:", subcommands: [RefreshCommand.self, Status.self, Verify.self, RebuildCommand.self]),
+            .init(
+                name: "Dumps:",
+                subcommands: [RefreshCommand.self, Status.self, Verify.self, Diff.self, RebuildCommand.self]),
+            .init(name: "Exchange:", subcommands: [ExportCommand.self]),
             .init(name: "As an app:", subcommands: [Sync.self, Get.self]),
             .init(name: "Bundles:", subcommands: [Inspect.self, Records.self, AttachmentCommand.self]),
         ])

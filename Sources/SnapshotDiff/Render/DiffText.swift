@@ -14,11 +14,17 @@ public struct DiffText {
     static let valueLimit = 400
 
     private let report: DiffReport
+    private let showsRecords: Bool
     private let paint: (String, Role) -> String
 
-    /// - Parameter paint: gives a text its colour; as it is where there are no colours.
-    public init(_ report: DiffReport, paint: @escaping (String, Role) -> String = { text, _ in text }) {
+    /// - Parameters:
+    ///   - showsRecords: whether each record is shown, or only how many of a collection changed.
+    ///   - paint: gives a text its colour; as it is where there are no colours.
+    public init(
+        _ report: DiffReport, showsRecords: Bool = true, paint: @escaping (String, Role) -> String = { text, _ in text }
+    ) {
         self.report = report
+        self.showsRecords = showsRecords
         self.paint = paint
     }
 
@@ -44,7 +50,11 @@ public struct DiffText {
         case (nil, nil): lines = []
         }
         lines += DiffWords.notes(diff).map { "    " + VisibleText.escape($0) }
-        for change in diff.records { lines += record(change) }
+        if showsRecords {
+            for change in diff.records { lines += record(change) }
+        } else if let counts = DiffWords.counts(diff) {
+            lines.append("    \(counts)")
+        }
         return lines
     }
 

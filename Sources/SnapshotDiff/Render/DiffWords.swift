@@ -7,9 +7,21 @@ enum DiffWords {
         let count = report.collections.count
         let collections = "\(count) \(count == 1 ? "collection" : "collections")"
         guard !report.isSame else { return "\(collections), no difference" }
-        let records = counted(RecordChange.Kind.allCases.map { (report.count($0), $0.rawValue) }, "record", "records")
-        return "\(report.changed.count) of \(collections) changed: "
-            + [records ?? "no records", attachments(report.attachments)].compactMap(\.self).joined(separator: "; ")
+        let counts = self.counts({ report.count($0) }, report.attachments)
+        return "\(report.changed.count) of \(collections) changed: \(counts ?? "no records")"
+    }
+
+    /// The same of one collection's records and attachments; `nil` where none changed.
+    static func counts(_ diff: SnapshotDiff) -> String? { counts({ diff.count($0) }, diff.attachments) }
+
+    private static func counts(
+        _ records: (RecordChange.Kind) -> Int, _ attachments: AttachmentCounts
+    ) -> String? {
+        let words = [
+            counted(RecordChange.Kind.allCases.map { (records($0), $0.rawValue) }, "record", "records"),
+            self.attachments(attachments),
+        ].compactMap(\.self)
+        return words.isEmpty ? nil : words.joined(separator: "; ")
     }
 
     /// Such as `2 attachments added (12 KiB), 1 removed (300 B)`; `nil` where none changed.

@@ -26,6 +26,12 @@ public struct FieldChange: Hashable, Sendable {
     public let old: JSONValue?
     /// `nil` where the new record has no such field.
     public let new: JSONValue?
+
+    package init(path: [String], old: JSONValue?, new: JSONValue?) {
+        self.path = path
+        self.old = old
+        self.new = new
+    }
 }
 
 /// How a record's attachment differs.

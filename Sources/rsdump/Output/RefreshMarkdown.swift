@@ -24,7 +24,7 @@ struct RefreshMarkdown {
             for outcome in changed {
                 let details = outcome.status == .planned ? outcome.action.sentence : RefreshText.details(outcome)
                 let cells = [
-                    MarkdownText.code("\(outcome.id)"), outcome.status.rawValue, MarkdownText.cell(details),
+                    MarkdownText.cell("\(outcome.id)"), outcome.status.rawValue, MarkdownText.cell(details),
                 ]
                 lines.append("| \(cells.joined(separator: " | ")) |")
             }
