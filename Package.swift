@@ -162,9 +162,12 @@ let package = Package(
             name: "rsbench",
             dependencies: [
                 "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "SnapshotWriter", "CZlib",
+                "RemoteSettings", "AsyncHTTPTransport",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
+        .executableTarget(
+            name: "rsbench-app", dependencies: ["RemoteSettings", "SnapshotBundle"], swiftSettings: strict),
 
         .testTarget(
             name: "RemoteSettingsModelTests", dependencies: ["RemoteSettingsModel"], exclude: ["canonical_cases.py"],
@@ -231,7 +234,8 @@ let package = Package(
             name: "RemoteSettingsTests",
             dependencies: [
                 "storage-process", "RemoteSettings", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature",
-                "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder", "AsyncHTTPTransport",
+                "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder", "SnapshotSync", "FileStorage",
+                "AsyncHTTPTransport",
             ],
             swiftSettings: strict),
     ],
