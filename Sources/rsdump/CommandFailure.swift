@@ -3,6 +3,7 @@ import RemoteSettingsHTTP
 import SnapshotBuilder
 import SnapshotBundle
 import SnapshotHistory
+import SnapshotExchange
 
 /// A command's end with an error message and an exit code.
 struct CommandFailure: Error, CustomStringConvertible {
@@ -42,6 +43,8 @@ struct CommandFailure: Error, CustomStringConvertible {
             case .bundle(let error): self.init(error)
             case .git, .overLimit, .file: self.init(.someFailed, "\(error)")
             }
+        case let error as ExchangeError:
+            self.init(error.kind == .unverified ? .verificationFailed : .usage, "\(error)")
         case let error as BundleError where error.kind == .unknownVersion: self.init(.usage, "\(error)")
         case let error as BundleError: self.init(.verificationFailed, "\(error)")
         default: self.init(.someFailed, "\(error)")

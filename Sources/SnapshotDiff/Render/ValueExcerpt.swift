@@ -2,12 +2,12 @@ import RemoteSettingsModel
 
 /// A field's values as bounded, visible text. Where long values differ only far from their start, the excerpts begin
 /// near the difference.
-struct ValueExcerpt {
-    let old: String?
-    let new: String?
+package struct ValueExcerpt {
+    package let old: String?
+    package let new: String?
 
     /// - Parameter limit: characters of each value that are shown at most.
-    init(_ change: FieldChange, limit: Int) {
+    package init(_ change: FieldChange, limit: Int) {
         let old = change.old.map(Self.text)
         let new = change.new.map(Self.text)
         guard let old, let new, max(old.count, new.count) > limit else {

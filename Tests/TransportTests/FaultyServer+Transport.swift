@@ -1,12 +1,11 @@
-import AsyncHTTPTransport
 import FaultyServer
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import Testing
 
 extension FaultyServer {
-    init(limits: Limits = Limits()) throws {
-        try self.init(transport: AsyncHTTPClientTransport(limits: limits))
+    init(_ transport: TestedTransport, limits: Limits = Limits()) throws {
+        try self.init(transport: transport.make(limits))
     }
 }
 

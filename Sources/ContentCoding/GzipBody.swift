@@ -2,12 +2,12 @@ import RemoteSettingsHTTP
 
 /// A body that arrives as gzip (RFC 1952), decompressed only as fast as it is read.
 struct GzipBody: HTTPBody {
-    private var wire: WireBody
+    private var wire: any HTTPBody
     private let url: HTTPURL
     private let stream: GzipStream
     private var received = 0
 
-    init(_ wire: WireBody, url: HTTPURL) throws(HTTPError) {
+    init(_ wire: any HTTPBody, url: HTTPURL) throws(HTTPError) {
         guard let stream = GzipStream() else {
             throw HTTPError(url, .badEncoding("zlib could not be started"))
         }

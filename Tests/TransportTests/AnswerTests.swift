@@ -5,16 +5,16 @@ import Testing
 
 @Suite("Statuses, redirects and holds over a real connection")
 struct AnswerTests {
-    let server: FaultyServer
     let collection: CollectionID
     let since = Timestamp(milliseconds: 1_700_000_000_000)
 
     init() throws {
-        server = try FaultyServer()
         collection = try CollectionID("main/regions")
     }
 
-    @Test func requestsAreThoseOfTheProtocol() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func requestsAreThoseOfTheProtocol(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         var limits = Limits()
         limits.chainBytes = document.count
         let client = try server.client("ok", limits: limits)
@@ -33,12 +33,16 @@ struct AnswerTests {
             ])
     }
 
-    @Test func nothingNewer() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func nothingNewer(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         let client = try server.client(server.raw("HTTP/1.1 204 No Content\r\n\r\n"))
         #expect(try await client.changeset(collection, since: since) == .nothing)
     }
 
-    @Test func errorBodyIsShown() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func errorBodyIsShown(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         let body = #"{"code": 404, "errno": 111, "error": "Not Found", "message": "no such collection"}"#
         let client = try server.client(
             server.raw("HTTP/1.1 404 Not Found\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"))
@@ -48,7 +52,9 @@ struct AnswerTests {
         #expect(client.metrics.requests == 1)
     }
 
-    @Test func longErrorBodyIsCut() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func longErrorBodyIsCut(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         let body = "\u{1B}[31m" + String(repeating: "é", count: 2000)
         let client = try server.client(server.raw("HTTP/1.1 400 Bad\r\n\r\n" + body))
         let why = await reason { try await client.rootDocument() }
@@ -60,7 +66,9 @@ struct AnswerTests {
         #expect(body.hasPrefix(" [31mé"))
     }
 
-    @Test func quotedSinceIsTriedAfterA400() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func quotedSinceIsTriedAfterA400(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         let client = try server.client("quoted")
         let answer = try await client.changeset(collection, since: since)
         guard case .changes(let document, answersSince: true) = answer else {
@@ -72,7 +80,9 @@ struct AnswerTests {
         #expect(client.metrics.requests == 2)
     }
 
-    @Test func a400IsNotAskedAgainWithoutSince() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func a400IsNotAskedAgainWithoutSince(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         // The server closes the connection and says so, or the next request may meet a closed one and be repeated.
         let client = try server.client(
             server.raw("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"))
@@ -82,7 +92,9 @@ struct AnswerTests {
         #expect(client.metrics.requests == 3)
     }
 
-    @Test func redirectThatDropsSinceReplaces() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func redirectThatDropsSinceReplaces(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         let client = try server.client("drops-since")
         let answer = try await client.changeset(collection, expected: since, since: since)
         guard case .changes(let document, answersSince: false) = answer else {
@@ -94,7 +106,9 @@ struct AnswerTests {
         #expect(server.events.all.count == 1)
     }
 
-    @Test func redirectThatKeepsSinceIsADelta() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func redirectThatKeepsSinceIsADelta(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         let client = try server.client("keeps-since")
         guard case .changes(_, answersSince: true) = try await client.changeset(collection, since: since) else {
             Issue.record("taken for a full list")
@@ -102,7 +116,9 @@ struct AnswerTests {
         }
     }
 
-    @Test func redirectThatChangesSinceIsRefused() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func redirectThatChangesSinceIsRefused(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         let client = try server.client("changes-since")
         let why = await reason { try await client.changeset(collection, since: since) }
         guard case .badRedirect = why else {
@@ -111,29 +127,37 @@ struct AnswerTests {
         }
     }
 
-    @Test func relativeRedirect() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func relativeRedirect(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         let client = try server.client("moved")
         let answer = try await client.rootDocument()
         #expect(answer.body == Bytes(document))
         #expect(answer.url.description == server.url("ok") + "/v1/?moved")
     }
 
-    @Test(arguments: ["loop", "circle"])
-    func redirectLoop(_ fault: String) async throws {
+    @Test(arguments: TestedTransport.allCases, ["loop", "circle"])
+    func redirectLoop(_ transport: TestedTransport, fault: String) async throws {
+        let server = try FaultyServer(transport)
         let client = try server.client(fault)
         #expect(await reason { try await client.rootDocument() } == .redirectLoop)
         #expect(client.metrics.requests <= 3)
     }
 
-    @Test func tooManyRedirects() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func tooManyRedirects(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         let client = try server.client("many")
         let limit = Limits().redirects
         #expect(await reason { try await client.rootDocument() } == .tooManyRedirects(limit: limit))
         #expect(client.metrics.requests == limit + 1)
     }
 
-    @Test(arguments: ["", "Location: ftp://127.0.0.1/\r\n", "Location: http://user:secret@127.0.0.1/\r\n"])
-    func badRedirect(_ location: String) async throws {
+    @Test(
+        arguments: TestedTransport.allCases,
+        ["", "Location: ftp://127.0.0.1/\r\n", "Location: http://user:secret@127.0.0.1/\r\n"])
+    func badRedirect(_ transport: TestedTransport, location: String) async throws {
+        let server = try FaultyServer(transport)
         let client = try server.client(server.raw("HTTP/1.1 302 Found\r\n\(location)Content-Length: 0\r\n\r\n"))
         let error = await #expect(throws: HTTPError.self) { try await client.rootDocument() }
         guard case .badRedirect = error?.reason else {
@@ -143,12 +167,16 @@ struct AnswerTests {
         #expect(error?.description.contains("secret") == false)
     }
 
-    @Test func redirectToAnotherMachineOverPlainHTTP() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func redirectToAnotherMachineOverPlainHTTP(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         let client = try server.client(server.raw("HTTP/1.1 302 Found\r\nLocation: http://host.invalid/v1/\r\n\r\n"))
         #expect(await reason { try await client.rootDocument() } == .insecure)
     }
 
-    @Test func shortStormIsSatOut() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func shortStormIsSatOut(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         let client = try server.client("unavailable-3/-")
         #expect(try await client.rootDocument().body == Bytes(document))
         #expect(client.metrics.requests == 4)
@@ -156,21 +184,26 @@ struct AnswerTests {
         #expect(server.events.all.count == 3)
     }
 
-    @Test func longStormFails() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func longStormFails(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         let client = try server.client("unavailable-99/-")
         #expect(await reason { try await client.rootDocument() } == .status(503, body: #"{"message": "storm"}"#))
         #expect(client.metrics.requests == Limits().tries)
     }
 
-    @Test func shortRetryAfterIsWaitedFor() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func shortRetryAfterIsWaitedFor(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         let clock = SteppingClock()
         let client = try server.client("unavailable-1/3", environment: clock.environment)
         #expect(try await client.rootDocument().body == Bytes(document))
         #expect(clock.slept == .seconds(3))
     }
 
-    @Test(arguments: ["120", "Sat,%2021%20Nov%202026%2009:02:00%20GMT"])
-    func longRetryAfterIsAHold(_ retryAfter: String) async throws {
+    @Test(arguments: TestedTransport.allCases, ["120", "Sat,%2021%20Nov%202026%2009:02:00%20GMT"])
+    func longRetryAfterIsAHold(_ transport: TestedTransport, retryAfter: String) async throws {
+        let server = try FaultyServer(transport)
         let clock = SteppingClock(start: try #require(Timestamp(rfc3339: "2026-11-21T09:00:00Z")))
         let client = try server.client("unavailable-1/\(retryAfter)", environment: clock.environment)
         let until = try #require(Timestamp(rfc3339: "2026-11-21T09:02:00Z"))
@@ -187,7 +220,9 @@ struct AnswerTests {
         #expect(try await next.rootDocument().body == Bytes(document))
     }
 
-    @Test func backoffOnSuccessIsAHold() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func backoffOnSuccessIsAHold(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         let clock = SteppingClock()
         let client = try server.client(
             server.raw("HTTP/1.1 200 OK\r\nConnection: close\r\nBackoff: 60\r\nContent-Length: 2\r\n\r\nhi"),
@@ -200,7 +235,9 @@ struct AnswerTests {
         #expect(client.metrics.requests == 1)
     }
 
-    @Test func alertIsShownOnce() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func alertIsShownOnce(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         let alert = #"{"code": "soft-eol", "message": "use v2", "url": "https://example.org"}"#
         // It says that it closes, or the second request may meet a closed connection: a retry, which is an event too.
         let client = try server.client(

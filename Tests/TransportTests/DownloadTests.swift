@@ -5,11 +5,6 @@ import Testing
 
 @Suite("Downloads over a real connection")
 struct DownloadTests {
-    let server: FaultyServer
-
-    init() throws {
-        server = try FaultyServer()
-    }
 
     /// What a receiver makes of a download: it starts again where it is told to.
     struct Received {
@@ -39,7 +34,8 @@ struct DownloadTests {
     }()
 
     func download(
-        _ fault: String, limits: Limits = Self.patient, size: Int? = nil, held: [UInt8] = [], validator: String? = nil
+        _ fault: String, from server: FaultyServer, limits: Limits = Self.patient, size: Int? = nil, held: [UInt8] = [],
+        validator: String? = nil
     ) async throws -> (Received, ServerClient) {
         let client = try server.client("ok", limits: limits)
         let base = try server.attachments(fault, of: client)
@@ -49,8 +45,10 @@ struct DownloadTests {
         return (received, client)
     }
 
-    @Test func whole() async throws {
-        let (received, client) = try await download("file", size: file.count)
+    @Test(arguments: TestedTransport.allCases)
+    func whole(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let (received, client) = try await download("file", from: server, size: file.count)
         #expect(received.bytes == file)
         #expect(received.starts == [0])
         #expect(received.last == DownloadStart(offset: 0, size: file.count, validator: "\"one\""))
@@ -61,8 +59,11 @@ struct DownloadTests {
         #expect(request.headers["range"] == nil)
     }
 
-    @Test func resumed() async throws {
-        let (received, client) = try await download("file", held: Array(file[..<150_000]), validator: "\"one\"")
+    @Test(arguments: TestedTransport.allCases)
+    func resumed(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let (received, client) = try await download(
+            "file", from: server, held: Array(file[..<150_000]), validator: "\"one\"")
         #expect(received.bytes == file)
         #expect(received.starts == [150_000])
         #expect(client.metrics.bodyBytes == 50_000)
@@ -71,28 +72,36 @@ struct DownloadTests {
         #expect(request.headers["if-range"] == "\"one\"")
     }
 
-    @Test func resumedWithAnOldValidator() async throws {
-        let (received, _) = try await download("file", held: [1, 2, 3], validator: "\"old\"")
+    @Test(arguments: TestedTransport.allCases)
+    func resumedWithAnOldValidator(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let (received, _) = try await download("file", from: server, held: [1, 2, 3], validator: "\"old\"")
         #expect(received.bytes == file)
         #expect(received.starts == [0])
     }
 
-    @Test func resumedThoughWhole() async throws {
-        let (received, client) = try await download("file", held: file)
+    @Test(arguments: TestedTransport.allCases)
+    func resumedThoughWhole(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let (received, client) = try await download("file", from: server, held: file)
         #expect(received.bytes == file)
         #expect(received.starts == [file.count])
         #expect(client.metrics.requests == 1)
     }
 
-    @Test func resumedWithMoreThanThereIs() async throws {
-        let (received, client) = try await download("file", held: file + [0])
+    @Test(arguments: TestedTransport.allCases)
+    func resumedWithMoreThanThereIs(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let (received, client) = try await download("file", from: server, held: file + [0])
         #expect(received.bytes == file)
         #expect(received.starts == [0])
         #expect(client.metrics.requests == 2)
     }
 
-    @Test func goesOnAfterABrokenConnection() async throws {
-        let (received, client) = try await download("file-breaks")
+    @Test(arguments: TestedTransport.allCases)
+    func goesOnAfterABrokenConnection(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let (received, client) = try await download("file-breaks", from: server)
         #expect(received.bytes == file)
         // No byte is transferred twice, except those that the broken connection had not delivered.
         #expect(client.metrics.bodyBytes == file.count)
@@ -101,41 +110,51 @@ struct DownloadTests {
         #expect(try await server.requests().last?.headers["range"] == "bytes=\(offset)-")
     }
 
-    @Test func goesOnSeveralTimes() async throws {
-        let (received, client) = try await download("file-breaks-often")
+    @Test(arguments: TestedTransport.allCases)
+    func goesOnSeveralTimes(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let (received, client) = try await download("file-breaks-often", from: server)
         #expect(received.bytes == file)
         #expect(received.starts.count >= 3)
         #expect(client.metrics.bodyBytes == file.count)
     }
 
-    @Test(arguments: ["file-breaks-no-ranges", "file-changed", "file-gone-range"])
-    func startsAgain(_ fault: String) async throws {
-        let (received, _) = try await download(fault)
+    @Test(arguments: TestedTransport.allCases, ["file-breaks-no-ranges", "file-changed", "file-gone-range"])
+    func startsAgain(_ transport: TestedTransport, fault: String) async throws {
+        let server = try FaultyServer(transport)
+        let (received, _) = try await download(fault, from: server)
         #expect(received.bytes == file)
         #expect(received.starts.count >= 2 && received.starts.allSatisfy { $0 == 0 })
     }
 
-    @Test(arguments: [
-        "file-wrong-range", "file-no-content-range", "file-wrong-length", "file-changed-unnoticed",
-        "file-unasked-part",
-    ])
-    func wrongPart(_ fault: String) async throws {
-        let why = await reason { try await download(fault) }
+    @Test(
+        arguments: TestedTransport.allCases,
+        [
+            "file-wrong-range", "file-no-content-range", "file-wrong-length", "file-changed-unnoticed",
+            "file-unasked-part",
+        ])
+    func wrongPart(_ transport: TestedTransport, fault: String) async throws {
+        let server = try FaultyServer(transport)
+        let why = await reason { try await download(fault, from: server) }
         guard case .badRange = why else {
             Issue.record("\(String(describing: why))")
             return
         }
     }
 
-    @Test func longerThanTheRecordSays() async throws {
-        #expect(await reason { try await download("file", size: 1000) } == .tooLarge(limit: 1000))
-        #expect(await reason { try await download("file-endless", size: 1000) } == .tooLarge(limit: 1000))
+    @Test(arguments: TestedTransport.allCases)
+    func longerThanTheRecordSays(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        #expect(await reason { try await download("file", from: server, size: 1000) } == .tooLarge(limit: 1000))
+        #expect(await reason { try await download("file-endless", from: server, size: 1000) } == .tooLarge(limit: 1000))
         #expect(
-            await reason { try await download("file", size: 199_999, held: Array(file[..<100])) }
+            await reason { try await download("file", from: server, size: 199_999, held: Array(file[..<100])) }
                 == .tooLarge(limit: 199_999))
     }
 
-    @Test func missing() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func missing(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         let client = try server.client("ok")
         let base = try server.attachments(server.raw("HTTP/1.1 404 Not Found\r\n\r\n"), of: client)
         #expect(
@@ -146,7 +165,9 @@ struct DownloadTests {
 
     struct DiskFull: Error {}
 
-    @Test func receiversErrorEndsTheDownload() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func receiversErrorEndsTheDownload(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         let client = try server.client("ok")
         let base = try server.attachments("file-endless", of: client)
         await #expect(throws: DiskFull.self) {
@@ -157,7 +178,9 @@ struct DownloadTests {
         #expect(client.metrics.requests == 1)
     }
 
-    @Test func badLocationIsNotAskedFor() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func badLocationIsNotAskedFor(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         let client = try server.client("ok")
         let base = try server.attachments("file", of: client)
         let error = await #expect(throws: HTTPError.self) {

@@ -1,4 +1,3 @@
-import AsyncHTTPTransport
 import FaultyServer
 import RemoteSettingsHTTP
 import RemoteSettingsModel
@@ -12,36 +11,41 @@ struct ConnectionTests {
         $0.idleTimeoutSeconds = 1
     }
 
-    @Test func slowHead() async throws {
-        let server = try FaultyServer(limits: Self.shortTimes)
+    @Test(arguments: TestedTransport.allCases)
+    func slowHead(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport, limits: Self.shortTimes)
         let client = try server.client("silent", limits: Self.shortTimes)
         let why = await reason { try await client.rootDocument() }
         #expect(why == .timeout(.head, seconds: 1))
     }
 
-    @Test func headTimeoutComesFromTheRequest() async throws {
-        let server = try FaultyServer()
+    @Test(arguments: TestedTransport.allCases)
+    func headTimeoutComesFromTheRequest(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         let client = try server.client("silent", limits: Self.shortTimes)
         #expect(await reason { try await client.rootDocument() } == .timeout(.head, seconds: 1))
     }
 
-    @Test func stalledBody() async throws {
-        let server = try FaultyServer(limits: Self.shortTimes)
+    @Test(arguments: TestedTransport.allCases)
+    func stalledBody(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport, limits: Self.shortTimes)
         let client = try server.client("stalled", limits: Self.shortTimes)
         #expect(await reason { try await client.rootDocument() } == .timeout(.body, seconds: 1))
     }
 
-    @Test func timeOutsAreRepeated() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func timeOutsAreRepeated(_ transport: TestedTransport) async throws {
         var limits = Self.shortTimes
         limits.tries = 2
-        let server = try FaultyServer(limits: limits)
+        let server = try FaultyServer(transport, limits: limits)
         let client = try server.client("silent", limits: limits)
         #expect(await reason { try await client.rootDocument() } == .timeout(.head, seconds: 1))
         #expect(client.metrics.requests == 2)
     }
 
-    @Test func refused() async throws {
-        let server = try FaultyServer()
+    @Test(arguments: TestedTransport.allCases)
+    func refused(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         let nobody = ServerClient(
             server: try ServerURL("http://127.0.0.1:1/v1"), transport: server.transport,
             userAgent: UserAgent(name: "tests", version: "1"), limits: oneTry())
@@ -51,8 +55,9 @@ struct ConnectionTests {
         #expect(error?.url == "http://127.0.0.1:1/v1/")
     }
 
-    @Test func unknownHost() async throws {
-        let server = try FaultyServer()
+    @Test(arguments: TestedTransport.allCases)
+    func unknownHost(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         let nobody = ServerClient(
             server: try ServerURL("https://nobody.invalid/v1"), transport: server.transport,
             userAgent: UserAgent(name: "tests", version: "1"), limits: oneTry())
@@ -61,8 +66,9 @@ struct ConnectionTests {
         #expect(error?.description.contains("not found") == true, "\(String(describing: error))")
     }
 
-    @Test func noTLSThere() async throws {
-        let server = try FaultyServer()
+    @Test(arguments: TestedTransport.allCases)
+    func noTLSThere(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         let client = ServerClient(
             server: try ServerURL("https://127.0.0.1:\(server.port)/ok/v1"), transport: server.transport,
             userAgent: UserAgent(name: "tests", version: "1"), limits: oneTry())
@@ -73,8 +79,9 @@ struct ConnectionTests {
         }
     }
 
-    @Test func closedWithoutAnAnswer() async throws {
-        let server = try FaultyServer()
+    @Test(arguments: TestedTransport.allCases)
+    func closedWithoutAnAnswer(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         let client = try server.client("closed")
         let why = await reason { try await client.rootDocument() }
         guard case .connection = why else {
@@ -84,11 +91,13 @@ struct ConnectionTests {
         #expect(client.metrics.requests == Limits().tries)
     }
 
-    @Test(arguments: [
-        "NOT HTTP AT ALL\r\n\r\n", "HTTP/1.1 abc OK\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n",
-    ])
-    func garbage(_ answer: String) async throws {
-        let server = try FaultyServer()
+    @Test(
+        arguments: TestedTransport.allCases,
+        [
+            "NOT HTTP AT ALL\r\n\r\n", "HTTP/1.1 abc OK\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n",
+        ])
+    func garbage(_ transport: TestedTransport, answer: String) async throws {
+        let server = try FaultyServer(transport)
         let client = try server.client(server.raw(answer))
         let why = await reason { try await client.rootDocument() }
         guard case .notHTTP = why else {
@@ -98,8 +107,9 @@ struct ConnectionTests {
         #expect(client.metrics.requests == 1)
     }
 
-    @Test func oversizedHeaders() async throws {
-        let server = try FaultyServer()
+    @Test(arguments: TestedTransport.allCases)
+    func oversizedHeaders(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         let client = try server.client("huge-header")
         let why = await reason { try await client.rootDocument() }
         guard case .notHTTP = why else {
@@ -108,9 +118,9 @@ struct ConnectionTests {
         }
     }
 
-    @Test(arguments: ["silent", "stalled", "endless"])
-    func cancelled(_ fault: String) async throws {
-        let server = try FaultyServer()
+    @Test(arguments: TestedTransport.allCases, ["silent", "stalled", "endless"])
+    func cancelled(_ transport: TestedTransport, fault: String) async throws {
+        let server = try FaultyServer(transport)
         var limits = Limits()
         limits.rootDocumentBytes = .max
         let client = try server.client(fault, limits: limits)
@@ -119,15 +129,5 @@ struct ConnectionTests {
         task.cancel()
         #expect(await reason { try await task.value } == .cancelled)
         #expect(client.metrics.requests == 1)
-    }
-
-    @Test func afterShutdown() async throws {
-        let transport = AsyncHTTPClientTransport()
-        let server = try FaultyServer(transport: transport)
-        let client = try server.client("ok", limits: oneTry())
-        _ = try await client.rootDocument()
-        await transport.shutdown()
-        let error = await #expect(throws: HTTPError.self) { try await client.rootDocument() }
-        #expect(error != nil)
     }
 }

@@ -5,14 +5,10 @@ import Testing
 
 @Suite("Bodies over a real connection")
 struct BodyTests {
-    let server: FaultyServer
 
-    init() throws {
-        server = try FaultyServer()
-    }
-
-    @Test(arguments: ["ok", "gzip-ok", "gzip-members", "gzip-chunked"])
-    func whole(_ fault: String) async throws {
+    @Test(arguments: TestedTransport.allCases, ["ok", "gzip-ok", "gzip-members", "gzip-chunked"])
+    func whole(_ transport: TestedTransport, fault: String) async throws {
+        let server = try FaultyServer(transport)
         let client = try server.client(fault)
         let answer = try await client.rootDocument()
         #expect(answer.body == Bytes(document))
@@ -24,13 +20,18 @@ struct BodyTests {
         #expect(request.headers["accept-encoding"] == "gzip")
     }
 
-    @Test func connectionIsUsedAgain() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func connectionIsUsedAgain(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         let client = try server.client("gzip-ok")
         for _ in 0..<20 { #expect(try await client.rootDocument().body.count == document.count) }
         #expect(client.metrics.requests == 20)
+        #expect(try await server.connections() == 1)
     }
 
-    @Test func manyAtOnce() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func manyAtOnce(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         let client = try server.client("gzip-ok")
         let sizes = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<100 { group.addTask { try await client.rootDocument().body.count } }
@@ -41,11 +42,14 @@ struct BodyTests {
         #expect(client.metrics.bodyBytes == 100 * document.count)
     }
 
-    @Test(arguments: [
-        "gzip-cut-on-the-wire", "gzip-cut-inside", "gzip-cut-chunked", "cut-plain", "cut-in-chunk",
-        "cut-between-chunks",
-    ])
-    func truncated(_ fault: String) async throws {
+    @Test(
+        arguments: TestedTransport.allCases,
+        [
+            "gzip-cut-on-the-wire", "gzip-cut-inside", "gzip-cut-chunked", "cut-plain", "cut-in-chunk",
+            "cut-between-chunks",
+        ])
+    func truncated(_ transport: TestedTransport, fault: String) async throws {
+        let server = try FaultyServer(transport)
         let client = try server.client(fault)
         let why = await reason { try await client.rootDocument() }
         guard case .truncated = why else {
@@ -56,20 +60,24 @@ struct BodyTests {
         #expect(client.metrics.retries == Limits().tries - 1)
     }
 
-    @Test func truncationTellsHowMuchCame() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func truncationTellsHowMuchCame(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         let client = try server.client("cut-plain", limits: oneTry())
         #expect(await reason { try await client.rootDocument() } == .truncated(expected: 1000, received: 500))
     }
 
-    @Test(arguments: ["cut-once", "closed-once"])
-    func repeatedAfterABrokenConnection(_ fault: String) async throws {
+    @Test(arguments: TestedTransport.allCases, ["cut-once", "closed-once"])
+    func repeatedAfterABrokenConnection(_ transport: TestedTransport, fault: String) async throws {
+        let server = try FaultyServer(transport)
         let client = try server.client(fault)
         #expect(try await client.rootDocument().body == Bytes(document))
         #expect(client.metrics.requests == 2)
     }
 
-    @Test(arguments: ["gzip-damaged", "gzip-not", "brotli"])
-    func unusableCompression(_ fault: String) async throws {
+    @Test(arguments: TestedTransport.allCases, ["gzip-damaged", "gzip-not", "brotli"])
+    func unusableCompression(_ transport: TestedTransport, fault: String) async throws {
+        let server = try FaultyServer(transport)
         let client = try server.client(fault)
         let why = await reason { try await client.rootDocument() }
         guard case .badEncoding = why else {
@@ -79,8 +87,9 @@ struct BodyTests {
         #expect(client.metrics.requests == 1)
     }
 
-    @Test(arguments: ["bomb", "endless", "endless-unframed", "announced-huge"])
-    func tooLarge(_ fault: String) async throws {
+    @Test(arguments: TestedTransport.allCases, ["bomb", "endless", "endless-unframed", "announced-huge"])
+    func tooLarge(_ transport: TestedTransport, fault: String) async throws {
+        let server = try FaultyServer(transport)
         var limits = Limits()
         limits.rootDocumentBytes = 3_000_000
         let client = try server.client(fault, limits: limits)
@@ -90,7 +99,9 @@ struct BodyTests {
         #expect(client.metrics.bodyBytes <= 3_000_000 + (1 << 20))
     }
 
-    @Test func eachKindOfDocumentHasItsLimit() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func eachKindOfDocumentHasItsLimit(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
         var limits = Limits()
         limits.rootDocumentBytes = document.count
         limits.monitorBytes = 11
