@@ -91,7 +91,7 @@ final class ZIPArchive {
 }
 
 /// Called by libarchive with bytes for the file, and the ``OutputFile`` as its context.
-private func writeToOutput(
+func writeToOutput(
     _ archive: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _ bytes: UnsafeRawPointer?, _ count: Int
 ) -> la_ssize_t {
     guard let context = unsafe context, let bytes = unsafe bytes else { return count == 0 ? 0 : -1 }

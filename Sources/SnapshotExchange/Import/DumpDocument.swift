@@ -61,8 +61,8 @@ enum DumpMetadata {
     }
 
     /// The style that the metadata asks for, in place of the project's.
-    static func style(_ metadata: JSONValue?, of style: DumpStyle) -> DumpStyle {
-        guard let layout = metadata?["layout"], let indent = layout["indent"]?.number?.uint64, indent <= 16,
+    static func style(_ metadata: JSONValue, of style: DumpStyle) -> DumpStyle {
+        guard let layout = metadata["layout"], let indent = layout["indent"]?.number?.uint64, indent <= 16,
             let newline = layout["newline"]?.bool
         else { return style }
         var own = style
