@@ -99,7 +99,7 @@ let package = Package(
         .target(
             name: "SnapshotWriter",
             dependencies: [
-                "RemoteSettingsModel", "SnapshotBundle", "CZlib", .target(name: "CArchive", condition: tools),
+                "RemoteSettingsModel", "SnapshotBundle", "FileStorage", "CZlib", .target(name: "CArchive", condition: tools),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
@@ -122,8 +122,8 @@ let package = Package(
         .target(
             name: "SnapshotExchange",
             dependencies: [
-                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder",
-                "FileStorage", .target(name: "CLZ4", condition: tools),
+                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "SnapshotSync", "SnapshotWriter",
+                "SnapshotBuilder", "FileStorage", .target(name: "CLZ4", condition: tools),
             ],
             swiftSettings: strict),
         .target(
