@@ -36,6 +36,7 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
         .systemLibrary(
             name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"]), .brew(["libarchive"])]),
 
@@ -100,6 +101,13 @@ let package = Package(
                 "TargetFilter", "FileStorage", "SnapshotSync",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Yams", package: "Yams", condition: tools),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "SnapshotOrigin",
+            dependencies: [
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "ContentSignature", "SnapshotSync",
+                "CZlib", .target(name: "CLZ4", condition: tools),
             ],
             swiftSettings: strict),
         .target(
@@ -171,6 +179,13 @@ let package = Package(
             dependencies: [
                 "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel",
                 .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SnapshotOriginTests",
+            dependencies: [
+                "SnapshotOrigin", "SnapshotBundle", "SnapshotWriter", "CLZ4",
+                "RemoteSettingsModel",
             ],
             swiftSettings: strict),
         .testTarget(
