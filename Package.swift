@@ -130,6 +130,13 @@ let package = Package(
             name: "SnapshotPage", dependencies: ["RemoteSettingsModel", "SnapshotBundle", "SnapshotDiff"],
             swiftSettings: strict),
         .target(
+            name: "SnapshotOrigin",
+            dependencies: [
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "ContentSignature", "SnapshotSync",
+                "CZlib", .target(name: "CLZ4", condition: tools),
+            ],
+            swiftSettings: strict),
+        .target(
             name: "SnapshotServer",
             dependencies: [
                 "RemoteSettingsModel", "SnapshotBundle", "ContentSignature",
@@ -208,6 +215,13 @@ let package = Package(
         .testTarget(
             name: "SnapshotDiffTests",
             dependencies: ["SnapshotDiff", "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SnapshotOriginTests",
+            dependencies: [
+                "SnapshotOrigin", "SnapshotBundle", "SnapshotWriter", "CLZ4",
+                "RemoteSettingsModel",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "SnapshotHistoryTests",
