@@ -10,6 +10,10 @@ let strict: [SwiftSetting] = [
 /// runtime never sees libarchive, NIO or Yams.
 let tools: TargetDependencyCondition? = .when(traits: ["Tools"])
 
+/// The library reaches the network by URLSession on Apple systems, elsewhere by libcurl, which an app needs only there.
+let apple: TargetDependencyCondition? = .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])
+let notApple: TargetDependencyCondition? = .when(platforms: [.linux, .android, .openbsd])
+
 let package = Package(
     name: "swift-remote-settings",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -32,11 +36,14 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams.git", from: "6.2.2"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess.git", from: "1.0.2", traits: []),
     ],
     targets: [
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(
             name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"]), .brew(["libarchive"])]),
+        .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
         .target(name: "RemoteSettingsModel", swiftSettings: strict),
         .target(
@@ -50,6 +57,13 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(
+            name: "ContentCoding", dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "CZlib"],
+            swiftSettings: strict),
+        .target(
+            name: "CurlTransport",
+            dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "ContentCoding", "CCurl"],
+            swiftSettings: strict),
+        .target(
             name: "URLSessionTransport", dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP"],
             swiftSettings: strict),
         .target(
@@ -61,6 +75,9 @@ let package = Package(
             dependencies: ["RemoteSettingsModel", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
 
+        .target(
+            name: "SnapshotDiff", dependencies: ["RemoteSettingsModel", "SnapshotBundle"], swiftSettings: strict),
+
         .target(name: "FileStorage", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(
             name: "SnapshotSync",
@@ -71,9 +88,8 @@ let package = Package(
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "TargetFilter",
                 "FileStorage", "SnapshotSync",
-                .target(
-                    name: "URLSessionTransport",
-                    condition: .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])),
+                .target(name: "URLSessionTransport", condition: apple),
+                .target(name: "CurlTransport", condition: notApple),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
@@ -81,17 +97,42 @@ let package = Package(
         .target(
             name: "SnapshotWriter",
             dependencies: [
-                "RemoteSettingsModel", "SnapshotBundle", "CZlib", .target(name: "CArchive", condition: tools),
+                "RemoteSettingsModel", "SnapshotBundle", "FileStorage", "CZlib",
+                .target(name: "CArchive", condition: tools),
                 .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "SnapshotHistory",
+            dependencies: [
+                "RemoteSettingsModel", "SnapshotBundle", "FileStorage",
+                .product(name: "Subprocess", package: "swift-subprocess", condition: tools),
             ],
             swiftSettings: strict),
         .target(
             name: "SnapshotBuilder",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "SnapshotWriter",
-                "TargetFilter", "FileStorage", "SnapshotSync",
+                "TargetFilter", "FileStorage", "SnapshotSync", "SnapshotHistory",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Yams", package: "Yams", condition: tools),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "SnapshotExchange",
+            dependencies: [
+                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "SnapshotSync", "SnapshotWriter",
+                "SnapshotBuilder", "FileStorage", .target(name: "CLZ4", condition: tools),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "SnapshotPage", dependencies: ["RemoteSettingsModel", "SnapshotBundle", "SnapshotDiff"],
+            swiftSettings: strict),
+        .target(
+            name: "SnapshotOrigin",
+            dependencies: [
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "ContentSignature", "SnapshotSync",
+                "CZlib", .target(name: "CLZ4", condition: tools),
             ],
             swiftSettings: strict),
         .target(
@@ -106,7 +147,7 @@ let package = Package(
         .target(
             name: "AsyncHTTPTransport",
             dependencies: [
-                "RemoteSettingsModel", "RemoteSettingsHTTP", "CZlib",
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentCoding",
                 .product(name: "AsyncHTTPClient", package: "async-http-client", condition: tools),
                 .product(name: "NIOCore", package: "swift-nio", condition: tools),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
@@ -117,8 +158,8 @@ let package = Package(
             name: "rsdump",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "AsyncHTTPTransport", "ContentSignature",
-                "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder", "SnapshotServer", "RemoteSettings",
-                "FileStorage",
+                "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder", "SnapshotServer", "SnapshotExchange",
+                "SnapshotDiff", "SnapshotHistory", "RemoteSettings", "FileStorage",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tools),
             ],
@@ -127,9 +168,12 @@ let package = Package(
             name: "rsbench",
             dependencies: [
                 "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "SnapshotWriter", "CZlib",
+                "RemoteSettings", "AsyncHTTPTransport",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
+        .executableTarget(
+            name: "rsbench-app", dependencies: ["RemoteSettings", "SnapshotBundle"], swiftSettings: strict),
 
         .testTarget(
             name: "RemoteSettingsModelTests", dependencies: ["RemoteSettingsModel"], exclude: ["canonical_cases.py"],
@@ -147,8 +191,13 @@ let package = Package(
             name: "RemoteSettingsHTTPTests", dependencies: ["RemoteSettingsHTTP", "RemoteSettingsModel"],
             swiftSettings: strict),
         .testTarget(
-            name: "AsyncHTTPTransportTests",
-            dependencies: ["AsyncHTTPTransport", "FaultyServer", "RemoteSettingsHTTP", "RemoteSettingsModel"],
+            name: "TransportTests",
+            dependencies: [
+                "AsyncHTTPTransport", "CurlTransport", "FaultyServer", "RemoteSettingsHTTP", "RemoteSettingsModel",
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "URLSessionTransportTests",
@@ -166,6 +215,25 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "SnapshotDiffTests",
+            dependencies: ["SnapshotDiff", "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SnapshotOriginTests",
+            dependencies: [
+                "SnapshotOrigin", "SnapshotBundle", "SnapshotWriter", "CLZ4",
+                "RemoteSettingsModel",
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SnapshotHistoryTests",
+            dependencies: ["SnapshotHistory", "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SnapshotPageTests",
+            dependencies: ["SnapshotPage", "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel"],
+            swiftSettings: strict),
+        .testTarget(
             name: "TargetFilterTests", dependencies: ["TargetFilter", "RemoteSettingsModel"],
             exclude: ["filter_cases.py"], swiftSettings: strict),
         .testTarget(
@@ -179,7 +247,8 @@ let package = Package(
             name: "RemoteSettingsTests",
             dependencies: [
                 "storage-process", "RemoteSettings", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature",
-                "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder", "AsyncHTTPTransport",
+                "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder", "SnapshotSync", "FileStorage",
+                "AsyncHTTPTransport",
             ],
             swiftSettings: strict),
     ],

@@ -11,7 +11,7 @@ public enum FetchError: Error, Sendable {
     case rollback(held: Timestamp, answered: Timestamp)
     /// The server gives other records under the timestamp of what is held.
     case equivocation(Timestamp)
-    /// What is held is signed, and the server now gives no signature.
+    /// What is held, packaged or was held is signed, and the server now gives no signature.
     case signatureLost
     /// The server answers nothing where a full list was asked for.
     case noAnswer(url: String)
@@ -34,7 +34,8 @@ extension FetchError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .changeset: "\(problem); what is held stays, try again later"
-        case .rollback, .signatureLost: "\(problem); what is held stays"
+        case .rollback: "\(problem); what is held stays"
+        case .signatureLost: "\(problem); what is held stays; to take it without one, remove what is held first"
         case .equivocation: "\(problem); what is held stays, ask the server's owner"
         case .noAnswer: "\(problem); try again later"
         case .http, .unknownCollection, .signature: problem
@@ -52,7 +53,7 @@ extension FetchError: CustomStringConvertible {
                 + "found \(answered) (\(answered.rfc3339))"
         case .equivocation(let timestamp):
             "the server answers other records under the timestamp that is held, \(timestamp)"
-        case .signatureLost: "what is held is signed, and the server now gives no signature"
+        case .signatureLost: "the collection is known to be signed, and the server now gives no signature"
         case .noAnswer(let url): "\(url): expected a changeset, found an empty answer (204)"
         }
     }

@@ -12,6 +12,9 @@ public enum CollectionError: Error, Sendable {
     /// The server no longer has the collection.
     case gone
     case attachment(location: String, record: String, problem: String)
+    case pin(PinError)
+    /// Something is larger than `dumps.yaml` allows.
+    case overBudget(BudgetExcess)
     case bundle(BundleError)
     case file(FileError)
     case configuration(String)
@@ -34,11 +37,18 @@ public enum CollectionError: Error, Sendable {
         case .fetch(.unknownCollection): "unknown"
         case .gone: "gone"
         case .attachment: "attachment"
+        case .pin: "pin"
+        case .overBudget: "budget"
         case .bundle: "bundle"
         case .file: "file"
         case .configuration: "configuration"
         case .cancelled: "cancelled"
         }
+    }
+
+    /// What is over budget, where it is that.
+    public var excess: BudgetExcess? {
+        if case .overBudget(let excess) = self { excess } else { nil }
     }
 
     /// The request that failed, where it was one.
@@ -53,6 +63,7 @@ public enum CollectionError: Error, Sendable {
         case let error as HTTPError: self = error.category == .cancelled ? .cancelled : .fetch(.http(error))
         case let error as FetchError: self = .fetch(error)
         case let error as ContentSignatureError: self = .fetch(.signature(error))
+        case let error as PinError: self = .pin(error)
         case let error as BundleError: self = .bundle(error)
         case let error as FileError: self = .file(error)
         case is CancellationError: self = .cancelled
@@ -78,6 +89,8 @@ extension CollectionError: CustomStringConvertible {
             "the server no longer has this collection; its bundle stays, take it out with rsdump remove"
         case .attachment(let location, let record, let problem):
             "attachment \(location) of record \(record): \(problem)"
+        case .pin(let error): "\(error)"
+        case .overBudget(let excess): "\(excess)"
         case .bundle(let error): "\(error)"
         case .file(let error): "\(error)"
         case .configuration(let problem): problem

@@ -53,8 +53,9 @@ struct SnapshotFetcher: Sendable {
                 throw FetchError.noAnswer(url: "\(client.server)")
             }
             return Fetched(fetched, notes: notes)
-        } catch FetchError.unknownCollection where planned.held != nil {
-            throw CollectionError.gone
+        } catch let error as FetchError {
+            if case .unknownCollection = error, planned.held != nil { throw CollectionError.gone }
+            throw CollectionError.fetch(error)
         }
     }
 }
