@@ -21,6 +21,7 @@ struct RSDump: AsyncParsableCommand {
         groupedSubcommands: [
             .init(name: "Collections:", subcommands: [Add.self, Remove.self]),
             .init(name: "Dumps:", subcommands: [RefreshCommand.self, Status.self, Verify.self]),
+            .init(name: "As a server:", subcommands: [Serve.self]),
             .init(name: "As an app:", subcommands: [Sync.self, Get.self]),
             .init(name: "Bundles:", subcommands: [Inspect.self, Records.self, AttachmentCommand.self]),
         ])

@@ -54,6 +54,8 @@ public struct Limits: Sendable, Hashable {
     public var historyFiles = 1_000_000
     /// Folders inside each other in a folder of older bundles.
     public var historyDepth = 32
+    /// Clients of a server of one's own.
+    public var server = ServerLimits()
     /// Filter expressions.
     public var filter = FilterLimits()
 
