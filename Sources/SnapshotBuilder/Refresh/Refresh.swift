@@ -185,7 +185,8 @@ public struct Refresh: Sendable {
                 group.addTask {
                     onEvent(.began(planned.id))
                     let outcome = await refresher.refresh(planned, onEvent: onEvent)
-                    onEvent(.finished(outcome))
+                    // What waits for its name may still come to be over the budget.
+                    if !outcome.isHeldBack { onEvent(.finished(outcome)) }
                     return outcome
                 }
             }
@@ -224,6 +225,7 @@ public struct Refresh: Sendable {
                 try directory.name(id, entry)
                 try FileStore.remove(directory.stagedPath(id))
             }
+            onEvent(.finished(outcomes[index]))
         }
         return excess
     }

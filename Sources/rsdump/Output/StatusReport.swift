@@ -62,7 +62,7 @@ struct StatusReport {
         if let growth = sizes.totalGrowth { total += ", \(Self.change(growth)) since HEAD" }
         if let budget = configuration.totalBudget, sizes.total > budget { total += style.red("  error: over budget") }
         rows.append(total)
-        return rows.joined(separator: "\n")
+        return rows.map { $0.trimmingSpaces() }.joined(separator: "\n")
     }
 
     private func growth(of id: CollectionID) -> String {
@@ -132,5 +132,14 @@ struct StatusReport {
         if seconds >= 2 * 86_400 { return "\(seconds / 86_400) d" }
         if seconds >= 2 * 3600 { return "\(seconds / 3600) h" }
         return seconds >= 120 ? "\(seconds / 60) min" : "\(seconds) s"
+    }
+}
+
+extension String {
+    /// Without the spaces at its end, which a table's last column leaves.
+    fileprivate func trimmingSpaces() -> String {
+        var text = self[...]
+        while text.last == " " { text = text.dropLast() }
+        return String(text)
     }
 }
