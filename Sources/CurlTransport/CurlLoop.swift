@@ -24,7 +24,7 @@ final class CurlLoop: Sendable {
 
         /// Makes the thread look at its orders.
         func wake() {
-            if let multi = unsafe multi { unsafe curl_multi_wakeup(multi) }
+            if let multi = unsafe multi { unsafe rs_curl_multi_wakeup(multi) }
         }
     }
 
@@ -40,9 +40,6 @@ final class CurlLoop: Sendable {
         }
     }
 
-    // Whatever it answers would fail every handle, which is noticed there.
-    private static let isInitialized: Void = { _ = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) }()
-
     private let connectionsPerHost: Int
     private let certificateAuthorities: String?
     private let state = Mutex(State())
@@ -56,6 +53,9 @@ final class CurlLoop: Sendable {
 
     /// - Returns: the transfer's number, to be given to ``drop(_:)`` in the end.
     func start(_ request: HTTPRequest, _ answer: AnswerBuffer) throws(HTTPError) -> UInt64 {
+        if let problem = unsafe rs_curl_load() {
+            throw HTTPError(request.url, .unreachable(unsafe String(cString: problem)))
+        }
         let id = state.withLock { state -> UInt64? in
             if unsafe state.multi == nil {
                 guard let multi = unsafe makeMulti() else { return nil }
@@ -66,7 +66,7 @@ final class CurlLoop: Sendable {
             state.wake()
             return state.count
         }
-        guard let id else { throw HTTPError(request.url, .unreachable("libcurl or its thread could not be started")) }
+        guard let id else { throw HTTPError(request.url, .unreachable("libcurl's thread could not be started")) }
         return id
     }
 
@@ -97,8 +97,7 @@ final class CurlLoop: Sendable {
 
     /// Starts the thread.
     private func makeMulti() -> UnsafeMutableRawPointer? {
-        Self.isInitialized
-        guard let multi = unsafe curl_multi_init() else { return nil }
+        guard let multi = unsafe rs_curl_multi_init() else { return nil }
         unsafe rs_curl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, connectionsPerHost)
         // Connections that wait for their next request.
         unsafe rs_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, 2 * connectionsPerHost)
@@ -113,7 +112,7 @@ final class CurlLoop: Sendable {
             }, context.toOpaque())
         guard status == 0 else {
             unsafe context.release()
-            unsafe curl_multi_cleanup(multi)
+            unsafe rs_curl_multi_cleanup(multi)
             return nil
         }
         return unsafe multi
@@ -126,15 +125,15 @@ final class CurlLoop: Sendable {
         while true {
             unsafe obey(&transfers, multi)
             var running: Int32 = 0
-            unsafe curl_multi_perform(multi, &running)
+            unsafe rs_curl_multi_perform(multi, &running)
             unsafe endFinished(&transfers, multi)
             let now = ContinuousClock.now
             for (id, transfer) in transfers where transfer.isLate(at: now) { transfers[id] = nil }
             if transfers.isEmpty, isDone() { break }
             let next = transfers.values.compactMap(\.deadline).min()
-            unsafe curl_multi_poll(multi, nil, 0, Self.milliseconds(until: next, from: now), nil)
+            unsafe rs_curl_multi_poll(multi, Self.milliseconds(until: next, from: now))
         }
-        unsafe curl_multi_cleanup(multi)
+        unsafe rs_curl_multi_cleanup(multi)
     }
 
     private func obey(_ transfers: inout [UInt64: CurlTransfer], _ multi: UnsafeMutableRawPointer) {
@@ -151,12 +150,8 @@ final class CurlLoop: Sendable {
     }
 
     private func endFinished(_ transfers: inout [UInt64: CurlTransfer], _ multi: UnsafeMutableRawPointer) {
-        var left: Int32 = 0
-        while let message = unsafe curl_multi_info_read(multi, &left) {
-            guard unsafe message.pointee.msg == CURLMSG_DONE, let handle = unsafe message.pointee.easy_handle else {
-                continue
-            }
-            let result = unsafe rs_curl_message_result(message)
+        var result = CURLE_OK
+        while let handle = unsafe rs_curl_multi_next_done(multi, &result) {
             guard let id = transfers.first(where: { unsafe $0.value.handle == handle })?.key else { continue }
             transfers[id]?.end(result)
             transfers[id] = nil

@@ -33,22 +33,22 @@ final class CurlTransfer {
         unsafe self.multi = unsafe multi
         unsafe message = .allocate(capacity: Int(CURL_ERROR_SIZE))
         unsafe message.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-        unsafe handle = curl_easy_init()
+        unsafe handle = rs_curl_easy_init()
         deadline = .now + request.headTimeout
         guard let handle = unsafe handle else {
             answer.fail(HTTPError(request.url, .unreachable("libcurl has no memory")))
             return
         }
         unsafe setOptions(handle, certificateAuthorities)
-        unsafe curl_multi_add_handle(multi, handle)
+        unsafe rs_curl_multi_add_handle(multi, handle)
     }
 
     deinit {
         if let handle = unsafe handle {
-            unsafe curl_multi_remove_handle(multi, handle)
-            unsafe curl_easy_cleanup(handle)
+            unsafe rs_curl_multi_remove_handle(multi, handle)
+            unsafe rs_curl_easy_cleanup(handle)
         }
-        unsafe curl_slist_free_all(fields)
+        unsafe rs_curl_slist_free_all(fields)
         unsafe message.deallocate()
     }
 
@@ -73,10 +73,10 @@ final class CurlTransfer {
         set(CURLOPT_PATH_AS_IS, 1)
         set(CURLOPT_URL, request.url.description)
         // libcurl's own; a field that the request has takes its place.
-        unsafe fields = curl_slist_append(nil, "Accept:")
+        unsafe fields = rs_curl_slist_append(nil, "Accept:")
         for field in request.headers.fields {
             let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
-            if let longer = unsafe curl_slist_append(fields, line) { unsafe fields = unsafe longer }
+            if let longer = unsafe rs_curl_slist_append(fields, line) { unsafe fields = unsafe longer }
         }
         unsafe rs_curl_set_pointer(handle, CURLOPT_HTTPHEADER, fields)
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
@@ -113,7 +113,7 @@ final class CurlTransfer {
         received += bytes.count
         deadline = .now + request.idleTimeout
         unsafe answer.append(bytes) {
-            unsafe curl_easy_pause(handle, CURLPAUSE_RECV)
+            unsafe rs_curl_easy_pause(handle, CURLPAUSE_RECV)
             isPaused = true
         }
         if isPaused { deadline = nil }
@@ -125,7 +125,7 @@ final class CurlTransfer {
         isPaused = false
         deadline = .now + request.idleTimeout
         // May call `received` before it returns.
-        unsafe curl_easy_pause(handle, CURLPAUSE_CONT)
+        unsafe rs_curl_easy_pause(handle, CURLPAUSE_CONT)
     }
 
     // MARK: Its end
@@ -156,7 +156,7 @@ final class CurlTransfer {
         unsafe rs_curl_get_long(handle, CURLINFO_OS_ERRNO, &number)
         let written = unsafe String(cString: message)
         return CurlFailure(
-            result: result, text: written.isEmpty ? unsafe String(cString: curl_easy_strerror(result)) : written,
+            result: result, text: written.isEmpty ? unsafe String(cString: rs_curl_easy_strerror(result)) : written,
             systemError: Int32(clamping: number), inBody: answer.hasHead, announced: head.contentLength,
             received: received, headSeconds: Int(clamping: request.headTimeout.components.seconds)
         ).reason
