@@ -15,8 +15,13 @@ struct ExportCommand: AsyncParsableCommand {
             Every byte of the bundles is checked against the lock first. The output appears complete or not at all, and \
             what is there already is replaced only with --force. The same bundles give the same output.
 
-            Example:
-              rsdump export --to application-services --output components/remote_settings/dumps main/search-config-v2
+            What was exported to application-services, firefox, changesets, tar.zst or tar.xz comes back with \
+            rsdump import. Only changesets and the archives keep signatures.
+
+            Examples:
+              rsdump export --to application-services --output components/remote_settings/dumps
+              rsdump export --to tar.zst --output dumps.tar.zst
+              rsdump export --to plist --output Defaults.plist --key id --value value main/settings
             """)
 
     @Argument(help: "Collections, as BUCKET/COLLECTION; all that the lock has if none is given.")
@@ -30,6 +35,12 @@ struct ExportCommand: AsyncParsableCommand {
     @Option(name: .shortAndLong, help: ArgumentHelp("The directory or file to write.", valueName: "path"))
     var output: String
 
+    @Option(help: ArgumentHelp("For plist, json and xml: the records' field with the key.", valueName: "field"))
+    var key: String?
+
+    @Option(help: ArgumentHelp("For plist, json and xml: the records' field with the value.", valueName: "field"))
+    var value: String?
+
     @Flag(help: "Replace what is at the output.")
     var force = false
 
@@ -38,6 +49,13 @@ struct ExportCommand: AsyncParsableCommand {
 
     func validate() throws {
         _ = try collectionIDs(collections)
+        if layout.defaults != nil {
+            guard collections.count == 1, key != nil, value != nil else {
+                throw ValidationError("--to \(layout.rawValue) needs one BUCKET/COLLECTION, --key and --value")
+            }
+        } else if key != nil || value != nil {
+            throw ValidationError("--key and --value are for plist, json and xml, not for \(layout.rawValue)")
+        }
         if output.isEmpty { throw ValidationError("--output is empty, expected a path") }
     }
 
@@ -45,7 +63,8 @@ struct ExportCommand: AsyncParsableCommand {
         try await running {
             var target = output[...]
             while target.count > 1, target.hasSuffix("/") { target = target.dropLast() }
-            let report = try Export(dumps.directory, to: layout).write(
+            let fields = key.flatMap { key in value.map { DefaultsFields(key: key, value: $0) } }
+            let report = try Export(dumps.directory, to: layout, fields: fields).write(
                 try collectionIDs(collections), to: String(target), replacing: force)
             for note in report.notes { Console.error("rsdump: \(note)") }
             switch format {
