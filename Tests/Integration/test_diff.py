@@ -109,6 +109,16 @@ def test_a_collection_that_one_side_lacks(dumps, changed):
     assert back.says("+ main/settings"), str(back)
 
 
+def test_an_attachment_rule_alone_is_a_difference(dumps, tmp_path):
+    after = dumps.copy(tmp_path / "after")
+    text = after.config.read_text()
+    after.config.write_text(re.sub(r"(?m)^( *main/icons:.*\n)( *attachments: all\n)?", r"\1    attachments: none\n", text))
+    assert after.refresh().code == rsdump.DONE
+    outcome = diff(dumps.path, after.path, "--exit-code")
+    assert outcome.code == 1 and outcome.says("attachments in the bundle: 20 → 0"), str(outcome)
+    assert outcome.says("1 of 5 collections changed: no records"), str(outcome)
+
+
 def test_commits(dumps, changed, tmp_path):
     repository = Repository.create(tmp_path / "repository")
     kept = dumps.copy(repository.path / "dumps")

@@ -44,7 +44,7 @@ public struct DiffText {
         case (let side?, nil): lines = [paint("- \(name)", .deleted) + "  " + describe(side)]
         case (let old?, let new?):
             lines = [
-                paint("~ \(name)", .updated) + "  \(records(old.records)) → \(new.records)  "
+                paint("~ \(name)", .updated) + "  \(records(from: old.records, to: new.records))  "
                     + paint("\(old.timestamp.rfc3339) → \(new.timestamp.rfc3339)", .dim)
             ]
         case (nil, nil): lines = []
@@ -61,6 +61,10 @@ public struct DiffText {
     private func describe(_ side: SnapshotDiff.Side) -> String {
         "\(records(side.records))  " + paint(side.timestamp.rfc3339, .dim)
             + "  \(VisibleText.escape(DiffWords.trust(side.trust)))"
+    }
+
+    private func records(from old: Int, to new: Int) -> String {
+        old == new ? records(new) : "\(old) → \(records(new))"
     }
 
     private func records(_ count: Int) -> String { "\(count) \(count == 1 ? "record" : "records")" }

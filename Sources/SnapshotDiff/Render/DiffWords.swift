@@ -75,8 +75,10 @@ enum DiffWords {
         if diff.status == .changed, before != after, !isOnlyUnnamed(old.trust, new.trust) {
             notes.append("\(before) → \(after)")
         }
+        // Counts that follow from the records' changes are told by them.
         if let before = old.packagedAttachments, let after = new.packagedAttachments,
-            before != after || (diff.status == .changed && diff.records.isEmpty && old.timestamp == new.timestamp)
+            after - before != diff.attachments.added - diff.attachments.removed
+                || (diff.status == .changed && diff.records.isEmpty && old.timestamp == new.timestamp)
         {
             notes.append("attachments in the bundle: \(before) → \(after)")
         }
