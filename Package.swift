@@ -10,6 +10,10 @@ let strict: [SwiftSetting] = [
 /// runtime never sees libarchive, NIO or Yams.
 let tools: TargetDependencyCondition? = .when(traits: ["Tools"])
 
+/// The library reaches the network by URLSession on Apple systems, elsewhere by libcurl, which an app needs only there.
+let apple: TargetDependencyCondition? = .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])
+let notApple: TargetDependencyCondition? = .when(platforms: [.linux, .android, .openbsd])
+
 let package = Package(
     name: "swift-remote-settings",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -38,6 +42,7 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(
             name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"]), .brew(["libarchive"])]),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
         .systemLibrary(
             name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
@@ -54,6 +59,13 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(
+            name: "ContentCoding", dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "CZlib"],
+            swiftSettings: strict),
+        .target(
+            name: "CurlTransport",
+            dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "ContentCoding", "CCurl"],
+            swiftSettings: strict),
+        .target(
             name: "URLSessionTransport", dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP"],
             swiftSettings: strict),
         .target(
@@ -65,6 +77,9 @@ let package = Package(
             dependencies: ["RemoteSettingsModel", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
 
+        .target(
+            name: "SnapshotDiff", dependencies: ["RemoteSettingsModel", "SnapshotBundle"], swiftSettings: strict),
+
         .target(name: "FileStorage", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(
             name: "SnapshotSync",
@@ -75,9 +90,8 @@ let package = Package(
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "TargetFilter",
                 "FileStorage", "SnapshotSync",
-                .target(
-                    name: "URLSessionTransport",
-                    condition: .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])),
+                .target(name: "URLSessionTransport", condition: apple),
+                .target(name: "CurlTransport", condition: notApple),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
@@ -100,7 +114,7 @@ let package = Package(
             name: "SnapshotBuilder",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "SnapshotWriter",
-                "TargetFilter", "FileStorage", "SnapshotSync",
+                "TargetFilter", "FileStorage", "SnapshotSync", "SnapshotHistory",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Yams", package: "Yams", condition: tools),
             ],
@@ -111,6 +125,9 @@ let package = Package(
                 "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "SnapshotSync", "SnapshotWriter",
                 "SnapshotBuilder", "FileStorage", .target(name: "CLZ4", condition: tools),
             ],
+            swiftSettings: strict),
+        .target(
+            name: "SnapshotPage", dependencies: ["RemoteSettingsModel", "SnapshotBundle", "SnapshotDiff"],
             swiftSettings: strict),
         .target(
             name: "SnapshotServer",
@@ -124,7 +141,7 @@ let package = Package(
         .target(
             name: "AsyncHTTPTransport",
             dependencies: [
-                "RemoteSettingsModel", "RemoteSettingsHTTP", "CZlib",
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentCoding",
                 .product(name: "AsyncHTTPClient", package: "async-http-client", condition: tools),
                 .product(name: "NIOCore", package: "swift-nio", condition: tools),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
@@ -136,7 +153,7 @@ let package = Package(
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "AsyncHTTPTransport", "ContentSignature",
                 "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder", "SnapshotServer", "SnapshotExchange",
-                "RemoteSettings", "FileStorage",
+                "SnapshotDiff", "SnapshotHistory", "RemoteSettings", "FileStorage",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tools),
             ],
@@ -165,8 +182,13 @@ let package = Package(
             name: "RemoteSettingsHTTPTests", dependencies: ["RemoteSettingsHTTP", "RemoteSettingsModel"],
             swiftSettings: strict),
         .testTarget(
-            name: "AsyncHTTPTransportTests",
-            dependencies: ["AsyncHTTPTransport", "FaultyServer", "RemoteSettingsHTTP", "RemoteSettingsModel"],
+            name: "TransportTests",
+            dependencies: [
+                "AsyncHTTPTransport", "CurlTransport", "FaultyServer", "RemoteSettingsHTTP", "RemoteSettingsModel",
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "URLSessionTransportTests",
@@ -184,8 +206,16 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "SnapshotDiffTests",
+            dependencies: ["SnapshotDiff", "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel"],
+            swiftSettings: strict),
+        .testTarget(
             name: "SnapshotHistoryTests",
             dependencies: ["SnapshotHistory", "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SnapshotPageTests",
+            dependencies: ["SnapshotPage", "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel"],
             swiftSettings: strict),
         .testTarget(
             name: "TargetFilterTests", dependencies: ["TargetFilter", "RemoteSettingsModel"],

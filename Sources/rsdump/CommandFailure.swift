@@ -3,6 +3,7 @@ import ContentSignature
 import RemoteSettingsHTTP
 import SnapshotBuilder
 import SnapshotBundle
+import SnapshotHistory
 import SnapshotExchange
 
 /// A command's end with an error message and an exit code.
@@ -31,6 +32,18 @@ struct CommandFailure: Error, CustomStringConvertible {
         case let error as ConfigurationError: self.init(.usage, "\(error)")
         case let error as RefreshError:
             if case .emptyMonitor = error { self.init(.someFailed, "\(error)") } else { self.init(.usage, "\(error)") }
+        case let error as PinError:
+            switch error {
+            case .nothingHeld, .several: self.init(.usage, "\(error)")
+            case .notVouchedFor, .elsewhere: self.init(.verificationFailed, "\(error)")
+            case .notFound, .unmet, .overdue: self.init(.someFailed, "\(error)")
+            }
+        case let error as HistoryError:
+            switch error {
+            case .noGit, .noRepository, .noRevision, .invalidPath: self.init(.usage, "\(error)")
+            case .bundle(let error): self.init(error)
+            case .git, .overLimit, .file: self.init(.someFailed, "\(error)")
+            }
         case let error as ExchangeError:
             self.init(error.kind == .unverified ? .verificationFailed : .usage, "\(error)")
         case let error as ContentSignatureError: self.init(.verificationFailed, "\(error)")

@@ -19,6 +19,12 @@ public struct DumpsDirectory: Sendable {
 
     public func bundlePath(_ id: CollectionID) -> String { "\(path)/\(LockFile.Bundle.path(of: id))" }
 
+    /// The SHA-256 of a bundle's file; `nil` where there is none. Reads the file.
+    public func bundleHash(_ id: CollectionID) throws(FileError) -> SHA256Digest? {
+        let path = bundlePath(id)
+        return FileStore.size(path) == nil ? nil : try FileStore.digest(of: path)
+    }
+
     var workPath: String { "\(path)/.rsdump" }
     var stagingPath: String { "\(workPath)/staging" }
     private var pendingDirectory: String { "\(workPath)/pending" }

@@ -117,7 +117,8 @@ public struct EmbeddedTarget: Sendable {
         """
     }
 
-    private static let origin = "Written by rsdump embed from the lock and its bundles; write it again instead of editing."
+    private static let origin =
+        "Written by rsdump embed from the lock and its bundles; write it again instead of editing."
 
     private func array(_ name: String, _ path: String) -> String {
         "static const unsigned char \(name)[] = {\n#embed \"\(path)\"\n};\n"

@@ -20,6 +20,9 @@ public enum CollectionError: Error, Sendable {
     /// The server never had the collection, as far as is known here.
     case unknown(HTTPError)
     case attachment(location: String, record: String, problem: String)
+    case pin(PinError)
+    /// Something is larger than `dumps.yaml` allows.
+    case overBudget(BudgetExcess)
     case bundle(BundleError)
     case file(FileError)
     case configuration(String)
@@ -42,11 +45,18 @@ public enum CollectionError: Error, Sendable {
         case .gone: "gone"
         case .unknown: "unknown"
         case .attachment: "attachment"
+        case .pin: "pin"
+        case .overBudget: "budget"
         case .bundle: "bundle"
         case .file: "file"
         case .configuration: "configuration"
         case .cancelled: "cancelled"
         }
+    }
+
+    /// What is over budget, where it is that.
+    public var excess: BudgetExcess? {
+        if case .overBudget(let excess) = self { excess } else { nil }
     }
 
     var httpCategory: HTTPError.Category? {
@@ -59,6 +69,7 @@ public enum CollectionError: Error, Sendable {
         case let error as CollectionError: self = error
         case let error as HTTPError: self = error.category == .cancelled ? .cancelled : .http(error)
         case let error as ContentSignatureError: self = .signature(error)
+        case let error as PinError: self = .pin(error)
         case let error as BundleError: self = .bundle(error)
         case let error as FileError: self = .file(error)
         case is CancellationError: self = .cancelled
@@ -88,6 +99,8 @@ extension CollectionError: CustomStringConvertible {
             "the server has no such collection (\(error)); correct its name, or take it out with rsdump remove"
         case .attachment(let location, let record, let problem):
             "attachment \(location) of record \(record): \(problem)"
+        case .pin(let error): "\(error)"
+        case .overBudget(let excess): "\(excess)"
         case .bundle(let error): "\(error)"
         case .file(let error): "\(error)"
         case .configuration(let problem): problem

@@ -5,11 +5,18 @@ import RemoteSettingsModel
 public struct RefreshReport: Sendable {
     public let server: String
     public let isDryRun: Bool
+    /// Whether nothing was to change (`--locked`).
+    public let isLocked: Bool
     /// Sorted by id.
     public let outcomes: [CollectionOutcome]
     public let metrics: HTTPMetrics
     /// Collections whose bundles were taken over from an interrupted refresh.
     public let recovered: [CollectionID]
+    /// What all bundles together are over their budget.
+    public let excess: BudgetExcess?
+
+    /// Whether a refresh would change, or has changed, anything.
+    public var wouldChange: Bool { !recovered.isEmpty || outcomes.contains { $0.status == .planned } }
 
     public var failed: [CollectionOutcome] { outcomes.filter { $0.status == .failed } }
 

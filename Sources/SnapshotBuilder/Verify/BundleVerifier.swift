@@ -39,6 +39,14 @@ public struct BundleVerifier: Sendable {
         }
     }
 
+    /// What vouches for a bundle, its chain being verified at `time`.
+    ///
+    /// - Throws: `BundleError` or `ContentSignatureError`.
+    func trust(of bundle: BundleReader, at time: Timestamp) throws -> LockFile.Trust {
+        guard let pem = try bundle.chain() else { return bundle.head.trust == .imported ? .imported : .unsigned }
+        return .init(try signatures.verified(bundle.unverifiedSnapshot(), chain: pem, at: time).provenance)
+    }
+
     /// Reads and checks everything; does I/O.
     ///
     /// - Throws: `BundleError` or `ContentSignatureError` for the first thing that is wrong.

@@ -1,3 +1,4 @@
+import FileStorage
 import SnapshotBuilder
 
 #if canImport(Darwin)
@@ -11,6 +12,8 @@ import SnapshotBuilder
 /// Files that a command writes for its user.
 enum TextFile {
     static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
+
+    static func isDirectory(_ path: String) -> Bool { FileStore.isDirectory(path) }
 
     /// Replaces the file as a whole.
     ///
