@@ -44,9 +44,6 @@ let package = Package(
             name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"]), .brew(["libarchive"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
-        .systemLibrary(
-            name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
-
         .target(name: "RemoteSettingsModel", swiftSettings: strict),
         .target(
             name: "ContentSignature",
@@ -99,7 +96,8 @@ let package = Package(
         .target(
             name: "SnapshotWriter",
             dependencies: [
-                "RemoteSettingsModel", "SnapshotBundle", "FileStorage", "CZlib", .target(name: "CArchive", condition: tools),
+                "RemoteSettingsModel", "SnapshotBundle", "FileStorage", "CZlib",
+                .target(name: "CArchive", condition: tools),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
@@ -128,6 +126,13 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "SnapshotPage", dependencies: ["RemoteSettingsModel", "SnapshotBundle", "SnapshotDiff"],
+            swiftSettings: strict),
+        .target(
+            name: "SnapshotOrigin",
+            dependencies: [
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "ContentSignature", "SnapshotSync",
+                "CZlib", .target(name: "CLZ4", condition: tools),
+            ],
             swiftSettings: strict),
         .target(
             name: "SnapshotServer",
@@ -162,9 +167,12 @@ let package = Package(
             name: "rsbench",
             dependencies: [
                 "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "SnapshotWriter", "CZlib",
+                "RemoteSettings", "AsyncHTTPTransport",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
+        .executableTarget(
+            name: "rsbench-app", dependencies: ["RemoteSettings", "SnapshotBundle"], swiftSettings: strict),
 
         .testTarget(
             name: "RemoteSettingsModelTests", dependencies: ["RemoteSettingsModel"], exclude: ["canonical_cases.py"],
@@ -201,13 +209,20 @@ let package = Package(
         .testTarget(
             name: "SnapshotBundleTests",
             dependencies: [
-                "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel",
+                "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel", .target(name: "CArchive", condition: tools),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
         .testTarget(
             name: "SnapshotDiffTests",
             dependencies: ["SnapshotDiff", "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SnapshotOriginTests",
+            dependencies: [
+                "SnapshotOrigin", "SnapshotBundle", "SnapshotWriter", "CLZ4",
+                "RemoteSettingsModel",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "SnapshotHistoryTests",
@@ -231,7 +246,8 @@ let package = Package(
             name: "RemoteSettingsTests",
             dependencies: [
                 "storage-process", "RemoteSettings", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature",
-                "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder", "AsyncHTTPTransport",
+                "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder", "SnapshotSync", "FileStorage",
+                "AsyncHTTPTransport",
             ],
             swiftSettings: strict),
     ],

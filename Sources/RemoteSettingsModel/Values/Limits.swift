@@ -12,8 +12,8 @@ public struct Limits: Sendable, Hashable {
     public var chainBytes = 64 << 10
     /// Certificates in a chain.
     public var chainCertificates = 8
-    /// An attachment, in bytes, whatever its record declares.
-    public var attachmentBytes = 16 << 30
+    /// An attachment, in bytes, whatever its record declares. Where `Int` has 32 bits, its highest value.
+    public var attachmentBytes = Int(clamping: Int64(16) << 30)
     /// The server's zip of a collection's attachments, in bytes (the server itself stops at 20,000,000).
     public var attachmentsZipBytes = 64 << 20
     /// Attachments of a collection.

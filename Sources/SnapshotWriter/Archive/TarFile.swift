@@ -113,3 +113,12 @@ public final class TarFile {
             found: text ?? "an error without a text")
     }
 }
+
+/// Called by libarchive with bytes for the file, and the ``OutputFile`` as its context.
+private func writeToOutput(
+    _ archive: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _ bytes: UnsafeRawPointer?, _ count: Int
+) -> la_ssize_t {
+    guard let context = unsafe context, let bytes = unsafe bytes else { return count == 0 ? 0 : -1 }
+    let output = unsafe Unmanaged<OutputFile>.fromOpaque(context).takeUnretainedValue()
+    return unsafe output.write(UnsafeRawBufferPointer(start: bytes, count: count)) ? count : -1
+}
