@@ -19,6 +19,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "RemoteSettings", targets: ["RemoteSettings"]),
+        .library(name: "FirefoxDumps", targets: ["FirefoxDumps"]),
         .executable(name: "rsdump", targets: ["rsdump"]),
     ],
     traits: [
@@ -42,6 +43,7 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(
             name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"]), .brew(["libarchive"])]),
+        .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
         .target(name: "RemoteSettingsModel", swiftSettings: strict),
@@ -92,6 +94,10 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
+
+        .target(name: "EmbeddedFirefoxDumps"),
+        .target(
+            name: "FirefoxDumps", dependencies: ["EmbeddedFirefoxDumps", "RemoteSettings"], swiftSettings: strict),
 
         .target(
             name: "SnapshotWriter",
@@ -238,6 +244,13 @@ let package = Package(
         .testTarget(
             name: "SnapshotBuilderTests",
             dependencies: ["SnapshotBuilder", "ContentSignature", "RemoteSettingsModel", "SnapshotBundle"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SnapshotExchangeTests",
+            dependencies: [
+                "SnapshotExchange", "SnapshotWriter", "SnapshotBundle", "FileStorage", "FirefoxDumps", "RemoteSettings",
+                "RemoteSettingsModel",
+            ],
             swiftSettings: strict),
         .executableTarget(
             name: "storage-process", dependencies: ["RemoteSettings", "AsyncHTTPTransport"],
