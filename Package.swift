@@ -19,6 +19,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "RemoteSettings", targets: ["RemoteSettings"]),
+        .library(name: "FirefoxDumps", targets: ["FirefoxDumps"]),
         .executable(name: "rsdump", targets: ["rsdump"]),
     ],
     traits: [
@@ -94,6 +95,10 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
+
+        .target(name: "EmbeddedFirefoxDumps"),
+        .target(
+            name: "FirefoxDumps", dependencies: ["EmbeddedFirefoxDumps", "RemoteSettings"], swiftSettings: strict),
 
         .target(
             name: "SnapshotWriter",
@@ -255,6 +260,13 @@ let package = Package(
         .testTarget(
             name: "SnapshotBuilderTests",
             dependencies: ["SnapshotBuilder", "ContentSignature", "RemoteSettingsModel", "SnapshotBundle"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SnapshotExchangeTests",
+            dependencies: [
+                "SnapshotExchange", "SnapshotWriter", "SnapshotBundle", "FileStorage", "FirefoxDumps", "RemoteSettings",
+                "RemoteSettingsModel",
+            ],
             swiftSettings: strict),
         .executableTarget(
             name: "storage-process", dependencies: ["RemoteSettings", "AsyncHTTPTransport"],

@@ -8,6 +8,7 @@ public enum IntakeError: Error, Hashable, Sendable {
     case equivocation(CollectionID, Timestamp)
     /// What is held is signed, what is offered is not.
     case signatureLost(CollectionID)
+    case pinned(CollectionID, at: Timestamp, offered: Timestamp)
 
     static func check(
         _ offer: SnapshotIntake.Offer, against held: LockFile.Collection, samePayload: Bool
@@ -33,6 +34,9 @@ extension IntakeError: CustomStringConvertible {
         case .equivocation(let id, let timestamp):
             "\(id): expected the records that are held at \(timestamp), found others, signed as well; what is held stays, "
                 + "ask the server's owner which are right"
+        case .pinned(let id, let pin, let offered):
+            "\(id): expected \(pin), which it is pinned to in dumps.yaml, found \(offered); let it move first: "
+                + "rsdump unpin \(id)"
         case .signatureLost(let id):
             "\(id): expected a signature, as what is held has one, found none; if this is meant, remove the collection "
                 + "first: rsdump remove \(id)"

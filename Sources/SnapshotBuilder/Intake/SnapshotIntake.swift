@@ -54,7 +54,7 @@ public final class SnapshotIntake {
             try directory.configurationText().map {
                 try ConfigurationReader.read($0, file: directory.configurationPath)
             } ?? DumpsConfiguration()
-        lockFile = try directory.lockFile(limits: limits)
+        lockFile = try directory.recoveredLock(limits: limits).lock
         try directory.prepareWork()
         try FileStore.removeTree(scratch)
         try FileStore.makeDirectories(scratch)
@@ -78,24 +78,29 @@ public final class SnapshotIntake {
         let held = lockFile.collections[id]
         let present = try? BundleReader(path: directory.bundlePath(id), limits: limits)
         let samePayload = (try? present?.payload()) == snapshot.payload
+        let settings =
+            configuration.collections.first { $0.id == id }
+            ?? DumpsConfiguration.Collection(id: id, attachments: AttachmentRule())
+        if let pin = settings.pin, pin.at != snapshot.timestamp {
+            throw IntakeError.pinned(id, at: pin.at, offered: snapshot.timestamp)
+        }
         if let held {
             try IntakeError.check(offer, against: held, samePayload: samePayload)
             // A signature is not given away for the same records without one.
             if samePayload, held.hasSignature, !snapshot.hasSignature { return .unchanged }
         }
-        let (sources, rule) = try sources(offer, present)
-        guard let entry = try pack(offer, sources, rule: rule, held: held) else { return .unchanged }
+        let sources = try sources(offer, settings, present)
+        guard let entry = try pack(offer, sources, settings, held: held) else { return .unchanged }
         lockFile.collections[id] = entry
         return held == nil ? .created : .updated
     }
 
     private func sources(
-        _ offer: Offer, _ present: BundleReader?
-    ) throws -> ([SHA256Digest: AttachmentSource], rule: String) {
-        let id = offer.snapshot.collection
-        let rule = configuration.collections.first { $0.id == id }?.attachments ?? AttachmentRule()
+        _ offer: Offer, _ settings: DumpsConfiguration.Collection, _ present: BundleReader?
+    ) throws -> [SHA256Digest: AttachmentSource] {
         let (records, _) = try Payload.read(offer.snapshot.payload, limits: limits)
-        let (wanted, omitted) = try AttachmentSelector(rule).select(records)
+        let (wanted, omitted) = try AttachmentSelector(settings.attachments).select(records)
+        try settings.budget.check(wanted.filter { offer.attachments[$0.digest] != nil })
         var sources = omitted.mapValues { AttachmentSource.omitted($0) }
         for attachment in wanted {
             if let source = offer.attachments[attachment.digest] {
@@ -106,12 +111,13 @@ public final class SnapshotIntake {
                 sources[attachment.digest] = .omitted(.notImported)
             }
         }
-        return (sources, rule.text)
+        return sources
     }
 
     /// - Returns: `nil` where the bundle that is there has these bytes already.
     private func pack(
-        _ offer: Offer, _ sources: [SHA256Digest: AttachmentSource], rule: String, held: LockFile.Collection?
+        _ offer: Offer, _ sources: [SHA256Digest: AttachmentSource], _ settings: DumpsConfiguration.Collection,
+        held: LockFile.Collection?
     ) throws -> LockFile.Collection? {
         let id = offer.snapshot.collection
         let temporary = directory.packPath(id)
@@ -119,10 +125,13 @@ public final class SnapshotIntake {
         let written = try BundleWriter(offer.snapshot, attachments: sources, limits: limits).write(
             toNewFile: temporary)
         defer { try? FileStore.remove(temporary) }
+        try settings.budget.check(size: written.size, of: written.manifest)
+        try checkTotal(id, written.size)
         try BundleReader(path: temporary, limits: limits).verifyContents()
         let entry = LockFile.Collection(
             server: offer.origin, timestamp: offer.snapshot.timestamp, records: written.manifest.head.records,
-            attachments: written.manifest.head.attachments, attachmentRule: rule, omitted: written.manifest.omissions,
+            attachments: written.manifest.head.attachments, attachmentRule: settings.attachments.text,
+            omitted: written.manifest.omissions,
             content: written.content, bundle: .init(collection: id, size: written.size, sha256: written.sha256),
             trust: .init(offer.snapshot.provenance))
         let path = directory.bundlePath(id)
@@ -131,10 +140,20 @@ public final class SnapshotIntake {
         {
             return nil
         }
-        try directory.writePending(id, entry)
-        try FileStore.makeDirectories(FileStore.parent(of: path))
-        try FileStore.rename(temporary, to: path)
+        try directory.name(id, entry)
         return entry
+    }
+
+    /// Holds all bundles together against the budget, with this one as it would be.
+    private func checkTotal(_ id: CollectionID, _ size: Int) throws(CollectionError) {
+        var sizes = lockFile.collections.mapValues { UInt64($0.bundle.size) }
+        sizes[id] = UInt64(size)
+        let total = sizes.values.reduce(0, +)
+        guard let limit = configuration.totalBudget, total > limit else { return }
+        throw .overBudget(
+            BudgetExcess(
+                .total, size: total, limit: limit, contributors: sizes.map { .init(name: "\($0.key)", size: $0.value) })
+        )
     }
 
     /// Writes the lock file where a bundle was taken. Call it once, before ``end()``.

@@ -54,15 +54,16 @@ public struct Import: Sendable {
     public func run(_ path: String, _ names: [CollectionID] = []) throws -> [Outcome] {
         let intake = try SnapshotIntake(directory, limits: limits)
         defer { intake.end() }
-        let outcomes = try offers(path, names, intake).map { id, offer, notes in
-            Outcome(
-                id: id, result: Result { try intake.take(offer.get()) }, snapshot: try? offer.get().snapshot,
-                notes: notes)
-        }
-        if let missing = names.first(where: { name in !outcomes.contains { $0.id == name } }) {
+        let offers = try offers(path, names, intake)
+        if let missing = names.first(where: { name in !offers.contains { $0.0 == name } }) {
             throw ExchangeError(
                 .usage, path, entry: "\(missing)", expected: "this collection", found: "none of this name",
                 remedy: "leave the names out to import all that is there")
+        }
+        let outcomes = offers.map { id, offer, notes in
+            Outcome(
+                id: id, result: Result { try intake.take(offer.get()) }, snapshot: try? offer.get().snapshot,
+                notes: notes)
         }
         try intake.commit()
         return outcomes
