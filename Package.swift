@@ -137,6 +137,12 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "StaticMirror",
+            dependencies: [
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "SnapshotOrigin", "FileStorage",
+            ],
+            swiftSettings: strict),
+        .target(
             name: "SnapshotServer",
             dependencies: [
                 "RemoteSettingsModel", "SnapshotBundle", "ContentSignature",
@@ -160,7 +166,7 @@ let package = Package(
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "AsyncHTTPTransport", "ContentSignature",
                 "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder", "SnapshotServer", "SnapshotExchange",
-                "SnapshotDiff", "SnapshotHistory", "RemoteSettings", "FileStorage",
+                "SnapshotDiff", "SnapshotHistory", "SnapshotOrigin", "StaticMirror", "RemoteSettings", "FileStorage",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tools),
             ],
@@ -231,6 +237,7 @@ let package = Package(
             name: "SnapshotPageTests",
             dependencies: ["SnapshotPage", "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel"],
             swiftSettings: strict),
+        .testTarget(name: "StaticMirrorTests", dependencies: ["StaticMirror"], swiftSettings: strict),
         .testTarget(
             name: "TargetFilterTests", dependencies: ["TargetFilter", "RemoteSettingsModel"],
             exclude: ["filter_cases.py"], swiftSettings: strict),

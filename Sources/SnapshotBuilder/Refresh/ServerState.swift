@@ -41,10 +41,17 @@ public struct ServerState: Sendable {
     /// - Throws: ``RefreshError``, `HTTPError` where the monitor cannot be had, `FileError` or `BundleError` where the lock
     ///   cannot be read. What concerns one collection is in its outcome.
     public func outcomes(_ names: [CollectionID] = []) async throws -> [CollectionID: Outcome] {
-        let settings = try configuration.selecting(names, file: directory.configurationPath)
+        // What the server has is asked for, whatever the bundle is pinned to.
+        let settings = try configuration.selecting(names, file: directory.configurationPath).map { settings in
+            var unpinned = settings
+            unpinned.pin = nil
+            return unpinned
+        }
         let lock = try directory.lockFile(limits: client.limits)
-        let plan = try await Survey(directory, configuration: configuration, roots: roots, limits: client.limits)
-            .planned(settings, lock, client: client, isFull: false)
+        let plan = try await Survey(
+            directory, configuration: configuration, roots: roots, now: now, limits: client.limits
+        )
+        .planned(settings, lock, client: client, isFull: false)
         let fetcher = SnapshotFetcher(
             client: client, chains: ChainStore(client: client, roots: roots, time: now), gate: RequestGate(width: jobs),
             trust: configuration.trust)
@@ -69,7 +76,7 @@ public struct ServerState: Sendable {
             {
                 return .snapshot(snapshot)
             }
-        case .create, .update, .refetch, .probe: break
+        case .create, .update, .refetch, .probe, .pinned, .pinUnmet: break
         }
         let canTakeDelta = planned.action == .update || planned.action == .probe
         let base = canTakeDelta && present?.head.timestamp == planned.held?.timestamp ? present : nil

@@ -53,7 +53,7 @@ struct RebuildCommand: AsyncParsableCommand {
             }
             let report = RebuildReport(outcomes: outcomes)
             switch format {
-            case .text: Console.print(report.text(Style(isColored: Console.outputIsTerminal)))
+            case .text: Console.print(report.text(Style(isColored: Console.outputIsColored)))
             case .json: Console.print(json: report.json)
             }
             if !report.isGood { throw ExitStatus.verificationFailed.code }
