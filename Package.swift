@@ -44,9 +44,6 @@ let package = Package(
             name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"]), .brew(["libarchive"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
-        .systemLibrary(
-            name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
-
         .target(name: "RemoteSettingsModel", swiftSettings: strict),
         .target(
             name: "ContentSignature",
@@ -99,7 +96,8 @@ let package = Package(
         .target(
             name: "SnapshotWriter",
             dependencies: [
-                "RemoteSettingsModel", "SnapshotBundle", "CZlib", .target(name: "CArchive", condition: tools),
+                "RemoteSettingsModel", "SnapshotBundle", "FileStorage", "CZlib",
+                .target(name: "CArchive", condition: tools),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
@@ -122,8 +120,8 @@ let package = Package(
         .target(
             name: "SnapshotExchange",
             dependencies: [
-                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder",
-                "FileStorage", .target(name: "CLZ4", condition: tools),
+                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "SnapshotSync", "SnapshotWriter",
+                "SnapshotBuilder", "FileStorage", .target(name: "CLZ4", condition: tools),
             ],
             swiftSettings: strict),
         .target(
@@ -175,9 +173,12 @@ let package = Package(
             name: "rsbench",
             dependencies: [
                 "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "SnapshotWriter", "CZlib",
+                "RemoteSettings", "AsyncHTTPTransport",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
+        .executableTarget(
+            name: "rsbench-app", dependencies: ["RemoteSettings", "SnapshotBundle"], swiftSettings: strict),
 
         .testTarget(
             name: "RemoteSettingsModelTests", dependencies: ["RemoteSettingsModel"], exclude: ["canonical_cases.py"],
@@ -214,7 +215,7 @@ let package = Package(
         .testTarget(
             name: "SnapshotBundleTests",
             dependencies: [
-                "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel",
+                "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel", .target(name: "CArchive", condition: tools),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
@@ -252,7 +253,8 @@ let package = Package(
             name: "RemoteSettingsTests",
             dependencies: [
                 "storage-process", "RemoteSettings", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature",
-                "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder", "AsyncHTTPTransport",
+                "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder", "SnapshotSync", "FileStorage",
+                "AsyncHTTPTransport",
             ],
             swiftSettings: strict),
     ],

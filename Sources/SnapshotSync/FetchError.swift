@@ -11,7 +11,7 @@ package enum FetchError: Error, Sendable {
     case rollback(held: Timestamp, answered: Timestamp)
     /// The server gives other records under the timestamp of what is held.
     case equivocation(Timestamp)
-    /// What is held is signed, and the server now gives no signature.
+    /// What is held, packaged or was held is signed, and the server now gives no signature.
     case signatureLost
     /// The server answers nothing where a full list was asked for.
     case noAnswer(url: String)
@@ -42,7 +42,9 @@ extension FetchError: CustomStringConvertible {
         case .equivocation(let timestamp):
             "the server answers other records under the timestamp that is held, \(timestamp); what is held stays, "
                 + "ask the server's owner"
-        case .signatureLost: "what is held is signed, and the server now gives no signature; what is held stays"
+        case .signatureLost:
+            "the collection is known to be signed, and the server now gives no signature; what is held stays; to take it "
+                + "without one, remove what is held first"
         case .noAnswer(let url): "\(url): expected a changeset, found an empty answer (204); try again later"
         }
     }

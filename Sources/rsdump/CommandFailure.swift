@@ -1,4 +1,5 @@
 import ArgumentParser
+import ContentSignature
 import RemoteSettingsHTTP
 import SnapshotBuilder
 import SnapshotBundle
@@ -48,6 +49,8 @@ struct CommandFailure: Error, CustomStringConvertible {
             self.init(error.isUsage ? .usage : .someFailed, "\(error)")
         case let error as ExchangeError:
             self.init(error.kind == .unverified ? .verificationFailed : .usage, "\(error)")
+        case let error as ContentSignatureError: self.init(.verificationFailed, "\(error)")
+        case let error as BundleError where error.kind == .wrongSource: self.init(.usage, "\(error)")
         case let error as BundleError where error.kind == .unknownVersion: self.init(.usage, "\(error)")
         case let error as BundleError: self.init(.verificationFailed, "\(error)")
         default: self.init(.someFailed, "\(error)")

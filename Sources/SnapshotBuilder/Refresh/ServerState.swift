@@ -41,17 +41,12 @@ public struct ServerState: Sendable {
     /// - Throws: ``RefreshError``, `HTTPError` where the monitor cannot be had, `FileError` or `BundleError` where the lock
     ///   cannot be read. What concerns one collection is in its outcome.
     public func outcomes(_ names: [CollectionID] = []) async throws -> [CollectionID: Outcome] {
-        // What the server has is asked for, whatever the bundle is pinned to.
-        let settings = try configuration.selecting(names, file: directory.configurationPath).map { settings in
-            var unpinned = settings
-            unpinned.pin = nil
-            return unpinned
-        }
+        var settings = try configuration.selecting(names, file: directory.configurationPath)
+        // A pin holds the bundle where it is, not the server.
+        for index in settings.indices { settings[index].pin = nil }
         let lock = try directory.lockFile(limits: client.limits)
-        let plan = try await Survey(
-            directory, configuration: configuration, roots: roots, now: now, limits: client.limits
-        )
-        .planned(settings, lock, client: client, isFull: false)
+        let survey = Survey(directory, configuration: configuration, roots: roots, now: now, limits: client.limits)
+        let plan = try await survey.planned(settings, lock, client: client, isFull: false)
         let fetcher = SnapshotFetcher(
             client: client, chains: ChainStore(client: client, roots: roots, time: now), gate: RequestGate(width: jobs),
             trust: configuration.trust)

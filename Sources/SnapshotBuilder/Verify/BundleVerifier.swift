@@ -18,7 +18,7 @@ public struct BundleVerifier: Sendable {
     /// The bundle's snapshot, vouched for by the signature inside at the time that the lock keeps.
     ///
     /// - Throws: `BundleError` or `ContentSignatureError`.
-    func snapshot(of bundle: BundleReader, _ entry: LockFile.Collection) throws -> Snapshot {
+    package func snapshot(of bundle: BundleReader, _ entry: LockFile.Collection) throws -> Snapshot {
         let unverified = try bundle.unverifiedSnapshot()
         switch entry.trust {
         case .unsigned: return Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)

@@ -31,6 +31,9 @@ final class ExportDirectory {
         try write(to: name) { write in try write(content.span) }
     }
 
+    /// Whether a file has been written already.
+    func contains(_ name: String) -> Bool { FileStore.size("\(temporary)/\(name)") != nil }
+
     /// Writes one file piece by piece.
     func write(to name: String, _ body: ((Span<UInt8>) throws -> Void) throws -> Void) throws {
         let target = "\(temporary)/\(name)"

@@ -15,12 +15,14 @@ struct LaidOutCollection {
     /// Sorted by id.
     let entries: [Entry]
     let bundle: BundleReader
+    private let metadata: JSONValue
 
     /// - Throws: `BundleError`, or `ChangesetError` or `JSONError` where a record is not what a bundle can hold.
     init(_ bundle: BundleReader, limits: Limits) throws {
         self.bundle = bundle
         id = bundle.head.collection
         timestamp = bundle.head.timestamp
+        metadata = try JSONValue(parsing: bundle.metadata(), limits: limits)
         entries = try bundle.records().map { record in
             let value = try JSONValue(parsing: record.json, limits: limits)
             return Entry(
@@ -37,9 +39,10 @@ struct LaidOutCollection {
         }
     }
 
-    /// The collection's file in a project's style.
-    func text(_ style: DumpStyle) -> [UInt8] {
-        DumpText.document(ordered(style.records).map(\.record), timestamp: timestamp, style: style)
+    /// The collection's file in a project's style, or in the one that it came in.
+    func text(_ project: DumpStyle) -> [UInt8] {
+        let style = DumpMetadata.style(metadata, of: project)
+        return DumpText.document(ordered(style.records).map(\.record), timestamp: timestamp, style: style)
     }
 
     private func ordered(_ order: DumpStyle.RecordOrder) -> [Entry] {

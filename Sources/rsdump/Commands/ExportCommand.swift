@@ -12,11 +12,13 @@ struct ExportCommand: AsyncParsableCommand {
         discussion: """
             Layouts:
             \(ExportLayout.allCases.map { "  \($0.rawValue): \($0.summary)" }.joined(separator: "\n"))
-
               mirror: plain files that nginx, an object store or a CDN serves as an origin
 
             Every byte of the bundles is checked against the lock first. The output appears complete or not at all, and \
             what is there already is replaced only with --force. The same bundles give the same output.
+
+            What was exported to application-services, firefox, changesets, tar.zst or tar.xz comes back with \
+            rsdump import. Only changesets and the archives keep signatures.
 
             A mirror is published into --output without --force, again and again: a new tree of files is written beside the \
             present one, and the link "current" is then replaced in one step. nginx.conf in the output serves it, and \
@@ -25,7 +27,9 @@ struct ExportCommand: AsyncParsableCommand {
             others get the whole collection.
 
             Examples:
-              rsdump export --to application-services --output components/remote_settings/dumps main/search-config-v2
+              rsdump export --to application-services --output components/remote_settings/dumps
+              rsdump export --to tar.zst --output dumps.tar.zst
+              rsdump export --to plist --output Defaults.plist --key id --value value main/settings
               rsdump export --to mirror --url https://settings.example.org --history git --output /srv/mirror
             """)
 
@@ -39,6 +43,12 @@ struct ExportCommand: AsyncParsableCommand {
 
     @Option(name: .shortAndLong, help: ArgumentHelp("The directory or file to write.", valueName: "path"))
     var output: String
+
+    @Option(help: ArgumentHelp("For plist, json and xml: the records' field with the key.", valueName: "field"))
+    var key: String?
+
+    @Option(help: ArgumentHelp("For plist, json and xml: the records' field with the value.", valueName: "field"))
+    var value: String?
 
     @Flag(help: "Replace what is at the output.")
     var force = false
@@ -65,8 +75,16 @@ struct ExportCommand: AsyncParsableCommand {
         case .mirror:
             guard let url else { throw ValidationError("--to mirror needs --url, the address where clients reach it") }
             do { _ = try OriginAddress(url) } catch { throw ValidationError("--url: \(error)") }
-        case .layout:
+            if key != nil || value != nil { throw ValidationError("--key and --value are not for mirror") }
+        case .layout(let layout):
             if url != nil || !history.isEmpty { throw ValidationError("--url and --history go with --to mirror") }
+            if layout.defaults != nil {
+                guard collections.count == 1, key != nil, value != nil else {
+                    throw ValidationError("--to \(layout.rawValue) needs one BUCKET/COLLECTION, --key and --value")
+                }
+            } else if key != nil || value != nil {
+                throw ValidationError("--key and --value are for plist, json and xml, not for \(layout.rawValue)")
+            }
         }
     }
 
@@ -75,7 +93,8 @@ struct ExportCommand: AsyncParsableCommand {
             var target = output[...]
             while target.count > 1, target.hasSuffix("/") { target = target.dropLast() }
             guard case .layout(let layout) = form else { return try await publish(to: String(target)) }
-            let report = try Export(dumps.directory, to: layout).write(
+            let fields = key.flatMap { key in value.map { DefaultsFields(key: key, value: $0) } }
+            let report = try Export(dumps.directory, to: layout, fields: fields).write(
                 try collectionIDs(collections), to: String(target), replacing: force)
             for note in report.notes { Console.error("rsdump: \(note)") }
             switch format {
