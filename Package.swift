@@ -33,6 +33,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
         .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
         .package(url: "https://github.com/jpsim/Yams.git", from: "6.2.2"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
@@ -143,10 +144,25 @@ let package = Package(
         .target(
             name: "SnapshotServer",
             dependencies: [
-                "RemoteSettingsModel", "SnapshotBundle", "ContentSignature",
-                .product(name: "Hummingbird", package: "hummingbird", condition: tools),
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "SnapshotOrigin", "SnapshotHistory",
+                "SnapshotBuilder", "ContentSignature", "FileStorage",
+                .product(name: "HummingbirdCore", package: "hummingbird", condition: tools),
                 .product(name: "HummingbirdTLS", package: "hummingbird", condition: tools),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: tools),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio", condition: tools),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
+                .product(name: "NIOPosix", package: "swift-nio", condition: tools),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: tools),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "DemoOrigin",
+            dependencies: [
+                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "SnapshotWriter", "FileStorage",
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
         .target(
@@ -164,7 +180,8 @@ let package = Package(
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "AsyncHTTPTransport", "ContentSignature",
                 "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder", "SnapshotServer", "SnapshotExchange",
-                "SnapshotDiff", "SnapshotHistory", "SnapshotOrigin", "StaticMirror", "RemoteSettings", "FileStorage",
+                "SnapshotDiff", "SnapshotHistory", "SnapshotOrigin", "StaticMirror", "DemoOrigin", "RemoteSettings",
+                "FileStorage",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tools),
             ],

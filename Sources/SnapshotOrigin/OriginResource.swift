@@ -86,6 +86,17 @@ public final class OriginResource: Sendable {
     }
 }
 
+extension OriginResource.Content {
+    /// An attachment of a bundle, in place; nothing is checked.
+    ///
+    /// - Returns: `nil` where the bundle has no such file.
+    /// - Throws: `BundleError` where the bundle's structure is wrong.
+    public init?(_ digest: SHA256Digest, of bundle: BundleReader) throws(BundleError) {
+        guard let packed = try bundle.packedAttachment(digest) else { return nil }
+        self = packed.isDeflated ? .packed(PackedContent(entry: packed)) : .segments([packed.bytes])
+    }
+}
+
 /// Bytes that lie deflated in a bundle.
 public struct PackedContent: Sendable {
     let entry: PackedEntry

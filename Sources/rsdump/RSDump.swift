@@ -29,6 +29,7 @@ struct RSDump: AsyncParsableCommand {
                 name: "Dumps:",
                 subcommands: [RefreshCommand.self, Status.self, Verify.self, Diff.self, RebuildCommand.self]),
             .init(name: "Exchange:", subcommands: [ImportCommand.self, ExportCommand.self, Embed.self]),
+            .init(name: "As a server:", subcommands: [Serve.self]),
             .init(name: "As an app:", subcommands: [Sync.self, Get.self]),
             .init(name: "Bundles:", subcommands: [Inspect.self, Records.self, AttachmentCommand.self]),
         ])

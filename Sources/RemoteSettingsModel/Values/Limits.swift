@@ -62,6 +62,8 @@ public struct Limits: Sendable, Hashable {
     public var archiveRatio = 1_100
     /// Archives inside each other.
     public var archiveDepth = 3
+    /// Clients of a server of one's own.
+    public var server = ServerLimits()
     /// Filter expressions.
     public var filter = FilterLimits()
 
