@@ -23,7 +23,7 @@ public final class TarFile {
 
     private let archive: OpaquePointer
     private let entry: OpaquePointer
-    private let output: OutputFile
+    private let output: ArchiveOutput
     private var isClosed = false
 
     /// Writes all members to a new file and brings it to the disk. Does I/O.
@@ -34,17 +34,17 @@ public final class TarFile {
         _ members: [Member], _ compression: Compression, toNewFile path: String
     ) throws(BundleError) -> Int {
         try OutputFile.create(path: path) { (descriptor) throws(BundleError) in
-            let output = OutputFile(descriptor: descriptor, name: path)
-            let tar = try TarFile(output, compression)
+            let file = OutputFile(descriptor: descriptor, name: path)
+            let tar = try TarFile(ArchiveOutput(file), compression)
             for member in members { try tar.append(member) }
             try tar.close()
-            return output.size
+            return file.size
         }
     }
 
-    private init(_ output: OutputFile, _ compression: Compression) throws(BundleError) {
+    private init(_ output: ArchiveOutput, _ compression: Compression) throws(BundleError) {
         func memory() -> BundleError {
-            BundleError(.unwritable, file: output.name, expected: "memory for the archive", found: "too little")
+            BundleError(.unwritable, file: output.file.name, expected: "memory for the archive", found: "too little")
         }
         guard let archive = unsafe archive_write_new() else { throw memory() }
         guard let entry = unsafe archive_entry_new() else {
@@ -109,16 +109,37 @@ public final class TarFile {
         if let failure = output.failure { return failure }
         let text = unsafe archive_error_string(archive).map { unsafe String(cString: $0) }
         return BundleError(
-            .unwritable, file: output.name, entry: name, expected: "an archive that libarchive can write",
+            .unwritable, file: output.file.name, entry: name, expected: "an archive that libarchive can write",
             found: text ?? "an error without a text")
     }
 }
 
-/// Called by libarchive with bytes for the file, and the ``OutputFile`` as its context.
+/// A file that libarchive writes to, with the error that a C function cannot throw.
+private final class ArchiveOutput {
+    let file: OutputFile
+    private(set) var failure: BundleError?
+
+    init(_ file: OutputFile) {
+        self.file = file
+    }
+
+    func write(_ bytes: Span<UInt8>) -> Bool {
+        do throws(BundleError) {
+            try file.write(bytes)
+            return true
+        } catch {
+            failure = error
+            return false
+        }
+    }
+}
+
+/// Called by libarchive with bytes for the file, and the ``ArchiveOutput`` as its context.
 private func writeToOutput(
     _ archive: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _ bytes: UnsafeRawPointer?, _ count: Int
 ) -> la_ssize_t {
     guard let context = unsafe context, let bytes = unsafe bytes else { return count == 0 ? 0 : -1 }
-    let output = unsafe Unmanaged<OutputFile>.fromOpaque(context).takeUnretainedValue()
-    return unsafe output.write(UnsafeRawBufferPointer(start: bytes, count: count)) ? count : -1
+    let output = unsafe Unmanaged<ArchiveOutput>.fromOpaque(context).takeUnretainedValue()
+    let buffer = unsafe UnsafeBufferPointer(start: bytes.assumingMemoryBound(to: UInt8.self), count: count)
+    return unsafe output.write(buffer.span) ? count : -1
 }
