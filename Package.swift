@@ -142,6 +142,12 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "StaticMirror",
+            dependencies: [
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "SnapshotOrigin", "FileStorage",
+            ],
+            swiftSettings: strict),
+        .target(
             name: "SnapshotServer",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "SnapshotOrigin", "SnapshotHistory",
@@ -180,7 +186,8 @@ let package = Package(
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "AsyncHTTPTransport", "ContentSignature",
                 "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder", "SnapshotServer", "SnapshotExchange",
-                "SnapshotDiff", "SnapshotHistory", "SnapshotOrigin", "DemoOrigin", "RemoteSettings", "FileStorage",
+                "SnapshotDiff", "SnapshotHistory", "SnapshotOrigin", "SnapshotPage", "StaticMirror", "DemoOrigin",
+                "RemoteSettings", "FileStorage",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tools),
             ],
@@ -254,6 +261,7 @@ let package = Package(
             name: "SnapshotPageTests",
             dependencies: ["SnapshotPage", "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel"],
             swiftSettings: strict),
+        .testTarget(name: "StaticMirrorTests", dependencies: ["StaticMirror"], swiftSettings: strict),
         .testTarget(
             name: "TargetFilterTests", dependencies: ["TargetFilter", "RemoteSettingsModel"],
             exclude: ["filter_cases.py"], swiftSettings: strict),

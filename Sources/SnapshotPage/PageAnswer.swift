@@ -5,7 +5,7 @@ import SnapshotBundle
 public struct PageAnswer: Sendable {
     public enum Body: Sendable {
         case bytes(Bytes)
-        /// A file of a bundle, of `size` bytes, to be streamed and checked by its hash.
+        /// A file of a bundle, of `size` bytes, to be streamed.
         case attachment(SHA256Digest, of: BundleReader, size: Int)
     }
 

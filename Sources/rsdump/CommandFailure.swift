@@ -5,6 +5,7 @@ import SnapshotBuilder
 import SnapshotBundle
 import SnapshotHistory
 import SnapshotExchange
+import StaticMirror
 
 /// A command's end with an error message and an exit code.
 struct CommandFailure: Error, CustomStringConvertible {
@@ -44,6 +45,8 @@ struct CommandFailure: Error, CustomStringConvertible {
             case .bundle(let error): self.init(error)
             case .git, .overLimit, .file: self.init(.someFailed, "\(error)")
             }
+        case let error as MirrorError:
+            self.init(error.isUsage ? .usage : .someFailed, "\(error)")
         case let error as ExchangeError:
             self.init(error.kind == .unverified ? .verificationFailed : .usage, "\(error)")
         case let error as ContentSignatureError: self.init(.verificationFailed, "\(error)")

@@ -3,11 +3,11 @@ import SnapshotBuilder
 import SnapshotBundle
 
 /// The bundles of a dumps directory, each checked to be what the lock says.
-struct LockedBundles {
+public struct LockedBundles {
     private let directory: DumpsDirectory
     private let limits: Limits
 
-    init(_ directory: DumpsDirectory, limits: Limits) {
+    public init(_ directory: DumpsDirectory, limits: Limits) {
         self.directory = directory
         self.limits = limits
     }
@@ -17,7 +17,7 @@ struct LockedBundles {
     /// Signatures are not verified: `rsdump verify` does that.
     ///
     /// - Throws: ``ExchangeError`` where a name is not in the lock, or the lock names none; `BundleError` or `FileError`.
-    func open(_ names: [CollectionID]) throws -> [BundleReader] {
+    public func open(_ names: [CollectionID]) throws -> [BundleReader] {
         let lock = try directory.lockFile(limits: limits)
         if let unknown = names.first(where: { lock.collections[$0] == nil }) {
             throw ExchangeError(

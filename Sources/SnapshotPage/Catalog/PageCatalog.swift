@@ -60,9 +60,12 @@ public struct PageCatalog: Sendable {
 
     /// Sorted by id.
     public let collections: [Collection]
+    /// The collections that are not served, or not in the state that the lock names, and why.
+    public let problems: [CollectionID: String]
 
-    public init(collections: [Collection]) {
+    public init(collections: [Collection], problems: [CollectionID: String] = [:]) {
         self.collections = collections.sorted { $0.id < $1.id }
+        self.problems = problems
     }
 
     subscript(id: CollectionID) -> Collection? { collections.first { $0.id == id } }

@@ -10,7 +10,7 @@ struct CollectionsPage {
         Frame.document(title: "Remote Settings snapshots") { html in
             html.element(.h1, text: "Remote Settings snapshots")
             html.element(.p, .class("lead"), text: summary)
-            failures(&html)
+            problems(&html)
             form(&html)
             table(&html)
         }
@@ -45,7 +45,14 @@ struct CollectionsPage {
         return counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
     }
 
-    private func failures(_ html: inout HTMLWriter) {
+    /// What is not as it should be comes first.
+    private func problems(_ html: inout HTMLWriter) {
+        for (id, problem) in catalog.problems.sorted(by: { $0.key < $1.key }) {
+            html.element(.p, .class("notice bad")) { html in
+                html.element(.strong, text: "\(id) is not served as the lock names it. ")
+                html.text(problem)
+            }
+        }
         let failed = catalog.collections.filter { if case .failed = $0.verdict { true } else { false } }
         guard !failed.isEmpty else { return }
         html.element(.p, .class("notice bad")) { html in
