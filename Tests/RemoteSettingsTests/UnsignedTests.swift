@@ -174,15 +174,15 @@ extension ServerTests {
             try await withoutSignatures(collection) { try await client(collection).sync() }
             #expect(client(collection).snapshot.trust == .unsigned)
             try await collection.put("b")
-            let client = client(collection)
-            try await client.sync()
-            guard case .signed? = client.snapshot.trust else {
-                Issue.record("\(client.snapshot)")
+            let signed = client(collection)
+            try await signed.sync()
+            guard case .signed? = signed.snapshot.trust else {
+                Issue.record("\(signed.snapshot)")
                 return
             }
             try await collection.put("c")
-            try await withoutSignatures(collection) { #expect(await refusal(of: client).contains("no signature")) }
-            #expect(client.getRecords()?.map(\.id) == ["a", "b"])
+            try await withoutSignatures(collection) { #expect(await refusal(of: signed).contains("no signature")) }
+            #expect(signed.getRecords()?.map(\.id) == ["a", "b"])
         }
     }
 }

@@ -1,10 +1,10 @@
-import ContentSignature
 import FileStorage
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotSync
 import Testing
 
+@testable import ContentSignature
 @testable import RemoteSettings
 
 /// What each kind of error is called in telemetry.
