@@ -8,11 +8,11 @@ extension Session {
         _ collection: CollectionState, expected: Timestamp?, trigger: UptakeEvent.Trigger
     ) async -> Result<SyncOutcome, RemoteSettingsError> {
         await collection.syncs.run(expected: expected) { [self] in
-            do throws(RemoteSettingsError) {
+            do throws(SyncRunFailure) {
                 let run = try await SyncRun(self, [collection], expected: expected, trigger: trigger)
                 return await run.sync(collection)
             } catch {
-                return .failure(error)
+                return .failure(error.error)
             }
         }
     }
@@ -26,7 +26,7 @@ extension Session {
     ) async -> Result<[CollectionSyncResult], RemoteSettingsError> {
         await serviceSyncs.run(expected: expected) { [self] in
             let began = now
-            do throws(RemoteSettingsError) {
+            do throws(SyncRunFailure) {
                 let collections = collections
                 let run = try await SyncRun(self, collections, expected: expected, trigger: trigger)
                 let results = await syncAll(collections, run, expected: expected)
@@ -34,8 +34,8 @@ extension Session {
                 report("settings-sync", hasFailures ? .syncError : .success, trigger, nil, began, nil)
                 return .success(results)
             } catch {
-                report("settings-sync", .init(error), trigger, nil, began, error)
-                return .failure(error)
+                report("settings-sync", error.status, trigger, nil, began, error.error)
+                return .failure(error.error)
             }
         }
     }

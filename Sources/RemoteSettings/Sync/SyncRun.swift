@@ -3,6 +3,12 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotSync
 
+/// Why a run did not come about, for the caller and for telemetry, which tells more kinds apart.
+struct SyncRunFailure: Error {
+    let error: RemoteSettingsError
+    let status: UptakeEvent.Status
+}
+
 /// One look at the monitor, and the syncs of collections that follow from it.
 struct SyncRun: Sendable {
     let session: Session
@@ -20,7 +26,7 @@ struct SyncRun: Sendable {
     ///   - expected: what a push message promised.
     init(
         _ session: Session, _ collections: [CollectionState], expected: Timestamp?, trigger: UptakeEvent.Trigger
-    ) async throws(RemoteSettingsError) {
+    ) async throws(SyncRunFailure) {
         self.session = session
         self.trigger = trigger
         var floors: [CollectionID: Timestamp] = [:]
@@ -28,7 +34,11 @@ struct SyncRun: Sendable {
             floors[collection.id] = Self.floor(collection.current(session), now: session.now)
         }
         self.floors = floors
-        client = try session.client()
+        do throws(RemoteSettingsError) {
+            client = try session.client()
+        } catch {
+            throw SyncRunFailure(error: error, status: .init(error))
+        }
         chains = ChainStore(
             client: client, roots: session.roots, time: session.now,
             keeper: ChainDirectory(storage: session.storage, limits: session.limits))
@@ -44,8 +54,9 @@ struct SyncRun: Sendable {
             }
         } catch {
             session.keepBackoff(client)
-            session.report("settings-changes-monitoring", .init(error), trigger, nil, began, error)
-            throw RemoteSettingsError(error)
+            let status = UptakeEvent.Status(error)
+            session.report("settings-changes-monitoring", status, trigger, nil, began, error)
+            throw SyncRunFailure(error: RemoteSettingsError(error), status: status)
         }
         session.report("settings-changes-monitoring", .success, trigger, monitor.timestamp, began, nil)
     }
@@ -89,7 +100,9 @@ struct SyncRun: Sendable {
             CollectionFetcher.Base(timestamp: $0.timestamp, records: $0.records, payload: $0.snapshot.payload)
         }
         let fetched = try await fetcher.fetch(
-            .init(id: id, expected: expected, base: base, floor: floor, wasSigned: held?.isSigned ?? loaded.isKnownSigned))
+            .init(
+                id: id, expected: expected, base: base, floor: floor, wasSigned: held?.isSigned ?? loaded.isKnownSigned)
+        )
         guard let fetched else { return .upToDate(held?.timestamp ?? Timestamp(milliseconds: 0)) }
         if let retried = fetched.retried {
             session.logger.notice("\(id): a delta could not be used, everything was fetched: \(retried)")
