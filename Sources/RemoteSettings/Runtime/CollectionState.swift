@@ -13,6 +13,7 @@ final class CollectionState: Sendable {
     let id: CollectionID
     private let state = Mutex(State())
     let syncs = SharedTask<SyncOutcome>()
+    let downloads = SharedDownloads()
 
     init(_ id: CollectionID) {
         self.id = id
