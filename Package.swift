@@ -19,6 +19,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "RemoteSettings", targets: ["RemoteSettings"]),
+        .library(name: "FirefoxDumps", targets: ["FirefoxDumps"]),
         .executable(name: "rsdump", targets: ["rsdump"]),
     ],
     traits: [
@@ -33,14 +34,17 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
         .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
         .package(url: "https://github.com/jpsim/Yams.git", from: "6.2.2"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess.git", from: "1.0.2", traits: []),
     ],
     targets: [
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(
             name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"]), .brew(["libarchive"])]),
+        .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
 
         .target(name: "RemoteSettingsModel", swiftSettings: strict),
         .target(
@@ -73,6 +77,9 @@ let package = Package(
             dependencies: ["RemoteSettingsModel", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
 
+        .target(
+            name: "SnapshotDiff", dependencies: ["RemoteSettingsModel", "SnapshotBundle"], swiftSettings: strict),
+
         .target(name: "FileStorage", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(
             name: "SnapshotSync",
@@ -89,29 +96,79 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        .target(name: "EmbeddedFirefoxDumps"),
+        .target(
+            name: "FirefoxDumps", dependencies: ["EmbeddedFirefoxDumps", "RemoteSettings"], swiftSettings: strict),
+
         .target(
             name: "SnapshotWriter",
             dependencies: [
-                "RemoteSettingsModel", "SnapshotBundle", "CZlib", .target(name: "CArchive", condition: tools),
+                "RemoteSettingsModel", "SnapshotBundle", "FileStorage", "CZlib",
+                .target(name: "CArchive", condition: tools),
                 .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "SnapshotHistory",
+            dependencies: [
+                "RemoteSettingsModel", "SnapshotBundle", "FileStorage",
+                .product(name: "Subprocess", package: "swift-subprocess", condition: tools),
             ],
             swiftSettings: strict),
         .target(
             name: "SnapshotBuilder",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "SnapshotWriter",
-                "TargetFilter", "FileStorage", "SnapshotSync",
+                "TargetFilter", "FileStorage", "SnapshotSync", "SnapshotHistory",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Yams", package: "Yams", condition: tools),
             ],
             swiftSettings: strict),
         .target(
+            name: "SnapshotExchange",
+            dependencies: [
+                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "SnapshotSync", "SnapshotWriter",
+                "SnapshotBuilder", "FileStorage", .target(name: "CLZ4", condition: tools),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "SnapshotPage", dependencies: ["RemoteSettingsModel", "SnapshotBundle", "SnapshotDiff"],
+            swiftSettings: strict),
+        .target(
+            name: "SnapshotOrigin",
+            dependencies: [
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "ContentSignature", "SnapshotSync",
+                "CZlib", .target(name: "CLZ4", condition: tools),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "StaticMirror",
+            dependencies: [
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "SnapshotOrigin", "FileStorage",
+            ],
+            swiftSettings: strict),
+        .target(
             name: "SnapshotServer",
             dependencies: [
-                "RemoteSettingsModel", "SnapshotBundle", "ContentSignature",
-                .product(name: "Hummingbird", package: "hummingbird", condition: tools),
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "SnapshotOrigin", "SnapshotHistory",
+                "SnapshotBuilder", "ContentSignature", "FileStorage",
+                .product(name: "HummingbirdCore", package: "hummingbird", condition: tools),
                 .product(name: "HummingbirdTLS", package: "hummingbird", condition: tools),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: tools),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio", condition: tools),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
+                .product(name: "NIOPosix", package: "swift-nio", condition: tools),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: tools),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "DemoOrigin",
+            dependencies: [
+                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "SnapshotWriter", "FileStorage",
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
         .target(
@@ -128,8 +185,9 @@ let package = Package(
             name: "rsdump",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "AsyncHTTPTransport", "ContentSignature",
-                "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder", "SnapshotServer", "RemoteSettings",
-                "FileStorage",
+                "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder", "SnapshotServer", "SnapshotExchange",
+                "SnapshotDiff", "SnapshotHistory", "SnapshotOrigin", "SnapshotPage", "StaticMirror", "DemoOrigin",
+                "RemoteSettings", "FileStorage",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tools),
             ],
@@ -138,9 +196,12 @@ let package = Package(
             name: "rsbench",
             dependencies: [
                 "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "SnapshotWriter", "CZlib",
+                "RemoteSettings", "AsyncHTTPTransport",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
+        .executableTarget(
+            name: "rsbench-app", dependencies: ["RemoteSettings", "SnapshotBundle"], swiftSettings: strict),
 
         .testTarget(
             name: "RemoteSettingsModelTests", dependencies: ["RemoteSettingsModel"], exclude: ["canonical_cases.py"],
@@ -177,16 +238,43 @@ let package = Package(
         .testTarget(
             name: "SnapshotBundleTests",
             dependencies: [
-                "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel",
+                "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel", .target(name: "CArchive", condition: tools),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
+        .testTarget(
+            name: "SnapshotDiffTests",
+            dependencies: ["SnapshotDiff", "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SnapshotOriginTests",
+            dependencies: [
+                "SnapshotOrigin", "SnapshotBundle", "SnapshotWriter", "CLZ4",
+                "RemoteSettingsModel",
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SnapshotHistoryTests",
+            dependencies: ["SnapshotHistory", "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SnapshotPageTests",
+            dependencies: ["SnapshotPage", "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel"],
+            swiftSettings: strict),
+        .testTarget(name: "StaticMirrorTests", dependencies: ["StaticMirror"], swiftSettings: strict),
         .testTarget(
             name: "TargetFilterTests", dependencies: ["TargetFilter", "RemoteSettingsModel"],
             exclude: ["filter_cases.py"], swiftSettings: strict),
         .testTarget(
             name: "SnapshotBuilderTests",
             dependencies: ["SnapshotBuilder", "ContentSignature", "RemoteSettingsModel", "SnapshotBundle"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SnapshotExchangeTests",
+            dependencies: [
+                "SnapshotExchange", "SnapshotWriter", "SnapshotBundle", "FileStorage", "FirefoxDumps", "RemoteSettings",
+                "RemoteSettingsModel",
+            ],
             swiftSettings: strict),
         .executableTarget(
             name: "storage-process", dependencies: ["RemoteSettings", "AsyncHTTPTransport"],
@@ -195,7 +283,8 @@ let package = Package(
             name: "RemoteSettingsTests",
             dependencies: [
                 "storage-process", "RemoteSettings", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature",
-                "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder", "AsyncHTTPTransport",
+                "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder", "SnapshotSync", "FileStorage",
+                "AsyncHTTPTransport",
             ],
             swiftSettings: strict),
     ],

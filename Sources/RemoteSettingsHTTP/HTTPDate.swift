@@ -1,10 +1,10 @@
 import RemoteSettingsModel
 
 /// Dates in headers, in the three forms that a recipient must accept (RFC 9110 §5.6.7).
-enum HTTPDate {
+package enum HTTPDate {
     /// - Parameter now: decides the century of the obsolete form with a two-digit year.
     /// - Returns: `nil` for anything else than a valid date since 1970. The name of the day is not checked against it.
-    static func parse(_ text: String, now: Timestamp) -> Timestamp? {
+    package static func parse(_ text: String, now: Timestamp) -> Timestamp? {
         let words = text.split(separator: " ", omittingEmptySubsequences: true).map(String.init)
         switch words.count {
         // Sun, 06 Nov 1994 08:49:37 GMT
@@ -27,6 +27,17 @@ enum HTTPDate {
         default:
             return nil
         }
+    }
+
+    /// The form that senders must use: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    package static func text(_ time: Timestamp) -> String {
+        let day = Int(clamping: time.milliseconds / 86_400_000)
+        let (year, month, dayOfMonth) = Timestamp.civil(daysSince1970: day)
+        let second = Int(time.milliseconds % 86_400_000) / 1000
+        func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
+        // 1970-01-01 was a Thursday.
+        return "\(days[(day + 3) % 7]), \(two(dayOfMonth)) \(months[month - 1]) \(year) "
+            + "\(two(second / 3600)):\(two(second / 60 % 60)):\(two(second % 60)) GMT"
     }
 
     private static let days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]

@@ -1,8 +1,8 @@
 /// Percent-encoding of paths and queries (RFC 3986 §2.1).
-enum PercentEncoding {
+package enum PercentEncoding {
     /// Encodes the bytes that may not stand in a path or query, and leaves what is encoded already as it is; `nil`
     /// where a `%` is not followed by two hexadecimal digits.
-    static func complete(_ text: some StringProtocol) -> String? {
+    package static func complete(_ text: some StringProtocol) -> String? {
         let bytes = Array(text.utf8)
         if bytes.allSatisfy({ isAllowed($0) }) { return String(text) }
         var out: [UInt8] = []
@@ -21,7 +21,7 @@ enum PercentEncoding {
     }
 
     /// The text behind the encoding; what is not UTF-8 becomes U+FFFD, a `%` without digits stays.
-    static func decode(_ text: String) -> String {
+    package static func decode(_ text: String) -> String {
         let bytes = Array(text.utf8)
         guard bytes.contains(UInt8(ascii: "%")) else { return text }
         var out: [UInt8] = []

@@ -68,7 +68,7 @@ final class Session: Sendable {
     func collection(_ id: CollectionID) -> CollectionState {
         state.withLock { state in
             if let known = state.collections[id] { return known }
-            let new = CollectionState(id)
+            let new = CollectionState(id, in: storage)
             if !state.isClosed { state.collections[id] = new }
             return new
         }

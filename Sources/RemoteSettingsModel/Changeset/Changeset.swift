@@ -8,6 +8,9 @@ public struct Changeset: Sendable {
     public let records: RecordTable
     public let tombstones: [Tombstone]
 
+    /// The member by which a mirror tells the metadata that it received, byte for byte. No other client reads it.
+    package static let mirroredMetadata = "mirrored_metadata"
+
     /// Reads an answer's body; no I/O.
     ///
     /// By the rules of the signature, a record's `deleted` member and an `attachment` that is `null` are left out of its
@@ -17,6 +20,7 @@ public struct Changeset: Sendable {
     public init(parsing body: Bytes, limits: Limits) throws(ChangesetError) {
         var reader = JSONReader(body, limits: limits)
         var metadata: CollectionMetadata?
+        var received: Bytes?
         var timestamp: Timestamp?
         var changes: (records: RecordTable, tombstones: [Tombstone])?
         try reading { () throws(JSONError) in try reader.beginObject() }
@@ -27,6 +31,8 @@ public struct Changeset: Sendable {
                     // Its own copy, so that keeping it does not keep the whole body.
                     try CollectionMetadata(parsing: Bytes(try reader.skipValue().array), limits: limits)
                 }
+            case Self.mirroredMetadata:
+                received = try reading { () throws(JSONError) in Bytes(try reader.skipValue().array) }
             case "timestamp":
                 timestamp = try reading { () throws(JSONError) in
                     Timestamp(milliseconds: try reader.unsignedInteger())
@@ -45,7 +51,10 @@ public struct Changeset: Sendable {
         guard let metadata else { throw .missing("metadata") }
         guard let timestamp else { throw .missing("timestamp") }
         guard let changes else { throw .missing("changes") }
-        self.metadata = metadata
+        self.metadata =
+            try received.map { (json) throws(ChangesetError) in
+                try metadata.received(as: json, limits: limits)
+            } ?? metadata
         self.timestamp = timestamp
         records = changes.records
         tombstones = changes.tombstones

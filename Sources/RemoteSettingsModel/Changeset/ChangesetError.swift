@@ -9,6 +9,8 @@ public enum ChangesetError: Error, Hashable, Sendable {
     case invalidAttachment(record: String, problem: String)
     /// The metadata names another collection than the one asked for.
     case otherCollection(expected: CollectionID, found: String)
+    /// A mirror says that it received other metadata than it serves, beyond where chains are.
+    case otherMirroredMetadata
     /// The records are not in the order of their ids, or the text around them is not the signed payload's.
     case notCanonical(problem: String)
 }
@@ -27,6 +29,8 @@ extension ChangesetError: CustomStringConvertible {
         case .invalidAttachment(let record, let problem):
             "record \(String(reflecting: record)) has an invalid attachment: \(problem)"
         case .otherCollection(let expected, let found): "asked for \(expected), the answer's metadata names \(found)"
+        case .otherMirroredMetadata:
+            "expected a mirror's metadata and the one that it received to differ in x5u only, found other differences"
         case .notCanonical(let problem): "not a canonical payload: \(problem)"
         }
     }

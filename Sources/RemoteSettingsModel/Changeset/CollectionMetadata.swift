@@ -22,6 +22,36 @@ public struct CollectionMetadata: Hashable, Sendable {
         let listed = (value["signatures"]?.array ?? []).prefix(limits.signatures).compactMap(ServedSignature.init)
         signatures = listed.isEmpty ? value["signature"].flatMap(ServedSignature.init).map { [$0] } ?? [] : listed
     }
+
+    /// This metadata, from a mirror, with the bytes that the mirror received in the place of its own.
+    ///
+    /// A mirror serves chains itself and so has to change each `x5u`; who mirrors a mirror keeps what the first server said.
+    /// The signatures are the mirror's, whose chains can be had.
+    ///
+    /// - Throws: ``ChangesetError`` where `original` is no metadata, or differs in more than where chains are: what is kept
+    ///   must be what is verified.
+    func received(as original: Bytes, limits: Limits) throws(ChangesetError) -> CollectionMetadata {
+        let received: CollectionMetadata
+        do throws(JSONError) {
+            received = try CollectionMetadata(parsing: original, limits: limits)
+        } catch {
+            throw .json(error)
+        }
+        guard received.id ?? id == id, received.bucket ?? bucket == bucket,
+            received.hasAttachmentsZip == hasAttachmentsZip,
+            received.signatures.count == signatures.count,
+            zip(received.signatures, signatures).allSatisfy({ $0.signature == $1.signature && $0.mode == $1.mode })
+        else { throw .otherMirroredMetadata }
+        return CollectionMetadata(mirrored: self, json: original)
+    }
+
+    private init(mirrored: CollectionMetadata, json: Bytes) {
+        self.json = json
+        id = mirrored.id
+        bucket = mirrored.bucket
+        signatures = mirrored.signatures
+        hasAttachmentsZip = mirrored.hasAttachmentsZip
+    }
 }
 
 extension ServedSignature {

@@ -33,6 +33,11 @@ public struct Bytes: Sendable {
     public var count: Int { range.count }
     public var isEmpty: Bool { range.isEmpty }
 
+    /// Whether the bytes stay at one address for as long as anybody keeps them: they are no array's.
+    package var isInPlace: Bool {
+        if case .memory = storage { true } else { false }
+    }
+
     /// The slice from `offsets`, which must lie in `0..<count`.
     public subscript(offsets: Range<Int>) -> Bytes {
         precondition(offsets.lowerBound >= 0 && offsets.upperBound <= count, "slice outside of its bytes")

@@ -1,4 +1,4 @@
-import SnapshotBuilder
+import RemoteSettingsModel
 import Testing
 
 struct ByteSizeTests {

@@ -1,0 +1,27 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// A sample collection while it is edited: records as JSON texts, and the files that they name.
+struct DemoCollection {
+    let name: String
+    var records: [String: String] = [:]
+    var files: [SHA256Digest: Bytes] = [:]
+    /// Whether the attachments are offered as one zip.
+    var hasZip = false
+    /// Whether clients want it when they start.
+    var isForStartup = false
+
+    /// - Parameter fields: the record's members but for `id` and `last_modified`, as JSON without braces.
+    mutating func put(_ id: String, _ fields: String, at time: Timestamp) {
+        records[id] = #"{"id":"\#(id)","last_modified":\#(time),\#(fields)}"#
+    }
+
+    mutating func put(_ id: String, _ fields: String, file: Bytes, named filename: String, at time: Timestamp) {
+        let digest = SHA256Digest(hashing: file)
+        files[digest] = file
+        put(
+            id,
+            #"\#(fields),"attachment":{"filename":"\#(filename)","mimetype":"image/svg+xml","size":\#(file.count),"#
+                + #""location":"main-workspace/\#(name)/\#(digest.hex.prefix(32)).svg","hash":"\#(digest)"}"#, at: time)
+    }
+}

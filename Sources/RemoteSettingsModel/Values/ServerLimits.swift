@@ -1,0 +1,31 @@
+/// The limits of a server of one's own on its clients.
+public struct ServerLimits: Sendable, Hashable {
+    /// Connections at once; more wait until one ends. Fewer where the system allows fewer open files.
+    public var connections = 16_384
+    /// One header field, in bytes, name and value; the request line alike.
+    public var headerFieldBytes = 8 << 10
+    /// All header fields of a request, in bytes.
+    public var headerBytes = 32 << 10
+    /// Header fields of a request.
+    public var headerFields = 100
+    /// A request's body, in bytes; none is read, but small ones are passed over.
+    public var requestBodyBytes = 64 << 10
+    /// Seconds from the connection until the first request is complete.
+    public var requestSeconds = 15
+    /// Seconds from an answer until the next request is complete.
+    public var idleSeconds = 75
+    /// Seconds that the client may take to accept the next ``pieceBytes`` of an answer.
+    public var stallSeconds = 30
+    /// An answer's bytes that are on their way to a client at once, and the least that it must accept in ``stallSeconds``.
+    public var pieceBytes = 256 << 10
+    /// Seconds that requests may go on after the server was asked to end.
+    public var shutdownSeconds = 10
+    /// Older states of a collection that deltas can begin at.
+    public var historyStates = 64
+    /// Bytes of older bundles that are kept in memory, because they come from git.
+    public var historyBytes = 256 << 20
+    /// Milliseconds between two looks at a directory that is watched.
+    public var watchMilliseconds = 500
+
+    public init() {}
+}

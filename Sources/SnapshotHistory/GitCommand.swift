@@ -1,0 +1,76 @@
+import Subprocess
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Runs git in one directory: without a shell, a terminal or the network, with bounded output.
+///
+/// Only plumbing commands are run, which heed no aliases, pagers or signature settings. What the environment says about
+/// git (`GIT_DIR` and the like) does not reach it: the directory alone decides which repository is read.
+struct GitCommand: Sendable {
+    struct Result {
+        let status: Int32
+        let output: [UInt8]
+        /// What git printed to standard error, cut to what an error message bears.
+        let message: String
+    }
+
+    let directory: String
+
+    /// - Parameters:
+    ///   - input: what git reads from its standard input.
+    ///   - limit: bytes of output that are taken.
+    /// - Throws: ``HistoryError``, `noGit`, `overLimit`, or `git` where it could not be run or was killed.
+    func run(_ arguments: [String], input: [UInt8] = [], limit: Limit) async throws(HistoryError) -> Result {
+        let command = arguments.first ?? ""
+        do {
+            // No helper may be started for a transport either, as a partial clone would to fetch what it lacks.
+            let result = try await Subprocess.run(
+                .name("git"),
+                arguments: Arguments(["-C", directory, "--no-pager", "-c", "protocol.allow=never"] + arguments),
+                environment: Self.environment, input: .array(input), output: .bytes(limit: limit.bytes),
+                error: .string(limit: 1 << 20))
+            let message = String(result.standardError.prefix(500)).split(whereSeparator: \.isNewline)
+                .joined(separator: "; ")
+            guard case .exited(let status) = result.terminationStatus else {
+                throw HistoryError.git(directory: directory, command: command, problem: "it was ended by a signal")
+            }
+            return Result(status: status, output: result.standardOutput, message: message)
+        } catch let error as HistoryError {
+            throw error
+        } catch let error as SubprocessError {
+            switch error.code {
+            case .executableNotFound: throw .noGit
+            case .outputLimitExceeded: throw .overLimit(place: directory, limit: limit.name, allowed: limit.allowed)
+            default: throw .git(directory: directory, command: command, problem: "\(error)")
+            }
+        } catch {
+            throw .git(directory: directory, command: command, problem: "\(error)")
+        }
+    }
+
+    /// How much output there may be, and the limit that this comes from.
+    struct Limit {
+        let bytes: Int
+        let name: String
+        let allowed: Int
+    }
+
+    /// The variables that git needs, and none that steer it.
+    private static var environment: Environment {
+        var kept: [Environment.Key: String] = [
+            "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1",
+            "GIT_NO_REPLACE_OBJECTS": "1", "GIT_LITERAL_PATHSPECS": "1",
+        ]
+        for name in ["PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR", "DEVELOPER_DIR"] {
+            guard let value = unsafe getenv(name), let key = Environment.Key(rawValue: name) else { continue }
+            kept[key] = unsafe String(cString: value)
+        }
+        return .custom(kept)
+    }
+}

@@ -1,0 +1,235 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// The git repository that a dumps directory lies in, for reading older states of the directory. Nothing in it is changed.
+///
+/// Each call runs `git`: without a shell, without the network, and whatever `GIT_DIR` and its like say.
+public struct GitRepository: Sendable {
+    /// A commit.
+    public struct Revision: Hashable, Sendable {
+        /// The commit's full name, in hexadecimal digits.
+        public let commit: String
+        /// When it was committed, to the second. A claim of whoever made the commit.
+        public let time: Timestamp
+    }
+
+    /// A file's content in the repository.
+    struct Blob: Hashable, Sendable {
+        let name: String
+        /// Bytes.
+        let size: Int
+    }
+
+    /// The dumps directory, which paths are relative to.
+    public let directory: String
+    /// Whether older commits are missing because only the newest ones were cloned, as continuous integration often does.
+    public let isShallow: Bool
+    private let git: GitCommand
+    private let limits: Limits
+
+    /// Finds the repository whose work tree has the directory.
+    ///
+    /// - Throws: ``HistoryError``, `noGit` or `noRepository`.
+    public init(containing directory: String, limits: Limits = Limits()) async throws(HistoryError) {
+        guard !directory.utf8.contains(0) else { throw .invalidPath(directory) }
+        let git = GitCommand(directory: directory.isEmpty ? "." : directory)
+        let answer = try await git.run(
+            ["rev-parse", "--is-inside-work-tree", "--is-shallow-repository"], limit: Self.short)
+        let words = answer.output.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
+        guard answer.status == 0, words.count == 2, words[0] == "true" else {
+            let problem =
+                answer.message.isEmpty ? "the directory is in a repository, but in no work tree" : answer.message
+            throw .noRepository(directory: directory, problem: problem)
+        }
+        self.directory = directory
+        self.git = git
+        self.limits = limits
+        isShallow = words[1] == "true"
+    }
+
+    private static let short = GitCommand.Limit(bytes: 64 << 10, name: "historyFileBytes", allowed: 64 << 10)
+
+    /// The commit that a name stands for: `HEAD`, a branch, a tag, an abbreviated hash, `main~3`.
+    ///
+    /// - Throws: ``HistoryError``, `noRevision` where the name stands for none.
+    public func revision(_ name: String) async throws(HistoryError) -> Revision {
+        guard let commit = try await commit(name) else {
+            throw .noRevision(directory: directory, name: name, isShallow: isShallow)
+        }
+        let answer = try await checked(["rev-list", "--no-walk", "--timestamp", commit], limit: Self.short)
+        guard let revision = Self.revisions(answer).first else {
+            throw .git(directory: directory, command: "rev-list", problem: "it printed no commit")
+        }
+        return revision
+    }
+
+    /// The commits that changed a path, newest first, up to and including `name`. Empty where nothing was committed yet.
+    ///
+    /// Side branches that a merge took nothing from are left out.
+    ///
+    /// - Parameter path: a file or a folder, relative to the dumps directory; empty for the directory itself.
+    /// - Throws: ``HistoryError``, `noRevision` where the name stands for no commit.
+    public func revisions(
+        touching path: String, upTo name: String = "HEAD"
+    ) async throws(HistoryError) -> [Revision] {
+        let path = path.isEmpty ? "." : try relative(path)
+        guard let commit = try await commit(name) else {
+            if name == "HEAD" { return [] }
+            throw .noRevision(directory: directory, name: name, isShallow: isShallow)
+        }
+        // A line has at most 20 digits, a space, 64 digits and its end.
+        let limit = GitCommand.Limit(bytes: limits.revisions * 86, name: "revisions", allowed: limits.revisions)
+        return Self.revisions(try await checked(["rev-list", "--timestamp", commit, "--", path], limit: limit))
+    }
+
+    /// A file's bytes as of a commit; `nil` where the commit has no such file.
+    ///
+    /// - Parameter path: relative to the dumps directory.
+    public func file(_ path: String, at revision: Revision) async throws(HistoryError) -> Bytes? {
+        guard let blob = try await blobs([path], at: [revision]).first ?? nil else { return nil }
+        return try await contents(blob, of: path, at: revision)
+    }
+
+    /// The lock as of a commit; `nil` where the commit has none.
+    ///
+    /// - Throws: ``HistoryError``, `bundle` where it is not a lock of a known version.
+    public func lock(at revision: Revision) async throws(HistoryError) -> LockFile? {
+        guard let text = try await file(Self.lockPath, at: revision) else { return nil }
+        do throws(BundleError) {
+            return try LockFile(parsing: text, path: name(Self.lockPath, at: revision), limits: limits)
+        } catch {
+            throw .bundle(error)
+        }
+    }
+
+    static let lockPath = "dumps.lock.json"
+
+    /// How a file of a commit is called in messages.
+    func name(_ path: String, at revision: Revision) -> String {
+        "git:\(revision.commit.prefix(12)):\(directory)/\(path)"
+    }
+}
+
+extension GitRepository {
+    /// The files that each commit has at each of the paths: all paths of the first commit, then of the next.
+    func blobs(_ paths: [String], at revisions: [Revision]) async throws(HistoryError) -> [Blob?] {
+        var input: [UInt8] = []
+        for revision in revisions {
+            for path in paths { input.append(contentsOf: "\(revision.commit):\(try relative(path))\n".utf8) }
+        }
+        guard !input.isEmpty else { return [] }
+        let count = paths.count * revisions.count
+        let limit = GitCommand.Limit(
+            bytes: input.count + 128 * count, name: "revisions", allowed: limits.revisions)
+        let lines = try await checked(
+            ["cat-file", "--batch-check=%(objecttype) %(objectsize) %(objectname)"], input: input, limit: limit
+        ).split(separator: UInt8(ascii: "\n"))
+        guard lines.count == count else {
+            throw .git(
+                directory: directory, command: "cat-file", problem: "expected \(count) lines, found \(lines.count)")
+        }
+        return lines.map { line in
+            // "<name> missing" where there is nothing; a folder or a submodule is no file either.
+            let words = line.split(separator: UInt8(ascii: " "))
+            guard words.count == 3, words[0].elementsEqual("blob".utf8),
+                let size = Int(String(decoding: words[1], as: UTF8.self))
+            else { return nil }
+            return Blob(name: String(decoding: words[2], as: UTF8.self), size: size)
+        }
+    }
+
+    /// A blob's bytes.
+    ///
+    /// - Parameters:
+    ///   - path: what it was found as, for error messages.
+    func contents(_ blob: Blob, of path: String, at revision: Revision) async throws(HistoryError) -> Bytes {
+        guard blob.size <= limits.historyFileBytes else {
+            throw .overLimit(
+                place: name(path, at: revision), limit: "historyFileBytes", allowed: limits.historyFileBytes)
+        }
+        let limit = GitCommand.Limit(bytes: blob.size, name: "historyFileBytes", allowed: limits.historyFileBytes)
+        let bytes = try await checked(["cat-file", "blob", blob.name], limit: limit)
+        guard bytes.count == blob.size else {
+            throw .git(
+                directory: directory, command: "cat-file",
+                problem: "expected \(blob.size) bytes, found \(bytes.count)")
+        }
+        return Bytes(bytes)
+    }
+
+    /// Reads many small blobs, with few processes, and gives each to `visit` once, in no certain order.
+    func read(_ blobs: Set<Blob>, _ visit: (Blob, Bytes) -> Void) async throws(HistoryError) {
+        var rest = Array(blobs)[...]
+        while !rest.isEmpty {
+            var chunk: [Blob] = []
+            var bytes = 0
+            while let blob = rest.first, chunk.isEmpty || bytes + blob.size <= Self.chunkBytes {
+                chunk.append(rest.removeFirst())
+                bytes += blob.size + 128
+            }
+            let limit = GitCommand.Limit(bytes: bytes, name: "historyFileBytes", allowed: limits.historyFileBytes)
+            let input = Array(chunk.map { $0.name + "\n" }.joined().utf8)
+            let output = Bytes(try await checked(["cat-file", "--batch"], input: input, limit: limit))
+            var offset = 0
+            for blob in chunk {
+                let head = Bytes(utf8: "\(blob.name) blob \(blob.size)\n")
+                let start = offset + head.count
+                guard output.count > start + blob.size, output[offset..<start] == head else {
+                    throw .git(
+                        directory: directory, command: "cat-file",
+                        problem: "expected \(blob.name), found another answer")
+                }
+                visit(blob, output[start..<start + blob.size])
+                offset = start + blob.size + 1
+            }
+        }
+    }
+
+    /// What one process is asked for at once.
+    private static let chunkBytes = 16 << 20
+
+    private func commit(_ name: String) async throws(HistoryError) -> String? {
+        // The name goes in as a line of input, where it can be neither an option nor a range.
+        guard !name.utf8.contains(where: { $0 < 0x20 }) else { return nil }
+        let answer = try await checked(
+            ["cat-file", "--batch-check=%(objecttype) %(objectname)"], input: Array("\(name)^{commit}\n".utf8),
+            limit: GitCommand.Limit(bytes: Self.short.bytes + name.utf8.count, name: "revisions", allowed: 1))
+        let words = answer.split(whereSeparator: { $0 == 0x20 || $0 == 0x0A })
+        guard words.count == 2, words[0].elementsEqual("commit".utf8) else { return nil }
+        let commit = String(decoding: words[1], as: UTF8.self)
+        return commit.utf8.count >= 40 && commit.allSatisfy(\.isHexDigit) ? commit : nil
+    }
+
+    /// The path in the form that git takes as relative to the directory, and never as an option.
+    private func relative(_ path: String) throws(HistoryError) -> String {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." }), !path.utf8.contains(where: { $0 < 0x20 })
+        else { throw .invalidPath(path) }
+        return "./\(path)"
+    }
+
+    private func checked(
+        _ arguments: [String], input: [UInt8] = [], limit: GitCommand.Limit
+    ) async throws(HistoryError) -> [UInt8] {
+        let answer = try await git.run(arguments, input: input, limit: limit)
+        guard answer.status == 0 else {
+            throw .git(
+                directory: directory, command: arguments[0],
+                problem: answer.message.isEmpty ? "exit code \(answer.status)" : answer.message)
+        }
+        return answer.output
+    }
+
+    /// Reads lines of a time in seconds and a commit.
+    private static func revisions(_ output: [UInt8]) -> [Revision] {
+        output.split(separator: UInt8(ascii: "\n")).compactMap { line in
+            let words = line.split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
+            // Times before 1970 are possible in a commit, and nothing here could be of one.
+            guard words.count == 2 else { return nil }
+            let seconds = UInt64(words[0]) ?? 0
+            return Revision(
+                commit: words[1],
+                time: Timestamp(milliseconds: seconds.multipliedReportingOverflow(by: 1000).partialValue))
+        }
+    }
+}

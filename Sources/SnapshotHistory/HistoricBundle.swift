@@ -1,0 +1,106 @@
+import FileStorage
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// An older bundle of a collection that can be had. It is not opened, and nothing in it is verified yet.
+public struct HistoricBundle: Sendable {
+    /// Where an older bundle is.
+    public enum Origin: Hashable, Sendable, CustomStringConvertible {
+        /// In a git repository, at a path relative to the dumps directory.
+        case revision(GitRepository.Revision, path: String)
+        case file(String)
+
+        public var description: String {
+            switch self {
+            case .revision(let revision, let path): "git:\(revision.commit.prefix(12)):\(path)"
+            case .file(let path): path
+            }
+        }
+    }
+
+    enum Place: Sendable {
+        case blob(GitRepository.Blob, GitRepository)
+        case file
+    }
+
+    public let collection: CollectionID
+    public let timestamp: Timestamp
+    public let origin: Origin
+    /// Bytes.
+    public let size: Int
+    let place: Place
+    let limits: Limits
+
+    /// The bundle's bytes: of a file, mapped; from git, read into memory.
+    public func contents() async throws(HistoryError) -> Bytes {
+        if case .revision(let revision, let path) = origin, case .blob(let blob, let repository) = place {
+            return try await repository.contents(blob, of: path, at: revision)
+        }
+        return try reading { () throws(BundleError) in try MappedFile(path: "\(origin)").bytes }
+    }
+
+    /// Opens the bundle: from a file, mapped; from git, read into memory.
+    ///
+    /// - Throws: ``HistoryError``, also where it no longer is the bundle that was found.
+    public func open() async throws(HistoryError) -> BundleReader {
+        let bytes = try await contents()
+        let bundle = try reading { () throws(BundleError) in
+            try BundleReader(bytes: bytes, name: name, limits: limits)
+        }
+        guard bundle.head.collection == collection, bundle.head.timestamp == timestamp else {
+            throw .bundle(
+                BundleError(
+                    .disagreement, file: bundle.name, expected: "\(collection) at \(timestamp)",
+                    found: "\(bundle.head.collection) at \(bundle.head.timestamp)"))
+        }
+        return bundle
+    }
+
+    /// What the lock of that time says of the bundle: from git, the lock of the same commit; from a file
+    /// `DIR/<bucket>/<collection>.zip`, `DIR/dumps.lock.json`.
+    ///
+    /// - Returns: `nil` where there is no lock, or it speaks of another bundle: the entry's size and hash are held against
+    ///   the bundle's bytes.
+    /// - Throws: ``HistoryError``, also where there is a lock that cannot be read.
+    public func lockEntry() async throws(HistoryError) -> LockFile.Collection? {
+        let lock: LockFile?
+        switch (origin, place) {
+        case (.revision(let revision, _), .blob(_, let repository)): lock = try await repository.lock(at: revision)
+        default: lock = try neighbouringLock()
+        }
+        guard let entry = lock?.collections[collection], entry.timestamp == timestamp, entry.bundle.size == size else {
+            return nil
+        }
+        return SHA256Digest(hashing: try await contents()) == entry.bundle.sha256 ? entry : nil
+    }
+
+    private func neighbouringLock() throws(HistoryError) -> LockFile? {
+        let path = "\(FileStore.parent(of: FileStore.parent(of: "\(origin)")))/\(GitRepository.lockPath)"
+        do {
+            guard let text = try FileStore.read(path, limit: limits.lockBytes) else { return nil }
+            return try LockFile(parsing: text, path: path, limits: limits)
+        } catch let error as FileError {
+            throw .file(error)
+        } catch let error as BundleError {
+            throw .bundle(error)
+        } catch {
+            return nil
+        }
+    }
+
+    /// How the bundle is called in messages.
+    private var name: String {
+        if case .revision(let revision, let path) = origin, case .blob(_, let repository) = place {
+            return repository.name(path, at: revision)
+        }
+        return "\(origin)"
+    }
+
+    private func reading<Value>(_ body: () throws(BundleError) -> Value) throws(HistoryError) -> Value {
+        do throws(BundleError) {
+            return try body()
+        } catch {
+            throw .bundle(error)
+        }
+    }
+}

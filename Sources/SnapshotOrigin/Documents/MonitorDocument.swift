@@ -1,0 +1,55 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// The monitor's changeset: every collection with the time of its last change, newest first.
+struct MonitorDocument: Sendable {
+    struct Entry: Sendable {
+        let id: CollectionID
+        let timestamp: Timestamp
+        /// The entry's JSON.
+        let json: String
+    }
+
+    /// The newest change of all; 0 where there are no collections.
+    let timestamp: Timestamp
+    let entries: [Entry]
+
+    init(_ collections: [(id: CollectionID, timestamp: Timestamp)], host: String) {
+        entries = collections.sorted { ($1.timestamp, $0.id) < ($0.timestamp, $1.id) }.map { id, timestamp in
+            var quoted: [UInt8] = []
+            ASCIIString.append(host, to: &quoted)
+            let json =
+                #"{"id":"\#(Self.uuid(id))","last_modified":\#(timestamp),"bucket":"\#(id.bucket)","#
+                + #""collection":"\#(id.name)","host":\#(String(decoding: quoted, as: UTF8.self))}"#
+            return Entry(id: id, timestamp: timestamp, json: json)
+        }
+        timestamp = entries.first?.timestamp ?? Timestamp(milliseconds: 0)
+    }
+
+    /// - Parameters:
+    ///   - since: only what changed after this.
+    ///   - bucket: only this bucket's; the same for `collection`.
+    func body(since: Timestamp?, bucket: String?, collection: String?) -> Bytes {
+        let chosen = entries.lazy.filter { entry in
+            since.map { entry.timestamp > $0 } ?? true && bucket ?? entry.id.bucket == entry.id.bucket
+                && collection ?? entry.id.name == entry.id.name
+        }
+        return Bytes(
+            utf8: #"{"metadata":{},"timestamp":\#(timestamp),"changes":["#
+                + chosen.map(\.json).joined(separator: ",") + "]}")
+    }
+
+    /// The same for a collection whenever and wherever it is served, in the form of a version 8 UUID (RFC 9562 §5.8).
+    private static func uuid(_ id: CollectionID) -> String {
+        var bytes = Array(SHA256Digest(hashing: Bytes(utf8: "\(id)")).bytes.prefix(16))
+        bytes[6] = bytes[6] & 0x0F | 0x80
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        let hex = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        var text = ""
+        for (index, digit) in hex.enumerated() {
+            if [8, 12, 16, 20].contains(index) { text.append("-") }
+            text.append(digit)
+        }
+        return text
+    }
+}

@@ -1,0 +1,69 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// An error answer, in the form of Kinto's API ("error responses").
+public struct OriginProblem: Hashable, Sendable {
+    /// The HTTP status.
+    public let code: Int
+    /// Kinto's number for the kind of error.
+    public let errno: Int
+    /// The kind of error in words.
+    public let error: String
+    public let message: String
+    /// The query parameter that is wrong, and why.
+    public let parameter: Parameter?
+
+    public struct Parameter: Hashable, Sendable {
+        public let name: String
+        public let description: String
+    }
+
+    public init(_ code: Int, errno: Int, _ error: String, _ message: String) {
+        self.init(code, errno: errno, error, message, parameter: nil)
+    }
+
+    private init(_ code: Int, errno: Int, _ error: String, _ message: String, parameter: Parameter?) {
+        self.code = code
+        self.errno = errno
+        self.error = error
+        self.message = message
+        self.parameter = parameter
+    }
+
+    public static let notFound = OriginProblem(
+        404, errno: 111, "Not Found", "The resource you are looking for could not be found.")
+    public static let methodNotAllowed = OriginProblem(
+        405, errno: 115, "Method Not Allowed", "This origin is read-only: GET and HEAD are answered.")
+    public static let failed = OriginProblem(
+        500, errno: 999, "Internal Server Error", "The snapshot could not be read; the origin's log says why.")
+
+    static func invalid(_ parameter: String, _ description: String) -> OriginProblem {
+        OriginProblem(
+            400, errno: 107, "Invalid parameters", "\(parameter) in querystring: \(description)",
+            parameter: Parameter(name: parameter, description: description))
+    }
+
+    static func omitted(_ reason: OmissionReason) -> OriginProblem {
+        OriginProblem(
+            404, errno: 111, "Not Found", "The attachment was left out of the snapshot (\(reason)).")
+    }
+
+    /// The answer's body.
+    public var body: Bytes {
+        var members = [
+            JSONValue.Member(key: "code", value: .number(JSONNumber(code))),
+            .init(key: "errno", value: .number(JSONNumber(errno))),
+            .init(key: "error", value: .string(error)),
+            .init(key: "message", value: .string(message)),
+        ]
+        if let parameter {
+            let detail = JSONValue.object([
+                .init(key: "location", value: .string("querystring")),
+                .init(key: "name", value: .string(parameter.name)),
+                .init(key: "description", value: .string(parameter.description)),
+            ])
+            members.append(.init(key: "details", value: .array([detail])))
+        }
+        return Bytes(JSONText.compact(.object(members)))
+    }
+}

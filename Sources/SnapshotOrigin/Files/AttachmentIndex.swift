@@ -1,0 +1,91 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+import Synchronization
+
+/// The attachments of all collections by their location. Looked up by name, never in a file system.
+final class AttachmentIndex: Sendable {
+    private struct Place {
+        var bundle: BundleReader
+        /// `nil` for an older state, whose records are read where they are needed.
+        var collection: ServedCollection?
+        var file: Manifest.File
+    }
+
+    private let places: [String: Place]
+    private let resources = Mutex<[String: OriginResource]>([:])
+
+    /// Reads the manifests. Present states come before older ones, which clients that are behind still ask for.
+    ///
+    /// - Throws: `BundleError`.
+    init(_ collections: [ServedCollection]) throws(BundleError) {
+        var places: [String: Place] = [:]
+        for collection in collections {
+            for file in try collection.files() {
+                let place = Place(bundle: collection.bundle, collection: collection, file: file)
+                places[PercentEncoding.decode(file.location), default: place] = place
+            }
+        }
+        for collection in collections {
+            for bundle in collection.history {
+                for file in try bundle.manifest().files where file.omitted == nil {
+                    let key = PercentEncoding.decode(file.location)
+                    if places[key] == nil { places[key] = Place(bundle: bundle, file: file) }
+                }
+            }
+        }
+        self.places = places
+    }
+
+    /// The locations whose bytes the bundles have, sorted.
+    var locations: [String] {
+        places.values.filter { $0.file.omitted == nil }.map(\.file.location).sorted()
+    }
+
+    /// - Parameter location: percent-decoded.
+    /// - Returns: `nil` where no record has it.
+    /// - Throws: `BundleError` where the bundle cannot be read.
+    func answer(_ location: String) throws(BundleError) -> OriginAnswer? {
+        if let known = resources.withLock({ $0[location] }) { return .resource(known) }
+        guard let place = places[location] else { return nil }
+        if let reason = place.file.omitted { return .problem(.omitted(reason), .attachment) }
+        let made = try resource(place)
+        return .resource(
+            resources.withLock { resources in
+                if let known = resources[location] { return known }
+                resources[location] = made
+                return made
+            })
+    }
+
+    private func resource(_ place: Place) throws(BundleError) -> OriginResource {
+        guard let packed = try place.bundle.packedAttachment(place.file.sha256) else {
+            throw BundleError(
+                .missing, file: place.bundle.name, entry: "attachments/\(place.file.sha256)", expected: "this entry",
+                found: "none")
+        }
+        let records: RecordTable
+        if let collection = place.collection {
+            records = try collection.records()
+        } else {
+            records = try place.bundle.records()
+        }
+        let record = records.record(id: place.file.records[0])
+        let described = record.flatMap { try? $0.attachment() }
+        return OriginResource(
+            .attachment, type: Self.contentType(described?.mimetype ?? ""), tag: place.file.sha256.hex,
+            lastModified: record?.lastModified, freshness: .seconds(86_400),
+            content: packed.isDeflated ? .packed(PackedContent(entry: packed)) : .segments([packed.bytes]),
+            gzip: packed.isDeflated
+                ? .wrapped(GzipMember.wrap(packed.bytes, crc: packed.crc, size: packed.size)) : .none)
+    }
+
+    /// What a record says of its attachment, where it may stand in a header: `type/subtype` and parameters, in printable
+    /// ASCII (RFC 9110 §8.3.1).
+    private static func contentType(_ text: String) -> String {
+        let isSafe =
+            text.utf8.count <= 200 && text.utf8.allSatisfy { (0x20...0x7E).contains($0) } && text.contains("/")
+            && !text.hasPrefix("/")
+        return isSafe ? text : "application/octet-stream"
+    }
+}

@@ -1,0 +1,25 @@
+import RemoteSettingsModel
+import SnapshotBundle
+import Synchronization
+
+/// What one state of an origin makes when it is first asked for, and keeps.
+final class MadeResources: Sendable {
+    enum Key: Hashable {
+        /// The monitor's newest entries, so many of them.
+        case monitor(Int)
+        case zip(CollectionID)
+        case bundle(String)
+    }
+
+    private let slots = Mutex<[Key: Lazily<OriginResource?>]>([:])
+
+    func get(_ key: Key, _ make: () throws(BundleError) -> OriginResource?) throws(BundleError) -> OriginResource? {
+        let slot = slots.withLock { slots in
+            if let known = slots[key] { return known }
+            let slot = Lazily<OriginResource?>()
+            slots[key] = slot
+            return slot
+        }
+        return try slot.get(make)
+    }
+}

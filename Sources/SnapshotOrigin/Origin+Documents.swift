@@ -1,0 +1,87 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+extension Origin {
+    /// The monitor's changeset.
+    ///
+    /// - Parameters:
+    ///   - since: only what changed after this.
+    ///   - bucket: only this bucket's; the same for `collection`.
+    public func monitorChangeset(
+        since: Timestamp? = nil, bucket: String? = nil, collection: String? = nil
+    ) -> OriginResource {
+        func resource() -> OriginResource {
+            let body = monitor.body(since: since, bucket: bucket, collection: collection)
+            return OriginResource(
+                .monitor, type: "application/json",
+                tag: "\(monitor.timestamp)-\(SHA256Digest(hashing: body).hex.prefix(16))",
+                lastModified: monitor.timestamp, freshness: .seconds(60), content: .segments([body]),
+                gzip: body.count > 256 ? .compressing : .none)
+        }
+        guard bucket == nil, collection == nil else { return resource() }
+        // What is answered depends on how many entries are newer, so that there are few answers to keep.
+        let count = since.map { since in monitor.entries.count { $0.timestamp > since } } ?? monitor.entries.count
+        guard let kept = try? made.get(.monitor(count), { resource() }) else { return resource() }
+        return kept
+    }
+
+    /// The zip of a collection's attachments, where its metadata offers one (`attachment.bundle`).
+    ///
+    /// - Throws: `BundleError` where the bundle cannot be read.
+    public func attachmentsZip(_ id: CollectionID) throws(BundleError) -> OriginResource? {
+        guard let collection = byID[id], collection.metadata.hasAttachmentsZip else { return nil }
+        return try made.get(.zip(id)) { () throws(BundleError) in
+            guard let segments = try AttachmentsArchive.segments(collection, try collection.files()),
+                segments.reduce(0, { $0 + $1.count }) <= limits.attachmentsZipBytes
+            else { return nil }
+            return OriginResource(
+                .attachmentsZip, type: "application/zip", tag: "\(collection.timestamp)-\(id.bucket)--\(id.name)",
+                lastModified: collection.timestamp, freshness: .seconds(3600), content: .segments(segments))
+        }
+    }
+
+    /// The names of the bundles of changesets, below `bundles/` of the attachments' URL.
+    public static let changesetBundles = ["changesets.json.mozlz4", "startup.json.mozlz4"]
+
+    /// A bundle of changesets: of all collections, or of those that clients want when they start (metadata's `flags`).
+    ///
+    /// - Throws: `BundleError` where a snapshot cannot be read.
+    public func changesetBundle(_ name: String) throws(BundleError) -> OriginResource? {
+        guard Self.changesetBundles.contains(name) else { return nil }
+        let chosen = name.hasPrefix("startup") ? collections.filter(\.metadata.isForStartup) : collections
+        return try made.get(.bundle(name)) { () throws(BundleError) in
+            var segments = [Bytes(utf8: "[")]
+            for (index, collection) in chosen.enumerated() {
+                if index > 0 { segments.append(Bytes(utf8: ",")) }
+                guard case .segments(let changeset) = try collection.changeset().content else { continue }
+                segments += changeset
+            }
+            segments.append(Bytes(utf8: "]"))
+            guard let packed = MozLZ4.pack(segments) else { return nil }
+            return OriginResource(
+                .bundle, type: "application/octet-stream",
+                tag: String(SHA256Digest(hashing: packed).hex.prefix(32)), lastModified: monitor.timestamp,
+                freshness: .seconds(3600), content: .segments([packed]))
+        }
+    }
+
+    /// A file below the attachments' base URL.
+    ///
+    /// - Parameter location: percent-decoded.
+    /// - Returns: `nil` where there is none.
+    /// - Throws: `BundleError` where a bundle cannot be read.
+    func file(_ location: String) throws(BundleError) -> OriginAnswer? {
+        if location.hasPrefix("bundles/") {
+            let name = String(location.dropFirst("bundles/".count))
+            if let bundle = try changesetBundle(name) { return .resource(bundle) }
+            if name.hasSuffix(".zip"), let split = name.dropLast(4).firstRange(of: "--"),
+                let id = try? CollectionID(
+                    bucket: String(name[..<split.lowerBound]), name: String(name[split.upperBound...].dropLast(4))),
+                let zip = try attachmentsZip(id)
+            {
+                return .resource(zip)
+            }
+        }
+        return try attachments.answer(location)
+    }
+}

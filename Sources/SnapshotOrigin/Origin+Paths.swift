@@ -1,0 +1,39 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+
+extension Origin {
+    /// Everything that has a path of its own, without a query: what a mirror of plain files consists of.
+    ///
+    /// Changesets are the full ones. Deltas are had by ``ServedCollection/delta(since:_:)`` for each of
+    /// ``ServedCollection/history``.
+    ///
+    /// - Parameter take: gets a path, percent-encoded, from `/` on, and what is there. Resources are made one by one, so that
+    ///   they need not all be in memory.
+    /// - Throws: `BundleError` where a bundle cannot be read; what `take` throws.
+    public func forEachPath(_ take: (_ path: String, _ resource: OriginResource) throws -> Void) throws {
+        for version in APIVersion.allCases {
+            let prefix = "/\(version.rawValue)/"
+            if let root = roots[version] { try take(prefix, root) }
+            try take("\(prefix)buckets/monitor/collections/changes/changeset", monitorChangeset())
+            for collection in collections {
+                let path = "\(prefix)buckets/\(collection.id.bucket)/collections/\(collection.id.name)/changeset"
+                try take(path, try collection.changeset())
+            }
+        }
+        for (name, chain) in chains.sorted(by: { $0.key < $1.key }) { try take("/chains/\(name)", chain) }
+        for location in attachments.locations {
+            guard case .resource(let file)? = try attachments.answer(PercentEncoding.decode(location)),
+                let path = PercentEncoding.complete(location)
+            else { continue }
+            try take("/attachments/\(path)", file)
+        }
+        for collection in collections {
+            guard let zip = try attachmentsZip(collection.id) else { continue }
+            try take("/attachments/bundles/\(collection.id.bucket)--\(collection.id.name).zip", zip)
+        }
+        for name in Self.changesetBundles {
+            if let bundle = try changesetBundle(name) { try take("/attachments/bundles/\(name)", bundle) }
+        }
+    }
+}

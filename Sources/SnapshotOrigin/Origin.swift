@@ -1,0 +1,78 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// One state of an origin: everything that it answers while that state lasts.
+///
+/// A value that never changes: who serves it replaces it as a whole, so that every answer is of one state. It does no
+/// network and reads no clock; bundles are read in place.
+public struct Origin: Sendable {
+    public let address: OriginAddress
+    /// Sorted by name.
+    public let collections: [ServedCollection]
+    public let limits: Limits
+
+    let byID: [CollectionID: ServedCollection]
+    let monitor: MonitorDocument
+    let roots: [APIVersion: OriginResource]
+    let attachments: AttachmentIndex
+    let chains: [String: OriginResource]
+    let heartbeat: OriginResource
+    let version: OriginResource
+    let made = MadeResources()
+
+    /// Reads the bundles' manifests; does no other I/O.
+    ///
+    /// - Parameters:
+    ///   - collections: each collection once.
+    ///   - softwareVersion: what root and `__version__` say.
+    /// - Throws: `BundleError`.
+    public init(
+        _ collections: [ServedCollection], address: OriginAddress, softwareVersion: String, limits: Limits = Limits()
+    ) throws(BundleError) {
+        self.address = address
+        self.limits = limits
+        let collections = collections.sorted { $0.id < $1.id }
+        self.collections = collections
+        byID = Dictionary(collections.map { ($0.id, $0) }) { first, _ in first }
+        monitor = MonitorDocument(collections.map { ($0.id, $0.timestamp) }, host: address.host)
+        attachments = try AttachmentIndex(collections)
+        var roots: [APIVersion: OriginResource] = [:]
+        for version in APIVersion.allCases {
+            let json = RootDocument.json(
+                version, address, softwareVersion: softwareVersion, collections: collections.map(\.id))
+            roots[version] = Self.document(.root, json, freshness: .seconds(3600))
+        }
+        self.roots = roots
+        var chains: [String: OriginResource] = [:]
+        for chain in collections.lazy.compactMap(\.chain) where chains[chain.name] == nil {
+            chains[chain.name] = OriginResource(
+                .chain, type: "application/x-pem-file", tag: String(chain.name.prefix(64)), freshness: .immutable,
+                content: .segments([chain.pem]), gzip: .compressing)
+        }
+        self.chains = chains
+        heartbeat = Self.document(
+            .health, .object([.init(key: "snapshots", value: .bool(true))]), freshness: .none)
+        version = Self.document(
+            .version,
+            .object([
+                .init(key: "name", value: .string("rsdump")),
+                .init(key: "version", value: .string(softwareVersion)),
+            ]), freshness: .none)
+    }
+
+    private static func document(
+        _ route: OriginRoute, _ json: JSONValue, freshness: OriginResource.Freshness
+    ) -> OriginResource {
+        let body = Bytes(JSONText.compact(json))
+        return OriginResource(
+            route, type: "application/json", tag: String(SHA256Digest(hashing: body).hex.prefix(32)),
+            freshness: freshness, content: .segments([body]))
+    }
+
+    /// Makes what most requests ask for, so that none of them waits for it: each changeset and its compressed form.
+    ///
+    /// - Throws: `BundleError` where a bundle cannot be read.
+    public func warmUp() throws(BundleError) {
+        for collection in collections { _ = try collection.changeset().gzip() }
+    }
+}

@@ -1,0 +1,34 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+
+/// Where clients reach an origin: what its documents say in URLs.
+public struct OriginAddress: Hashable, Sendable, CustomStringConvertible {
+    /// `https://host:port`, or with a path in front of everything; without a slash at its end.
+    public let url: String
+    /// Host and port as the monitor's entries name them.
+    public let host: String
+
+    /// - Parameter text: an absolute URL without a query, such as `https://mirror.example.org`.
+    /// - Throws: `HTTPError` where it is none.
+    public init(_ text: String) throws(HTTPError) {
+        let url = try HTTPURL(text)
+        guard url.query == nil else { throw HTTPError(text, .invalidURL("an origin's address has no query")) }
+        var trimmed = "\(url)"[...]
+        while trimmed.hasSuffix("/") { trimmed = trimmed.dropLast() }
+        self.url = String(trimmed)
+        host = url.host + (url.port.map { ":\($0)" } ?? "")
+    }
+
+    public var description: String { url }
+
+    /// The base URL of attachments, with a slash at its end.
+    var attachments: String { "\(url)/attachments/" }
+
+    func chain(_ name: String) -> String { "\(url)/chains/\(name)" }
+}
+
+/// The versions of the server's API.
+public enum APIVersion: String, Hashable, Sendable, CaseIterable {
+    case v1
+    case v2
+}

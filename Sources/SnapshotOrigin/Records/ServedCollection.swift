@@ -1,0 +1,145 @@
+import RemoteSettingsModel
+import SnapshotBundle
+import Synchronization
+
+/// One collection as an origin serves it: a bundle in place, and the older states that deltas can begin at.
+///
+/// Nothing is verified here: give it bundles that were. What is made of the bundle (a compressed changeset, deltas) is
+/// made when it is first asked for, and kept.
+public final class ServedCollection: Sendable {
+    public let bundle: BundleReader
+    public let id: CollectionID
+    public let timestamp: Timestamp
+    /// Older states, newest first, each timestamp once.
+    public let history: [BundleReader]
+    let metadata: ServedMetadata
+    let chain: (name: String, pem: Bytes)?
+
+    private let limits: Limits
+    private let payloadBytes = Lazily<Bytes>()
+    private let recordTable = Lazily<RecordTable>()
+    private let manifestFiles = Lazily<[Manifest.File]>()
+    private let full = Lazily<OriginResource>()
+    private let deltas = Mutex<[DeltaKey: OriginResource]>([:])
+
+    private struct DeltaKey: Hashable {
+        var since: Timestamp
+        var version: APIVersion
+    }
+
+    /// Reads the bundle's metadata and chain. Does I/O.
+    ///
+    /// - Parameters:
+    ///   - signature: what the lock says of it: where metadata has signatures by several chains, it tells which of them
+    ///     is the bundle's.
+    ///   - history: older states of the same collection, in any order; those of its own or a later timestamp are left out.
+    /// - Throws: `BundleError`.
+    public init(
+        _ bundle: BundleReader, signature: LockFile.Signature?, history: [BundleReader], address: OriginAddress,
+        limits: Limits = Limits()
+    ) throws(BundleError) {
+        self.bundle = bundle
+        self.limits = limits
+        id = bundle.head.collection
+        let timestamp = bundle.head.timestamp
+        self.timestamp = timestamp
+        var seen: Set<Timestamp> = []
+        self.history = history.sorted { $0.head.timestamp > $1.head.timestamp }
+            .filter { $0.head.timestamp < timestamp && seen.insert($0.head.timestamp).inserted }
+        chain = try bundle.chain().map { pem in
+            // Its own copy, so that nothing of it depends on how the bundle holds it.
+            ("\(SHA256Digest(hashing: pem)).pem", pem)
+        }
+        metadata = try ServedMetadata(
+            bundle, signature: signature, chainURL: chain.map { address.chain($0.name) }, limits: limits)
+    }
+
+    /// The bundle's payload: in place where it is stored, else inflated once.
+    func payload() throws(BundleError) -> Bytes {
+        try payloadBytes.get { () throws(BundleError) in try bundle.payload() }
+    }
+
+    func records() throws(BundleError) -> RecordTable {
+        let payload = try payload()
+        return try recordTable.get { () throws(BundleError) in
+            do throws(ChangesetError) {
+                return try Payload.read(payload, limits: limits).0
+            } catch {
+                throw BundleError(
+                    .malformed, file: bundle.name, entry: "records.json", expected: "a canonical payload",
+                    found: "\(error)")
+            }
+        }
+    }
+
+    /// The attachments that the records name, whether or not the bundle has them.
+    func files() throws(BundleError) -> [Manifest.File] {
+        try manifestFiles.get { () throws(BundleError) in try bundle.manifest().files }
+    }
+
+    /// The full changeset.
+    ///
+    /// - Throws: `BundleError` where the bundle's records cannot be read.
+    public func changeset() throws(BundleError) -> OriginResource {
+        try full.get { () throws(BundleError) in
+            let payload = try payload()
+            // `{"data":[…],"last_modified":"…"}`: what lies between the brackets is what lies between those of `changes`.
+            let start = #"{"data":["#.utf8.count
+            let end = payload.count - #"],"last_modified":"\#(timestamp)"}"#.utf8.count
+            guard end >= start else {
+                throw BundleError(
+                    .malformed, file: bundle.name, entry: "records.json", expected: "a canonical payload",
+                    found: "\(payload.count) bytes")
+            }
+            let segments = [head, payload[start..<end], tail]
+            return resource(.changeset, segments, tag: "\(timestamp)-\(fingerprint)")
+        }
+    }
+
+    /// The changes since an older state; `nil` where that state is not known.
+    ///
+    /// - Throws: `BundleError` where one of the two bundles cannot be read.
+    public func delta(since: Timestamp, _ version: APIVersion) throws(BundleError) -> OriginResource? {
+        let key = DeltaKey(since: since, version: version)
+        if let known = deltas.withLock({ $0[key] }) { return known }
+        let delta: SnapshotDelta
+        if since == timestamp {
+            delta = SnapshotDelta(from: RecordTable(), to: RecordTable())
+        } else {
+            guard let old = history.first(where: { $0.head.timestamp == since }) else { return nil }
+            delta = SnapshotDelta(from: try old.records(), to: try records())
+        }
+        let changes = delta.changes(deletedAt: version == .v1 ? timestamp : nil)
+        var body = head.array
+        for (index, change) in changes.enumerated() {
+            if index > 0 { body.append(UInt8(ascii: ",")) }
+            body.append(contentsOf: change.array)
+        }
+        body.append(contentsOf: tail.array)
+        let made = resource(.delta, [Bytes(body)], tag: "\(timestamp)-\(fingerprint)-\(since)-\(version.rawValue)")
+        // Two at once may both have made it; one is kept.
+        return deltas.withLock { deltas in
+            if let known = deltas[key] { return known }
+            deltas[key] = made
+            return made
+        }
+    }
+
+    private var head: Bytes {
+        Bytes(utf8: #"{"metadata":\#(metadata.json.text),"timestamp":\#(timestamp),"changes":["#)
+    }
+
+    /// What this package's own tools read, so that mirrors of mirrors are the same: see `Changeset.mirroredMetadata`.
+    private var tail: Bytes {
+        Bytes(utf8: metadata.received.map { #"],"\#(Changeset.mirroredMetadata)":\#($0.text)}"# } ?? "]}")
+    }
+
+    /// Metadata changes while the timestamp stays, when the server signs again.
+    private var fingerprint: Substring { SHA256Digest(hashing: metadata.json).hex.prefix(16) }
+
+    private func resource(_ route: OriginRoute, _ segments: [Bytes], tag: String) -> OriginResource {
+        OriginResource(
+            route, type: "application/json", tag: tag, lastModified: metadata.lastModified ?? timestamp,
+            freshness: .seconds(60), content: .segments(segments), gzip: .compressing)
+    }
+}

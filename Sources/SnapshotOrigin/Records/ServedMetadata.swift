@@ -1,0 +1,89 @@
+import ContentSignature
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotSync
+
+/// A collection's metadata as an origin serves it: as it was received, but for where its chain is.
+///
+/// The signature covers records and timestamp only, so that metadata may be rewritten. What is rewritten is each `x5u`
+/// whose chain the bundle holds; an entry whose chain it does not hold (the other one of a key rotation) keeps its own.
+/// Metadata that names no bucket or id, as imported data may have it, is completed: clients ask for both.
+struct ServedMetadata {
+    let json: Bytes
+    /// What the bundle has, where that is something else than ``json``.
+    let received: Bytes?
+    /// `metadata.attachment.bundle`.
+    let hasAttachmentsZip: Bool
+    /// `metadata.flags` has `startup`.
+    let isForStartup: Bool
+    let lastModified: Timestamp?
+
+    /// - Parameter chainURL: where the origin serves the bundle's chain; `nil` where there is none.
+    init(
+        _ bundle: BundleReader, signature: LockFile.Signature?, chainURL: String?, limits: Limits
+    ) throws(BundleError) {
+        let id = bundle.head.collection
+        let unverified = try bundle.unverifiedSnapshot()
+        let value: JSONValue
+        do throws(JSONError) {
+            value = try JSONValue(parsing: unverified.metadata, limits: limits)
+        } catch {
+            throw BundleError(
+                .malformed, file: bundle.name, entry: "metadata.json", expected: "a JSON object",
+                found: error.description)
+        }
+        guard case .object(var members) = value else {
+            throw BundleError(
+                .malformed, file: bundle.name, entry: "metadata.json", expected: "a JSON object", found: "another value"
+            )
+        }
+        if value["id"] == nil { members.append(.init(key: "id", value: .string(id.name))) }
+        if value["bucket"] == nil { members.append(.init(key: "bucket", value: .string(id.bucket))) }
+        if let chainURL, let chain = try bundle.chain() {
+            let held = Self.heldURLs(unverified, chain: chain, signature: signature, limits: limits)
+            members = members.map { member in
+                switch (member.key, member.value) {
+                case ("signature", let signature):
+                    .init(key: member.key, value: Self.rewrite(signature, held: held, to: chainURL))
+                case ("signatures", .array(let signatures)):
+                    .init(
+                        key: member.key,
+                        value: .array(signatures.map { Self.rewrite($0, held: held, to: chainURL) }))
+                default: member
+                }
+            }
+        }
+        let isAsReceived = value == .object(members)
+        json = isAsReceived ? unverified.metadata : Bytes(JSONText.compact(.object(members)))
+        received = isAsReceived ? nil : unverified.metadata
+        hasAttachmentsZip = value["attachment"]?["bundle"]?.bool ?? false
+        isForStartup = value["flags"]?.array?.contains(.string("startup")) ?? false
+        lastModified = (value["last_modified"]?.number?.uint64).map(Timestamp.init(milliseconds:))
+    }
+
+    private static func rewrite(_ signature: JSONValue, held: Set<String>, to url: String) -> JSONValue {
+        guard case .object(let members) = signature else { return signature }
+        return .object(
+            members.map { member in
+                guard member.key == "x5u", let x5u = member.value.string, held.contains(x5u) else { return member }
+                return .init(key: "x5u", value: .string(url))
+            })
+    }
+
+    /// Which of the signatures' chains is the one that the bundle holds.
+    private static func heldURLs(
+        _ unverified: UnverifiedSnapshot, chain: Bytes, signature: LockFile.Signature?, limits: Limits
+    ) -> Set<String> {
+        let urls = Set(unverified.signatures.map(\.x5u))
+        guard urls.count > 1, let signature else { return urls }
+        let verifier = KeptSnapshotVerifier(
+            roots: TrustAnchors([signature.root]), signer: signature.signer, limits: limits)
+        let held = unverified.signatures.filter { one in
+            let claim = UnverifiedSnapshot(
+                collection: unverified.collection, timestamp: unverified.timestamp, payload: unverified.payload,
+                metadata: unverified.metadata, signatures: [one])
+            return (try? verifier.verified(claim, chain: chain, at: signature.verifiedAt)) != nil
+        }
+        return Set(held.map(\.x5u))
+    }
+}

@@ -1,0 +1,30 @@
+/// What a `Range` header asks for (RFC 9110 §14).
+enum ByteRange: Equatable {
+    /// All of it: there is no range, one that is not understood, or several, which a server may ignore.
+    case whole
+    case part(Range<Int>)
+    /// 416: no byte of it exists.
+    case unsatisfiable
+
+    /// - Parameter size: of the representation, in bytes.
+    init(_ header: String, size: Int) {
+        self = .whole
+        guard header.utf8.count <= 200, let equals = header.firstIndex(of: "="),
+            header[..<equals].lowercased() == "bytes"
+        else { return }
+        let specification = header[header.index(after: equals)...].drop { $0 == " " }
+        let ends = specification.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+        guard ends.count == 2, ends.allSatisfy({ $0.utf8.allSatisfy { (48...57).contains($0) } }) else { return }
+        // Numbers beyond an Int are beyond every file.
+        let first = ends[0].isEmpty ? nil : Int(ends[0]) ?? Int.max
+        let last = ends[1].isEmpty ? nil : Int(ends[1]) ?? Int.max
+        switch (first, last) {
+        case (let first?, let last):
+            guard first <= last ?? Int.max else { return }
+            self = first < size ? .part(first..<min(last ?? size, size - 1) + 1) : .unsatisfiable
+        case (nil, let suffix?):
+            self = suffix > 0 && size > 0 ? .part(max(0, size - suffix)..<size) : .unsatisfiable
+        case (nil, nil): return
+        }
+    }
+}

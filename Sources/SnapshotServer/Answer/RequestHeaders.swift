@@ -1,0 +1,47 @@
+import NIOHTTP1
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+
+extension NIOHTTP1.HTTPHeaders {
+    /// Whether the client takes gzip (RFC 9110 §12.5.3): it is named, or everything is, and not with a weight of 0.
+    var acceptsGzip: Bool {
+        var everything = false
+        for element in self[canonicalForm: "accept-encoding"] {
+            let parts = element.split(separator: ";", maxSplits: 1)
+            guard let coding = parts.first?.lowercased().trimmed else { continue }
+            let weight = parts.count > 1 ? parts[1].filter { $0 != " " }.lowercased() : ""
+            let isRefused = weight.hasPrefix("q=0") && !weight.dropFirst(3).contains { ("1"..."9").contains($0) }
+            if coding == "gzip" || coding == "x-gzip" { return !isRefused }
+            if coding == "*" { everything = !isRefused }
+        }
+        return everything
+    }
+
+    /// Whether the client has this representation already (RFC 9110 §13.1.2, §13.1.3, in the order of §13.2.2).
+    ///
+    /// - Parameter tag: with its quotation marks.
+    func isNotModified(tag: String, lastModified: Timestamp?) -> Bool {
+        if contains(name: "if-none-match") {
+            return self[canonicalForm: "if-none-match"].contains { element in
+                let weak = element.hasPrefix("W/") ? element.dropFirst(2) : element[...]
+                return element == "*" || weak == tag
+            }
+        }
+        guard let lastModified, let text = first(name: "if-modified-since"),
+            let time = HTTPDate.parse(text, now: lastModified)
+        else { return false }
+        return lastModified.seconds <= time.seconds
+    }
+
+    /// Whether a `Range` still holds (RFC 9110 §13.1.5): there is no `If-Range`, or it names this very representation.
+    func allowsRange(tag: String, lastModified: Timestamp?) -> Bool {
+        guard let condition = first(name: "if-range") else { return true }
+        return condition == tag || lastModified.map(HTTPDate.text) == condition
+    }
+}
+
+extension String {
+    fileprivate var trimmed: String {
+        String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+    }
+}

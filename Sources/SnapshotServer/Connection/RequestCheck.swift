@@ -1,0 +1,65 @@
+import NIOHTTP1
+
+/// What a request's head must fulfil beyond its grammar, so that nobody between client and server reads it differently.
+enum RequestCheck {
+    enum Outcome {
+        case good(Responder.Target)
+        case refused(Int, Refusal, String)
+    }
+
+    static func check(_ head: HTTPRequestHead) -> Outcome {
+        guard head.version.major == 1, head.version.minor <= 1 else {
+            return .refused(505, .malformed, "HTTP/\(head.version.major).\(head.version.minor)")
+        }
+        // RFC 9112 §6.1, §6.3: a body whose length two readers may see differently smuggles a request.
+        let lengths = head.headers["content-length"]
+        let codings = head.headers["transfer-encoding"]
+        guard lengths.count <= 1, codings.count <= 1, lengths.isEmpty || codings.isEmpty else {
+            return .refused(400, .ambiguousLength, "more than one Content-Length or Transfer-Encoding")
+        }
+        if let length = lengths.first, length.isEmpty || !length.utf8.allSatisfy({ (48...57).contains($0) }) {
+            return .refused(400, .ambiguousLength, "a Content-Length that is no number")
+        }
+        if let coding = codings.first, head.version.minor == 0 || coding.lowercased() != "chunked" {
+            return .refused(400, .ambiguousLength, "a Transfer-Encoding other than chunked")
+        }
+        // RFC 9112 §3.2: exactly one Host.
+        let hosts = head.headers["host"]
+        guard hosts.count == 1 || (hosts.isEmpty && head.version.minor == 0) else {
+            return .refused(400, .malformed, "\(hosts.count) Host headers")
+        }
+        guard let target = target(head.uri) else { return .refused(400, .malformed, "an invalid request target") }
+        return .good(target)
+    }
+
+    /// A path and query in origin form, or behind `http://host` in absolute form (RFC 9112 §3.2).
+    private static func target(_ uri: String) -> Responder.Target? {
+        var text = uri[...]
+        for scheme in ["http://", "https://"] where text.lowercased().hasPrefix(scheme) {
+            text = text.dropFirst(scheme.count)
+            guard let slash = text.firstIndex(of: "/") else { return Responder.Target(path: "/", query: nil) }
+            text = text[slash...]
+        }
+        guard text.hasPrefix("/"), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") })
+        else {
+            return nil
+        }
+        let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        guard hasValidEscapes(parts[0]) else { return nil }
+        return Responder.Target(path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : nil)
+    }
+
+    /// Every `%` has two digits, and none of them stands for a control character.
+    private static func hasValidEscapes(_ path: Substring) -> Bool {
+        guard path.utf8.contains(UInt8(ascii: "%")) else { return true }
+        var rest = path.utf8[...]
+        while let percent = rest.firstIndex(of: UInt8(ascii: "%")) {
+            rest = rest[rest.index(after: percent)...]
+            guard let code = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16), rest.count >= 2,
+                code >= 0x20, code != 0x7F, rest.first != UInt8(ascii: "+")
+            else { return false }
+            rest = rest.dropFirst(2)
+        }
+        return true
+    }
+}

@@ -1,0 +1,92 @@
+import RemoteSettingsModel
+import Synchronization
+
+/// Counts what the server does, for Prometheus (text format 0.0.4). Labels have few values, whatever clients send.
+public final class Metrics: Sendable {
+    private struct Counters {
+        var requests: [Key: Int] = [:]
+        var bytes: [ServerRoute: Int] = [:]
+        var refused: [Refusal: Int] = [:]
+    }
+
+    private struct Key: Hashable {
+        var route: ServerRoute
+        var status: Int
+    }
+
+    private let counters = Mutex(Counters())
+    private let connections = Atomic(0)
+    private let accepted = Atomic(0)
+    private let reloads = Atomic(0)
+
+    public init() {}
+
+    func connectionOpened() {
+        connections.add(1, ordering: .relaxed)
+        accepted.add(1, ordering: .relaxed)
+    }
+
+    func connectionClosed() { connections.subtract(1, ordering: .relaxed) }
+
+    func reloaded() { reloads.add(1, ordering: .relaxed) }
+
+    func answered(_ response: ServerResponse) {
+        counters.withLock { counters in
+            counters.requests[Key(route: response.route, status: response.status), default: 0] += 1
+            counters.bytes[response.route, default: 0] += response.length
+        }
+    }
+
+    func refused(_ refusal: Refusal) {
+        counters.withLock { $0.refused[refusal, default: 0] += 1 }
+    }
+
+    func text(_ state: ServedState) -> String {
+        let counters = counters.withLock { $0 }
+        var text = ""
+        func family(_ name: String, _ type: String, _ help: String, _ samples: [(labels: String, value: Int)]) {
+            text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
+            for sample in samples { text += "\(name)\(sample.labels) \(sample.value)\n" }
+        }
+        family(
+            "rsdump_requests_total", "counter", "Requests answered.",
+            counters.requests.map { ("{route=\"\($0.key.route.name)\",status=\"\($0.key.status)\"}", $0.value) }.sorted
+            {
+                $0.0 < $1.0
+            })
+        family(
+            "rsdump_response_body_bytes_total", "counter", "Bytes of answers' bodies.",
+            ServerRoute.all.map { ("{route=\"\($0.name)\"}", counters.bytes[$0] ?? 0) })
+        family(
+            "rsdump_refused_total", "counter", "Connections that were ended because of what the client did.",
+            Refusal.allCases.map { ("{reason=\"\($0.rawValue)\"}", counters.refused[$0] ?? 0) })
+        family("rsdump_connections", "gauge", "Open connections.", [("", connections.load(ordering: .relaxed))])
+        family(
+            "rsdump_connections_accepted_total", "counter", "Connections since the start.",
+            [("", accepted.load(ordering: .relaxed))])
+        family(
+            "rsdump_reloads_total", "counter", "Times that changed bundles were taken up.",
+            [("", reloads.load(ordering: .relaxed))])
+        family(
+            "rsdump_collections", "gauge", "Collections served.", [("", state.origin.collections.count)])
+        family(
+            "rsdump_collections_damaged", "gauge", "Collections whose bundle is not the one that the lock names.",
+            [("", state.problems.count)])
+        family(
+            "rsdump_collection_timestamp_milliseconds", "gauge", "The timestamp of a collection that is served.",
+            state.origin.collections.map {
+                ("{collection=\"\($0.id)\"}", Int(clamping: $0.timestamp.milliseconds))
+            })
+        return text
+    }
+}
+
+/// Why a connection was ended.
+enum Refusal: String, CaseIterable {
+    case malformed
+    case headersTooLarge = "headers-too-large"
+    case bodyTooLarge = "body-too-large"
+    case ambiguousLength = "ambiguous-length"
+    case slowRequest = "slow-request"
+    case slowReader = "slow-reader"
+}

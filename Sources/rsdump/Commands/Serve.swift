@@ -1,0 +1,86 @@
+import ArgumentParser
+import SnapshotOrigin
+
+/// `rsdump serve`
+struct Serve: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Serve bundles as a Remote Settings server does.",
+        discussion: """
+            A read-only origin for any client: the v1 and v2 API, attachments with ranges and gzip, certificate chains. \
+            Signed collections keep their signatures, so that a client with the pinned root verifies them. Each bundle is \
+            verified against dumps.lock.json before it is served; one that is damaged is reported and left out.
+
+            A client that is behind gets the changes since its state where that state is known, from --history or because \
+            it was served before; otherwise it is sent to the full list, as by the real server.
+
+            The address is printed to standard output when it can be reached; what is refused, once for each connection, \
+            to standard error. SIGTERM and SIGINT end it after the answers that are being written. Nothing is written.
+
+            A browser sees at / what is in the bundles: records to search, attachments, and what changed since an older state.
+
+            Beside the API: /metrics (Prometheus), /__heartbeat__, /__lbheartbeat__, /__version__.
+
+            Examples:
+              rsdump serve --dumps dumps
+              rsdump serve --watch --history git --port 8000
+              rsdump serve --host 0.0.0.0 --public-url https://mirror.example.org
+              rsdump refresh --server http://127.0.0.1:8888/v2 --dumps copy
+              rsdump serve --demo
+            """)
+
+    @OptionGroup var dumps: DumpsOptions
+
+    @Option(help: ArgumentHelp("The address to listen on.", valueName: "address"))
+    var host = "127.0.0.1"
+
+    @Option(help: ArgumentHelp("The port to listen on; 0 for one that is free.", valueName: "port"))
+    var port = 8888
+
+    @Option(
+        help: ArgumentHelp(
+            "The URL by which clients reach this server, where that is not http(s)://HOST:PORT.", valueName: "url"))
+    var publicURL: String?
+
+    @Flag(help: "Take up what a refresh writes, without a restart.")
+    var watch = false
+
+    @Option(
+        name: .customLong("history"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "A folder of older bundles, or git for the commits of the dumps directory; may be repeated.",
+            valueName: "dir|git"))
+    var histories: [String] = []
+
+    @Option(help: ArgumentHelp("The certificate chain, in PEM.", valueName: "file"))
+    var tlsCert: String?
+
+    @Option(help: ArgumentHelp("The certificate's key, in PEM.", valueName: "file"))
+    var tlsKey: String?
+
+    @Flag(
+        help: ArgumentHelp(
+            "Serve sample collections that are made and signed at the start; their trust root is printed.",
+            discussion: "POST /demo/publish, from this machine only, publishes a change."))
+    var demo = false
+
+    @Flag(help: "Report every answer to standard error.")
+    var logRequests = false
+
+    func validate() throws {
+        guard (0...65_535).contains(port) else { throw ValidationError("--port is \(port), expected 0 to 65535") }
+        guard (tlsCert == nil) == (tlsKey == nil) else {
+            throw ValidationError("--tls-cert and --tls-key go together")
+        }
+        do {
+            _ = try publicURL.map { try OriginAddress($0) }
+        } catch {
+            throw ValidationError("--public-url: \(error)")
+        }
+    }
+
+    func run() async throws {
+        try await running {
+            if demo { try await ServerRun(self).serveDemo() } else { try await ServerRun(self).serve(dumps.directory) }
+        }
+    }
+}

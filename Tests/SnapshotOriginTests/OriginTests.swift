@@ -1,0 +1,186 @@
+import CLZ4
+import RemoteSettingsModel
+import SnapshotBundle
+import Testing
+
+@testable import SnapshotOrigin
+
+@Suite struct OriginTests {
+    private let now = Timestamp(milliseconds: 1_700_000_000_000)
+    private let long = String(repeating: "a text that deflates well, ", count: 100)
+
+    private func origin() throws -> Origin {
+        let old = SampleCollection(timestamp: 10, records: [#"{"id":"a","v":1}"#, #"{"id":"b"}"#, #"{"id":"c"}"#])
+        var new = SampleCollection(timestamp: 20, records: [#"{"id":"a","v":2}"#, #"{"id":"c"}"#, #"{"id":"d"}"#])
+        new.records.append(SampleCollection.attachment("f", long))
+        new.records.append(SampleCollection.attachment("g", "short"))
+        new.attachments = [long, "short"]
+        new.metadata = #"{"id":"sample","bucket":"main","attachment":{"bundle":true},"flags":["startup"],"x":1.50}"#
+        let other = SampleCollection(id: "main/other", timestamp: 15, records: [], metadata: "{}")
+        return try Origin(
+            [try new.served(history: [old]), try other.served()], address: try OriginAddress(SampleCollection.address),
+            softwareVersion: "1.0")
+    }
+
+    private func ask(_ origin: Origin, _ target: String) throws -> OriginAnswer {
+        let parts = target.split(separator: "?", maxSplits: 1)
+        return try origin.answer(
+            path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : nil, now: now)
+    }
+
+    private func body(_ answer: OriginAnswer) throws -> String {
+        guard case .resource(let resource) = answer else { return "\(answer)" }
+        switch resource.content {
+        case .segments(let segments): return segments.map(\.text).joined()
+        case .packed(let packed):
+            let reader = try packed.reader()
+            var (text, piece) = ("", [UInt8](repeating: 0, count: 64))
+            while case let count = try reader.next(into: &piece), count > 0 {
+                text += String(decoding: piece[..<count], as: UTF8.self)
+            }
+            return text
+        }
+    }
+
+    @Test func `A changeset has the bundle's records and metadata`() throws {
+        let text = try body(try ask(try origin(), "/v2/buckets/main/collections/sample/changeset?_expected=0"))
+        let changeset = try Changeset(parsing: Bytes(utf8: text), limits: Limits())
+        #expect(changeset.records.map(\.id) == ["a", "c", "d", "f", "g"])
+        #expect(changeset.timestamp.milliseconds == 20)
+        #expect(changeset.metadata.json.text.contains("1.50"))
+    }
+
+    @Test func `Imported metadata is completed`() throws {
+        let text = try body(try ask(try origin(), "/v1/buckets/main/collections/other/changeset?_expected=0"))
+        #expect(
+            text == #"{"metadata":{"id":"other","bucket":"main"},"timestamp":15,"changes":[],"mirrored_metadata":{}}"#)
+    }
+
+    @Test(arguments: [("v1", #","last_modified":20"#), ("v2", "")])
+    func `A known state is answered by the true delta`(version: String, time: String) throws {
+        let text = try body(
+            try ask(try origin(), "/\(version)/buckets/main/collections/sample/changeset?_expected=20&_since=10"))
+        #expect(text.contains(#"{"id":"a","v":2},{"id":"d"},"#))
+        #expect(text.hasSuffix(#",{"deleted":true,"id":"b"\#(time)}]}"#))
+        #expect(!text.contains(#"{"id":"c"}"#))
+    }
+
+    @Test func `An unknown state is answered by the full list elsewhere`() throws {
+        let path = "/v2/buckets/main/collections/sample/changeset"
+        guard case .redirect(let url, _) = try ask(try origin(), "\(path)?_since=11&_expected=20") else {
+            Issue.record("no redirect")
+            return
+        }
+        #expect(url == "\(SampleCollection.address)\(path)?_expected=20")
+    }
+
+    @Test(arguments: [
+        ("/v1/buckets/main/collections/sample/changeset", 400),
+        ("/v1/buckets/main/collections/none/changeset?_expected=0", 404),
+        ("/v2/buckets/main/collections/sample/changeset?_expected=5&_since=10", 400),
+        ("/v2/buckets/main/collections/sample/changeset?_expected=20&_since=%2210%22", 400),
+        ("/v1/buckets/main/collections/sample/changeset?_expected=x", 400), ("/v1/nothing", 404),
+        ("/attachments/../../etc/passwd", 404), ("/attachments/%2e%2e%2fetc%2fpasswd", 404), ("/chains/x.pem", 404),
+        ("/v1/buckets/main/collections/..%2Fsample/changeset?_expected=0", 404),
+    ])
+    func `What cannot be answered is a problem`(target: String, code: Int) throws {
+        guard case .problem(let problem, _) = try ask(try origin(), target) else {
+            Issue.record("no problem")
+            return
+        }
+        #expect(problem.code == code)
+        #expect(try JSONValue(parsing: problem.body, limits: Limits())["code"]?.number?.int64 == Int64(code))
+    }
+
+    @Test func `v1 answers 204 where nothing can be newer, and takes quotation marks`() throws {
+        let path = "/v1/buckets/main/collections/sample/changeset"
+        guard case .noContent = try ask(try origin(), "\(path)?_expected=5&_since=%2210%22") else {
+            Issue.record("no 204")
+            return
+        }
+        #expect(try body(try ask(try origin(), "\(path)?_expected=%2220%22&_since=%2210%22")).contains("deleted"))
+    }
+
+    @Test func `The monitor has the newest first, and filters`() throws {
+        let path = "/v1/buckets/monitor/collections/changes/changeset?_expected=0"
+        let monitor = try MonitorChangeset(
+            parsing: Bytes(utf8: try body(try ask(try origin(), path))), limits: Limits())
+        #expect(monitor.timestamp.milliseconds == 20)
+        #expect(monitor.collections.count == 2)
+        #expect(try body(try ask(try origin(), path + "&bucket=main&collection=other")).contains("\"other\""))
+        guard case .redirect = try ask(try origin(), path + "&_since=3") else {
+            Issue.record("an old _since is answered")
+            return
+        }
+    }
+
+    @Test func `Attachments come in place, and deflated ones as gzip without inflating`() throws {
+        let origin = try origin()
+        #expect(try body(try ask(origin, "/attachments/main-workspace/sample/g.txt")) == "short")
+        let answer = try ask(origin, "/attachments/main-workspace/sample/f.txt")
+        #expect(try body(answer) == long)
+        guard case .resource(let resource) = answer, let gzip = resource.gzip() else {
+            Issue.record("no gzip")
+            return
+        }
+        #expect(gzip.count == 3)
+        #expect(resource.contentType == "text/plain")
+        #expect(gzip.reduce(0) { $0 + $1.count } < long.utf8.count)
+    }
+
+    @Test func `The zip of attachments is read as the server's is`() throws {
+        guard case .resource(let zip) = try ask(try origin(), "/attachments/bundles/main--sample.zip"),
+            case .segments(let segments) = zip.content
+        else {
+            Issue.record("no zip")
+            return
+        }
+        let archive = try AttachmentsZIP(Bytes(segments.flatMap(\.array)), name: "zip", limits: Limits())
+        #expect(archive.file(of: "f", size: long.utf8.count)?.text == long)
+        #expect(archive.file(of: "g", size: 5)?.text == "short")
+        guard case .problem = try ask(try origin(), "/attachments/bundles/main--other.zip") else {
+            Issue.record("a zip that is not offered")
+            return
+        }
+    }
+
+    @Test func `A bundle of changesets is one LZ4 block`() throws {
+        guard case .resource(let bundle) = try ask(try origin(), "/attachments/bundles/startup.json.mozlz4"),
+            case .segments(let segments) = bundle.content
+        else {
+            Issue.record("no bundle")
+            return
+        }
+        let bytes = segments.flatMap(\.array)
+        #expect(bytes.prefix(8) == Array("mozLz40\0".utf8)[...])
+        let size = bytes[8..<12].enumerated().reduce(0) { $0 + Int($1.element) << ($1.offset * 8) }
+        var output = [UInt8](repeating: 0, count: size)
+        let count = unsafe bytes[12...].withUnsafeBytes { source in
+            unsafe output.withUnsafeMutableBytes { target -> Int32 in
+                guard let from = unsafe source.bindMemory(to: CChar.self).baseAddress,
+                    let to = unsafe target.bindMemory(to: CChar.self).baseAddress
+                else { return -1 }
+                return unsafe LZ4_decompress_safe(from, to, Int32(source.count), Int32(size))
+            }
+        }
+        #expect(Int(count) == size)
+        let changesets = try JSONValue(parsing: Bytes(output), limits: Limits()).array
+        #expect(changesets?.map { $0["metadata"]?["id"]?.string } == ["sample"])
+    }
+
+    @Test func `Every path of a mirror is answered with what it lists`() throws {
+        let origin = try origin()
+        var paths: [String] = []
+        try origin.forEachPath { path, resource in
+            paths.append(path)
+            guard case .resource(let answered) = try ask(origin, path + "?_expected=0") else {
+                Issue.record("\(path) is not answered")
+                return
+            }
+            #expect(answered === resource)
+        }
+        #expect(paths.contains("/v2/"))
+        #expect(paths.contains("/attachments/main-workspace/sample/f.txt"))
+        #expect(Set(paths).count == paths.count)
+    }
+}
