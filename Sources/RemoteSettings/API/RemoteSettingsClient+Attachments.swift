@@ -7,7 +7,7 @@ import RemoteSettingsModel
 #endif
 
 /// Attachments come from the nearest place: the storage directory, a packaged bundle, the network. Wherever they come
-/// from, size and SHA-256 are checked against the record.
+/// from, size and SHA-256 are checked against the record. Calls at the same time for one attachment share one download.
 extension RemoteSettingsClient {
     /// A record's attachment. Uses the network where it is neither cached nor packaged; what is downloaded is kept.
     ///

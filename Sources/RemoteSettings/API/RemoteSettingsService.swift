@@ -88,7 +88,7 @@ public final class RemoteSettingsService: Sendable {
         (try? core.session.server.get()).map { "\($0)" } ?? ""
     }
 
-    /// Sets who receives what becomes of syncs.
+    /// Sets who receives what becomes of syncs, those under way included, until the next ``updateConfig(config:)``.
     public func setTelemetry(telemetry: any RemoteSettingsTelemetry) {
         core.setTelemetry(telemetry)
     }

@@ -35,7 +35,6 @@ extension AttachmentLoader {
     }
 
     private func download(_ missing: [Wanted]) async throws(RemoteSettingsError) {
-        let download = AttachmentDownload(session, id)
         let failure = await withTaskGroup(of: RemoteSettingsError?.self) { group in
             var queue = missing.makeIterator()
             var failure: RemoteSettingsError?
@@ -43,7 +42,7 @@ extension AttachmentLoader {
                 guard failure == nil, let wanted = queue.next() else { return }
                 group.addTask {
                     do throws(RemoteSettingsError) {
-                        _ = try await download.download(wanted, progress: nil)
+                        _ = try await download(wanted, progress: nil)
                         return nil
                     } catch {
                         return error

@@ -63,7 +63,7 @@ struct AttachmentLoader: Sendable {
     func content(_ wanted: Wanted, staleFallback: Bool) async throws(RemoteSettingsError) -> AttachmentContent {
         if let local = local(wanted) { return local }
         do throws(RemoteSettingsError) {
-            let path = try await AttachmentDownload(session, id).download(wanted, progress: nil)
+            let path = try await download(wanted, progress: nil)
             guard let bytes = cached(wanted.digest, size: wanted.size) else {
                 throw .Other(reason: "\(path): it was downloaded and is gone, or was changed; try again")
             }
@@ -88,7 +88,7 @@ struct AttachmentLoader: Sendable {
             }
         }
         do throws(RemoteSettingsError) {
-            return AttachmentFile(path: try await download.download(wanted, progress: progress), source: .network)
+            return AttachmentFile(path: try await self.download(wanted, progress: progress), source: .network)
         } catch {
             guard staleFallback, let stale = stale(wanted) else { throw error }
             let digest = SHA256Digest(hashing: stale.bytes)
@@ -99,6 +99,24 @@ struct AttachmentLoader: Sendable {
 }
 
 extension AttachmentLoader {
+    /// Calls at the same time for one attachment share one download.
+    ///
+    /// - Returns: the file's path.
+    func download(
+        _ wanted: Wanted, progress: SharedDownloads.Progress?
+    ) async throws(RemoteSettingsError) -> String {
+        let download = AttachmentDownload(session, id)
+        return try await state.downloads.run(wanted.digest, progress: progress) { [self] progress in
+            // One that ended since the caller looked.
+            if isCached(wanted) { return .success(session.storage.attachmentPath(id, wanted.digest)) }
+            do throws(RemoteSettingsError) {
+                return .success(try await download.download(wanted, progress: progress))
+            } catch {
+                return .failure(error)
+            }
+        }.get()
+    }
+
     private func cached(_ digest: SHA256Digest, size: Int?) -> Bytes? {
         let path = session.storage.attachmentPath(id, digest)
         guard let found = FileStore.size(path), size == nil || found == size,

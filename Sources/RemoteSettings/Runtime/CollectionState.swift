@@ -26,6 +26,7 @@ final class CollectionState: Sendable {
     private let cachePath: String
     private let state = Mutex(State())
     let syncs = SharedTask<SyncOutcome>()
+    let downloads = SharedDownloads()
 
     init(_ id: CollectionID, in storage: StorageDirectory) {
         self.id = id

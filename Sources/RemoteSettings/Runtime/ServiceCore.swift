@@ -38,9 +38,7 @@ final class ServiceCore: Sendable {
     }
 
     func setTelemetry(_ telemetry: any RemoteSettingsTelemetry) {
-        var config = session.config
-        config.telemetry = telemetry
-        replace(Session(config, storage: storage, events: events))
+        session.telemetry = telemetry
     }
 
     private func replace(_ session: Session) {

@@ -13,6 +13,7 @@ final class Session: Sendable {
         var client: ServerClient?
         var attachmentsURL: AttachmentsURLSource?
         var collections: [CollectionID: CollectionState] = [:]
+        var telemetry: (any RemoteSettingsTelemetry)?
         var isClosed = false
     }
 
@@ -23,7 +24,7 @@ final class Session: Sendable {
     let events: ChangeHub
     let serviceSyncs = SharedTask<[CollectionSyncResult]>()
     private let filterContext: FilterContext
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     var limits: Limits { config.limits }
     var logger: Logger { config.logger }
@@ -40,6 +41,7 @@ final class Session: Sendable {
         }
         roots = config.trustRoots ?? (server == .prod ? .mozillaProduction : .mozillaStaging)
         filterContext = config.appContext?.filterContext ?? .empty
+        state = Mutex(State(telemetry: config.telemetry))
     }
 
     /// What reads and verifies snapshots. The first call reads the locks of packaged sources.
@@ -55,6 +57,12 @@ final class Session: Sendable {
             state.loader = loader
             return loader
         }
+    }
+
+    /// Who receives what becomes of syncs, those under way included.
+    var telemetry: (any RemoteSettingsTelemetry)? {
+        get { state.withLock { $0.telemetry } }
+        set { state.withLock { $0.telemetry = newValue } }
     }
 
     func collection(_ id: CollectionID) -> CollectionState {

@@ -81,7 +81,7 @@ extension Session {
         _ source: String, _ status: UptakeEvent.Status, _ trigger: UptakeEvent.Trigger, _ timestamp: Timestamp?,
         _ began: Timestamp, _ error: (any Error)?
     ) {
-        config.telemetry?.reportUptake(
+        telemetry?.reportUptake(
             UptakeEvent(
                 source: source, status: status, trigger: trigger, timestamp: timestamp,
                 duration: now.elapsed(since: began), errorDescription: error.map { "\($0)" }))

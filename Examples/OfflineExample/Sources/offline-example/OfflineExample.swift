@@ -1,5 +1,13 @@
 import RemoteSettings
 
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
 /// Prints the records that it was built with, which needs no file beside it, no network and no Foundation of its own;
 /// then, where it is given a server, what a sync with that changes.
 ///
@@ -10,12 +18,21 @@ import RemoteSettings
 /// snapshots where they are of that server: put its dumps into `dumps` and build again, to see that.
 @main
 enum OfflineExample {
-    static func main() async throws {
+    static func main() async {
         let arguments = Array(CommandLine.arguments.dropFirst())
         guard arguments.count != 2, arguments.count <= 3 else {
             print("usage: offline-example [STORAGE [SERVER TRUST_ROOT]]")
-            return
+            exit(2)
         }
+        do {
+            try await run(arguments)
+        } catch {
+            print("offline-example: \(error)")
+            exit(1)
+        }
+    }
+
+    static func run(_ arguments: [String]) async throws {
         let storage = arguments.first ?? "offline-example-storage"
         // What dumps/dumps.yaml says of the server and whom it trusts.
         var config = RemoteSettingsConfig(
@@ -62,7 +79,9 @@ enum OfflineExample {
         // Ends the streams, which hold what has come until then.
         service.shutdown()
         for (name, stream) in streams {
+            var isUnchanged = true
             for await changes in stream {
+                isUnchanged = false
                 print(
                     "\(name): \(changes.created.count) created, \(changes.updated.count) updated, "
                         + "\(changes.deleted.count) deleted, \(changes.current.count) records now")
@@ -70,6 +89,7 @@ enum OfflineExample {
                 for update in changes.updated { print("  updated \(update.new.id) \(update.new.fields)") }
                 for record in changes.deleted { print("  deleted \(record.id)") }
             }
+            if isUnchanged { print("\(name): the same records as before") }
         }
     }
 }
