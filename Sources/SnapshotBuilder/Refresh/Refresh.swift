@@ -123,7 +123,8 @@ public struct Refresh: Sendable {
     private func judged(_ planned: PlannedCollection, _ outcome: CollectionOutcome) -> CollectionOutcome {
         guard let pin = planned.settings.pin else { return outcome }
         var outcome = outcome
-        let state = PinState(pin, serverTimestamp: outcome.serverTimestamp, now: now)
+        // The monitor's word: where the bundle was only packed again, the outcome has the bundle's own.
+        let state = PinState(pin, serverTimestamp: planned.serverTimestamp, now: now)
         outcome.pin = state
         guard state.isOverdue, let until = pin.until else { return outcome }
         outcome.notes.append(
