@@ -134,7 +134,7 @@ extension HTTPError.Reason: CustomStringConvertible {
         case .insecure: "plain http is refused; use https, or allow plain http for this server in the configuration"
         case .badLocation(let why): "the attachment's location is refused: \(why)"
         case .status(let code, let body):
-            "the server answered \(code)\(body.isEmpty ? "" : ": \(body)")"
+            "the server answered \(code)\(body.isEmpty ? "" : ": \(VisibleText.escape(body))")"
         case .timeout(.connect, let seconds): "no connection within \(seconds) s"
         case .timeout(.head, let seconds): "no answer within \(seconds) s"
         case .timeout(.body, let seconds): "the body stood still for \(seconds) s"

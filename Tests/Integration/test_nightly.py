@@ -177,6 +177,15 @@ def test_a_server_that_does_not_answer(nightly, sample, fault, code):
     assert nightly.branches() == branches and nightly.is_untouched(before)
 
 
+def test_what_a_server_says_commands_no_job(nightly, sample):
+    """A line that begins with :: is a command to GitHub's runner; ESC steers a terminal."""
+    sample.faults({"path": "monitor/collections/changes", "status": 400, "body": "no\n::stop-commands::x\n\x1b[2J"})
+    run = check(nightly.run(env={"GITHUB_ACTIONS": "true"}), rsdump.SOME_FAILED)
+    assert "stop-commands" in run.err and "\x1b" not in run.err, str(run)
+    lines = (run.out + run.err).splitlines()
+    assert not any(line.startswith("::") and not line.startswith("::error title=") for line in lines), str(run)
+
+
 def test_what_the_server_asked_for_is_kept_for_the_next_night(nightly, sample):
     sample.faults({"path": "monitor/collections/changes", "status": 503, "headers": {"Retry-After": "600"}})
     check(nightly.run(), rsdump.BACKOFF)
