@@ -50,7 +50,8 @@ struct CommandFailure: Error, CustomStringConvertible {
         case let error as ExchangeError:
             self.init(error.kind == .unverified ? .verificationFailed : .usage, "\(error)")
         case let error as ContentSignatureError: self.init(.verificationFailed, "\(error)")
-        case let error as BundleError where error.kind == .wrongSource: self.init(.usage, "\(error)")
+        case let error as BundleError where error.kind == .wrongSource || error.kind == .overLimit:
+            self.init(.usage, "\(error)")
         case let error as BundleError where error.kind == .unknownVersion: self.init(.usage, "\(error)")
         case let error as BundleError: self.init(.verificationFailed, "\(error)")
         default: self.init(.someFailed, "\(error)")

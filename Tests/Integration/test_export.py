@@ -141,8 +141,9 @@ def test_an_archive_is_a_directory_of_dumps(dumps, tmp_path):
     with tarfile.open(path) as archive:
         for member in archive:
             assert member.isreg() and (member.mode, member.uid, member.gid, member.mtime) == (0o644, 0, 0, 0)
-    subprocess.run(["bsdtar", "-xf", path, "-C", tmp_path], check=True)
-    out = Dumps(tmp_path / "dumps")
+    (tmp_path / "site").mkdir()
+    subprocess.run(["bsdtar", "-xf", path, "-C", tmp_path / "site"], check=True)
+    out = Dumps(tmp_path / "site/dumps")
     assert out.names == [REGIONS, SETTINGS]
     assert out.verify().code == rsdump.DONE
 

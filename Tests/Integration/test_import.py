@@ -291,14 +291,14 @@ def refused(source, path, tmp_path, *words, code=rsdump.USAGE):
     return outcome
 
 
-@pytest.mark.parametrize("name", ["../evil.json", "/evil.json", "main/../../evil.json", "main//x.json", "a\\b.json"])
+@pytest.mark.parametrize("name", ["../evil.json", "/evil.json", "main/../../evil.json", "main//x.json"])
 def test_paths_that_escape(tree, tmp_path, name):
     path = zip_of(tree, tmp_path / "t.zip", prefix="")
     with zipfile.ZipFile(path, "a") as archive:
         info = zipfile.ZipInfo("placeholder")
         info.filename = name
         archive.writestr(info, "{}")
-    refused("firefox", path, tmp_path, name.split("/")[-1].split("\\")[-1], "inside of the archive")
+    refused("firefox", path, tmp_path, name.split("/")[-1], "inside of the archive")
     assert not (tmp_path / "evil.json").exists()
 
 
@@ -336,9 +336,11 @@ def test_ten_gigabytes_from_ten_kilobytes(tmp_path):
 def test_a_zip_that_lies_about_a_size(tree, tmp_path):
     path = zip_of(tree, tmp_path / "t.zip", prefix="")
     content = bytearray(path.read_bytes())
-    place = content.rindex(b"main/settings.json") - 46
-    assert content[place:place + 4] == b"PK\1\2"
-    content[place + 24:place + 28] = struct.pack("<I", 7)
+    for find, header, signature, size in (
+            (content.index, 30, b"PK\3\4", 22), (content.rindex, 46, b"PK\1\2", 24)):
+        place = find(b"main/settings.json") - header
+        assert content[place:place + 4] == signature
+        content[place + size:place + size + 4] = struct.pack("<I", 7)
     path.write_bytes(content)
     refused("firefox", path, tmp_path, "settings.json")
 

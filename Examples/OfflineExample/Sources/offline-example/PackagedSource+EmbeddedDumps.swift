@@ -1,3 +1,5 @@
+// Written by rsdump embed from the lock and its bundles; write it again instead of editing.
+
 import EmbeddedDumps
 import RemoteSettings
 
