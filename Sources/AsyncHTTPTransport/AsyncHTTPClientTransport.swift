@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import ContentCoding
 import NIOCore
 import RemoteSettingsHTTP
 import RemoteSettingsModel
@@ -51,23 +52,6 @@ public final class AsyncHTTPClientTransport: HTTPTransport {
         var headers = HTTPHeaders()
         for (name, value) in answer.headers { headers.add(name, value) }
         let wire = WireBody(answer.body, announced: headers["Content-Length"].flatMap { Int($0) }, failure: failure)
-        guard request.acceptsGzip, headers.saysGzip else {
-            return HTTPResponse(status: Int(answer.status.code), headers: headers, body: wire)
-        }
-        let body = try GzipBody(wire, url: request.url)
-        return HTTPResponse(status: Int(answer.status.code), headers: headers, body: body)
-    }
-}
-
-extension HTTPRequest {
-    fileprivate var acceptsGzip: Bool {
-        headers["Accept-Encoding"]?.lowercased().contains("gzip") ?? false
-    }
-}
-
-extension HTTPHeaders {
-    fileprivate var saysGzip: Bool {
-        let encoding = self["Content-Encoding"]?.lowercased()
-        return encoding == "gzip" || encoding == "x-gzip"
+        return try HTTPResponse(status: Int(answer.status.code), headers: headers, body: wire).decoded(for: request)
     }
 }

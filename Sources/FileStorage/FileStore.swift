@@ -151,11 +151,11 @@ package enum FileStore {
         return names.sorted()
     }
 
-    /// Bytes of a regular file; `nil` where there is none. Links are not followed.
+    /// Bytes of a regular file; `nil` where there is none, or more than `Int` can tell. Links are not followed.
     package static func size(_ path: String) -> Int? {
         var status = stat()
         guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-        return Int(status.st_size)
+        return Int(exactly: status.st_size)
     }
 
     /// What tells one version of a file from another that took its place by renaming; `nil` where there is none.

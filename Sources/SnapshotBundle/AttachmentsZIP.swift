@@ -5,7 +5,7 @@ import RemoteSettingsModel
 /// It is unsigned, may lag behind the collection and may lack files: a way to get many bytes with one request, nothing
 /// more. What it gives is as claimed: every file must be checked against its record's hash by who takes it.
 public struct AttachmentsZIP: Sendable {
-    private struct Entry {
+    fileprivate struct Entry {
         var method: UInt16
         var compressedSize: Int
         var size: Int
@@ -13,13 +13,21 @@ public struct AttachmentsZIP: Sendable {
     }
 
     private let bytes: Bytes
-    private let name: String
+    private let limits: Limits
     private let entries: [String: Entry]
 
-    /// Reads the directory. Entries that no record can have (by name, size or compression) are passed over.
+    /// Maps a downloaded zip into memory. Does I/O.
+    ///
+    /// - Throws: as ``init(_:name:limits:)``, and ``BundleError`` where the file cannot be read.
+    public init(path: String, limits: Limits) throws(BundleError) {
+        try self.init(try MappedFile(path: path).bytes, name: path, limits: limits)
+    }
+
+    /// Reads the directory.
     ///
     /// - Parameter name: the URL or path it came from, for error messages.
-    /// - Throws: ``BundleError`` where it is no ZIP file, or larger than ``Limits/attachmentsZipBytes``.
+    /// - Throws: ``BundleError`` where it is no ZIP file, is larger than ``Limits/attachmentsZipBytes``, or has an entry
+    ///   that is not a regular file named as above, is encrypted, or has the name of another.
     public init(_ bytes: Bytes, name: String, limits: Limits) throws(BundleError) {
         guard bytes.count <= limits.attachmentsZipBytes else {
             throw BundleError(
@@ -27,9 +35,10 @@ public struct AttachmentsZIP: Sendable {
                 found: "\(bytes.count)")
         }
         self.bytes = bytes
-        self.name = name
+        self.limits = limits
         entries = try bytes.withRawSpan { (raw) throws(BundleError) in
             let end = try ZIPEnd(raw, file: name)
+            // Each record has two.
             guard end.count <= limits.attachments * 2 else {
                 throw BundleError(
                     .overLimit, file: name, expected: "at most \(limits.attachments * 2) entries",
@@ -44,22 +53,20 @@ public struct AttachmentsZIP: Sendable {
                     throw BundleError(
                         .malformed, file: name, expected: "a directory record at byte \(offset)", found: "none")
                 }
-                let nameEnd = offset + ZIPLayout.centralSize + Int(raw.little(offset + 28, as: UInt16.self))
-                let extraLength = Int(raw.little(offset + 30, as: UInt16.self))
-                let commentLength = Int(raw.little(offset + 32, as: UInt16.self))
-                let next = nameEnd + extraLength + commentLength
+                let record = raw.extracting(offset..<offset + ZIPLayout.centralSize)
+                let nameEnd = offset + ZIPLayout.centralSize + Int(record.little(28, as: UInt16.self))
+                let next =
+                    nameEnd + Int(record.little(30, as: UInt16.self)) + Int(record.little(32, as: UInt16.self))
                 guard next <= end.directory.upperBound else {
                     throw BundleError(
                         .malformed, file: name, expected: "a directory record inside of the directory",
                         found: "one at byte \(offset) that leaves it")
                 }
-                let id = bytes[offset + ZIPLayout.centralSize..<nameEnd].text
-                let entry = Entry(
-                    method: raw.little(offset + 10), compressedSize: Int(raw.little(offset + 20, as: UInt32.self)),
-                    size: Int(raw.little(offset + 24, as: UInt32.self)),
-                    header: Int(raw.little(offset + 42, as: UInt32.self)))
-                // `{id}.meta.json` is no valid id, as it has a dot. The first of two with one name counts.
-                if Identifier.isValid(id.utf8), entries[id] == nil { entries[id] = entry }
+                let entry = bytes[offset + ZIPLayout.centralSize..<nameEnd].text
+                try Self.check(record, named: entry, file: name)
+                guard entries.updateValue(Entry(record), forKey: entry) == nil else {
+                    throw Self.refusal(entry, file: name, expected: "each name once", found: "it twice")
+                }
                 offset = next
             }
             return entries
@@ -68,10 +75,13 @@ public struct AttachmentsZIP: Sendable {
 
     /// The file of a record.
     ///
-    /// - Parameter size: what the record declares, in bytes: a file of another size is not read.
+    /// - Parameter size: what the record declares, in bytes: a file of another size is not read, nor one that is larger
+    ///   than ``Limits/attachmentsZipBytes`` when it is decompressed.
     /// - Returns: `nil` where the zip has no such file, or it cannot be read: it is as good as missing.
     public func file(of record: String, size: Int) -> Bytes? {
-        guard let entry = entries[record], entry.size == size else { return nil }
+        guard Identifier.isValid(record.utf8), let entry = entries[record], entry.size == size,
+            size <= limits.attachmentsZipBytes
+        else { return nil }
         let data = bytes.withRawSpan { raw -> Range<Int>? in
             guard entry.header <= raw.byteCount - ZIPLayout.localSize,
                 raw.little(entry.header) == ZIPLayout.localSignature
@@ -88,5 +98,35 @@ public struct AttachmentsZIP: Sendable {
         case ZIPLayout.deflated: return (try? Inflater.inflate(bytes[data], size: size)).map { Bytes($0) }
         default: return nil
         }
+    }
+
+    /// Refuses what no server makes, although nothing is ever written under an entry's name.
+    private static func check(_ record: RawSpan, named entry: String, file: String) throws(BundleError) {
+        let suffix = ".meta.json"
+        let id = entry.hasSuffix(suffix) ? String(entry.dropLast(suffix.count)) : entry
+        guard Identifier.isValid(id.utf8) else {
+            throw refusal(entry, file: file, expected: "a record id, or one and .meta.json", found: "another name")
+        }
+        let flags: UInt16 = record.little(8)
+        // Python leaves out the type of a regular file.
+        let type = record.little(40, as: UInt16.self) & ZIPLayout.typeMask
+        guard flags & encryptedFlag == 0, [0, ZIPLayout.regularFile].contains(type) else {
+            throw refusal(entry, file: file, expected: "a regular file that is not encrypted", found: "something else")
+        }
+    }
+
+    private static func refusal(_ entry: String, file: String, expected: String, found: String) -> BundleError {
+        BundleError(.malformed, file: file, entry: String(entry.prefix(300)), expected: expected, found: found)
+    }
+
+    private static let encryptedFlag: UInt16 = 1
+}
+
+extension AttachmentsZIP.Entry {
+    fileprivate init(_ record: RawSpan) {
+        method = record.little(10)
+        compressedSize = Int(record.little(20, as: UInt32.self))
+        size = Int(record.little(24, as: UInt32.self))
+        header = Int(record.little(42, as: UInt32.self))
     }
 }

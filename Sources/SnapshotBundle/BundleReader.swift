@@ -135,7 +135,8 @@ public struct BundleReader: Sendable {
     func stream(_ index: Int, to consume: (Span<UInt8>) throws -> Void) throws {
         let (entry, data, _) = try directory.open(index)
         let stream = EntryStream(
-            entry: entry, data: data, bytes: directory.bytes, file: name, name: directory.name(at: index),
+            isStored: entry.method == ZIPLayout.stored, size: entry.size, crc: entry.crc, data: data,
+            bytes: directory.bytes, file: name, name: directory.name(at: index),
             mapping: mapping)
         try stream.read(consume)
     }

@@ -21,7 +21,11 @@ extension BundleReader {
     ///
     /// - Throws: ``BundleError`` where the payload is not canonical, or not what the head says.
     public func records() throws(BundleError) -> RecordTable {
-        let text = try payload()
+        try records(of: payload())
+    }
+
+    /// The same from the bundle's ``payload()``, where the caller has it already.
+    package func records(of text: Bytes) throws(BundleError) -> RecordTable {
         let table: RecordTable
         let timestamp: Timestamp
         do throws(ChangesetError) {

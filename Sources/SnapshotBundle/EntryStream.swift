@@ -2,7 +2,10 @@ import RemoteSettingsModel
 
 /// Reads one entry's contents from end to end, in pieces, and checks its size and CRC-32.
 struct EntryStream {
-    let entry: ZIPEntry
+    let isStored: Bool
+    /// Bytes, uncompressed.
+    let size: Int
+    let crc: UInt32
     let data: Range<Int>
     let bytes: Bytes
     let file: String
@@ -14,21 +17,22 @@ struct EntryStream {
     private static let outputPiece = 256 << 10
 
     func read(_ consume: (Span<UInt8>) throws -> Void) throws {
-        var crc: UInt32 = 0
-        var size = 0
+        var foundCRC: UInt32 = 0
+        var foundSize = 0
         let checked: (Span<UInt8>) throws -> Void = { piece in
-            crc = checksum(crc, piece)
-            size += piece.count
+            foundCRC = checksum(foundCRC, piece)
+            foundSize += piece.count
             try consume(piece)
         }
-        if entry.method == ZIPLayout.stored {
+        if isStored {
             try readStored(checked)
         } else {
             try readDeflated(checked)
         }
-        guard size == entry.size, crc == entry.crc else {
+        guard foundSize == size, foundCRC == crc else {
             throw damaged(
-                expected: "\(entry.size) bytes with CRC-32 \(entry.crc)", found: "\(size) bytes with CRC-32 \(crc)")
+                expected: "\(size) bytes with CRC-32 \(crc)",
+                found: "\(foundSize) bytes with CRC-32 \(foundCRC)")
         }
     }
 
@@ -45,7 +49,7 @@ struct EntryStream {
     private func readDeflated(_ consume: (Span<UInt8>) throws -> Void) throws {
         let inflater = try mapped { () throws(InflateError) in try Inflater() }
         let input = bytes[data]
-        var buffer = [UInt8](repeating: 0, count: min(entry.size + 1, Self.outputPiece))
+        var buffer = [UInt8](repeating: 0, count: min(size + 1, Self.outputPiece))
         var (consumed, discarded, produced) = (0, 0, 0)
         while true {
             let step = try mapped { () throws(InflateError) in
@@ -53,7 +57,7 @@ struct EntryStream {
             }
             consumed += step.consumed
             produced += step.produced
-            guard produced <= entry.size else { throw damaged(expected: "\(entry.size) bytes", found: "more") }
+            guard produced <= size else { throw damaged(expected: "\(size) bytes", found: "more") }
             if step.produced > 0 {
                 try consume(buffer.span.extracting(0..<step.produced))
             }

@@ -134,7 +134,7 @@ final class Inflater {
 }
 
 /// CRC-32 of more bytes, given that of those before them (0 at the start).
-func checksum(_ crc: UInt32, _ bytes: Span<UInt8>) -> UInt32 {
+package func checksum(_ crc: UInt32, _ bytes: Span<UInt8>) -> UInt32 {
     unsafe bytes.withUnsafeBufferPointer { buffer in
         unsafe UInt32(truncatingIfNeeded: crc32_z(UInt(crc), buffer.baseAddress, buffer.count))
     }

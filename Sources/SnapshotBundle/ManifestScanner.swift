@@ -123,18 +123,21 @@ extension ManifestScanner {
     /// A whole number without sign, leading zeros or more than 18 digits.
     private mutating func number(_ raw: RawSpan) throws(BundleError) -> Int {
         let start = at
-        var value = 0
+        var value: UInt64 = 0
         while at < raw.byteCount {
             let byte = raw.little(at, as: UInt8.self)
             guard byte >= 0x30, byte <= 0x39, at - start < 18 else { break }
-            value = value * 10 + Int(byte - 0x30)
+            value = value * 10 + UInt64(byte - 0x30)
             at += 1
         }
         let digits = at - start
         guard digits > 0, digits == 1 || raw.little(start, as: UInt8.self) != 0x30 else {
             throw failure(expected: "a number", found: ZIPEntry.text(raw, start..<min(raw.byteCount, start + 20)))
         }
-        return value
+        guard let number = Int(exactly: value) else {
+            throw failure(expected: "a number that fits into \(Int.bitWidth) bits", found: "\(value)")
+        }
+        return number
     }
 
     /// 64 lower-case hexadecimal digits and the closing quote.

@@ -49,7 +49,7 @@ public final class MappedFile: Sendable {
 
     /// Tells the system that the pages inside of `range` are not needed for now, so that reading a large file from
     /// end to end keeps little of it resident. They are read from the file again when they are touched again.
-    func discard(_ range: Range<Int>) {
+    package func discard(_ range: Range<Int>) {
         guard !bytes.isEmpty else { return }
         unsafe bytes.withUnsafeBytes { whole in
             let page = Int(getpagesize())

@@ -19,7 +19,7 @@ extension Manifest {
                     expected: "a valid attachment", found: error.description)
             }
             guard let attachment else { continue }
-            guard let size = Int(exactly: attachment.size), size < 1_000_000_000_000_000_000 else {
+            guard attachment.size < 1_000_000_000_000_000_000, let size = Int(exactly: attachment.size) else {
                 throw BundleError(
                     .overLimit, file: file, entry: "\(BundleFormat.records): record \(record.id)",
                     expected: "an attachment of less than 10^18 bytes", found: "\(attachment.size)")

@@ -51,7 +51,7 @@ struct ZIPEnd {
                 throw failure("an archive in one file", "one that says it is split over several")
             }
             directoryEnd = end
-            (start, length, count) = (Int(offset), Int(size), Int(counts.1))
+            (start, length, count) = (Int(exactly: offset), Int(exactly: size), Int(counts.1))
         }
         guard let start, let length, let count, start <= directoryEnd, length == directoryEnd - start,
             count <= length / ZIPLayout.centralSize

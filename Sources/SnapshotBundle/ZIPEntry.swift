@@ -37,21 +37,17 @@ struct ZIPEntry {
 
         let sizes: (UInt32, UInt32) = (record.little(20), record.little(24))
         let header: UInt32 = record.little(42)
-        if sizes.0 == .max || sizes.1 == .max || header == .max {
-            var large = ZIP64Extra(raw, in: name.upperBound..<name.upperBound + extraLength)
-            // The order is the extra field's own (APPNOTE 4.5.3): size, compressed size, offset.
-            let size = sizes.1 == .max ? large.next(raw) : Int(sizes.1)
-            let compressedSize = sizes.0 == .max ? large.next(raw) : Int(sizes.0)
-            let headerOffset = header == .max ? large.next(raw) : Int(header)
-            guard let size, let compressedSize, let headerOffset else {
-                throw BundleError(
-                    .malformed, file: file, entry: Self.text(raw, name), expected: "sizes in a ZIP64 field",
-                    found: "none")
-            }
-            (self.size, self.compressedSize, self.headerOffset) = (size, compressedSize, headerOffset)
-        } else {
-            (size, compressedSize, headerOffset) = (Int(sizes.1), Int(sizes.0), Int(header))
+        var large = ZIP64Extra(raw, in: name.upperBound..<name.upperBound + extraLength)
+        // The order is the extra field's own (APPNOTE 4.5.3): size, compressed size, offset.
+        let size = sizes.1 == .max ? large.next(raw) : Int(exactly: sizes.1)
+        let compressedSize = sizes.0 == .max ? large.next(raw) : Int(exactly: sizes.0)
+        let headerOffset = header == .max ? large.next(raw) : Int(exactly: header)
+        guard let size, let compressedSize, let headerOffset else {
+            throw BundleError(
+                .malformed, file: file, entry: Self.text(raw, name),
+                expected: "sizes that fit into \(Int.bitWidth) bits, above 32 bits in a ZIP64 field", found: "none")
         }
+        (self.size, self.compressedSize, self.headerOffset) = (size, compressedSize, headerOffset)
 
         let host = record.little(5, as: UInt8.self)
         let mode = record.little(40, as: UInt16.self)

@@ -52,12 +52,19 @@ public struct BundleHistory: Sendable {
         let path = LockFile.Bundle.path(of: id)
         let revisions = try await repository.revisions(touching: path)
         let blobs = try await repository.blobs([path, GitRepository.lockPath], at: revisions)
+        let entries = try await entries(
+            of: id, in: Set(blobs.indices.lazy.filter { $0 % 2 == 1 }.compactMap { blobs[$0] }), repository)
         var seen: Set<GitRepository.Blob> = []
         for (index, revision) in revisions.enumerated() {
             guard let blob = blobs[index * 2], seen.insert(blob).inserted else { continue }
             do throws(HistoryError) {
-                let timestamp = try await timestamp(
-                    of: id, blob, lock: blobs[index * 2 + 1], at: revision, in: repository)
+                var timestamp: Timestamp?
+                // The lock is small and has been read; the bundle itself is asked only where the lock speaks of another.
+                if let lock = blobs[index * 2 + 1], let entry = entries[lock], entry.bundle.size == blob.size {
+                    timestamp = entry.timestamp
+                } else {
+                    timestamp = try await self.timestamp(of: id, blob, path, at: revision, in: repository)
+                }
                 guard let timestamp else { continue }
                 listing.bundles.append(
                     HistoricBundle(
@@ -70,18 +77,22 @@ public struct BundleHistory: Sendable {
         }
     }
 
-    /// A bundle's timestamp: as the lock beside it says, which is small, or else as the bundle itself does.
-    private func timestamp(
-        of id: CollectionID, _ blob: GitRepository.Blob, lock: GitRepository.Blob?,
-        at revision: GitRepository.Revision, in repository: GitRepository
-    ) async throws(HistoryError) -> Timestamp? {
-        if let lock, lock.size <= limits.lockBytes {
-            let text = try await repository.contents(lock, of: GitRepository.lockPath, at: revision)
-            let entry = try? LockFile.collection(
-                id, in: text, path: repository.name(GitRepository.lockPath, at: revision), limits: limits)
-            if let entry, entry.bundle.size == blob.size { return entry.timestamp }
+    /// What each of these locks says of the collection. A lock that cannot be read says nothing.
+    private func entries(
+        of id: CollectionID, in locks: Set<GitRepository.Blob>, _ repository: GitRepository
+    ) async throws(HistoryError) -> [GitRepository.Blob: LockFile.Collection] {
+        var entries: [GitRepository.Blob: LockFile.Collection] = [:]
+        try await repository.read(locks.filter { $0.size <= limits.lockBytes }) { lock, text in
+            entries[lock] = try? LockFile.collection(id, in: text, path: GitRepository.lockPath, limits: limits)
         }
-        let path = LockFile.Bundle.path(of: id)
+        return entries
+    }
+
+    /// A bundle's timestamp as itself says; `nil` where it is another collection's.
+    private func timestamp(
+        of id: CollectionID, _ blob: GitRepository.Blob, _ path: String, at revision: GitRepository.Revision,
+        in repository: GitRepository
+    ) async throws(HistoryError) -> Timestamp? {
         let bytes = try await repository.contents(blob, of: path, at: revision)
         do throws(BundleError) {
             let head = try BundleHead.read(bytes, name: repository.name(path, at: revision))

@@ -157,6 +157,37 @@ extension GitRepository {
         return Bytes(bytes)
     }
 
+    /// Reads many small blobs, with few processes, and gives each to `visit` once, in no certain order.
+    func read(_ blobs: Set<Blob>, _ visit: (Blob, Bytes) -> Void) async throws(HistoryError) {
+        var rest = Array(blobs)[...]
+        while !rest.isEmpty {
+            var chunk: [Blob] = []
+            var bytes = 0
+            while let blob = rest.first, chunk.isEmpty || bytes + blob.size <= Self.chunkBytes {
+                chunk.append(rest.removeFirst())
+                bytes += blob.size + 128
+            }
+            let limit = GitCommand.Limit(bytes: bytes, name: "historyFileBytes", allowed: limits.historyFileBytes)
+            let input = Array(chunk.map { $0.name + "\n" }.joined().utf8)
+            let output = Bytes(try await checked(["cat-file", "--batch"], input: input, limit: limit))
+            var offset = 0
+            for blob in chunk {
+                let head = Bytes(utf8: "\(blob.name) blob \(blob.size)\n")
+                let start = offset + head.count
+                guard output.count > start + blob.size, output[offset..<start] == head else {
+                    throw .git(
+                        directory: directory, command: "cat-file",
+                        problem: "expected \(blob.name), found another answer")
+                }
+                visit(blob, output[start..<start + blob.size])
+                offset = start + blob.size + 1
+            }
+        }
+    }
+
+    /// What one process is asked for at once.
+    private static let chunkBytes = 16 << 20
+
     private func commit(_ name: String) async throws(HistoryError) -> String? {
         // The name goes in as a line of input, where it can be neither an option nor a range.
         guard !name.utf8.contains(where: { $0 < 0x20 }) else { return nil }

@@ -31,19 +31,21 @@ public struct HistoricBundle: Sendable {
     let place: Place
     let limits: Limits
 
+    /// The bundle's bytes: of a file, mapped; from git, read into memory.
+    public func contents() async throws(HistoryError) -> Bytes {
+        if case .revision(let revision, let path) = origin, case .blob(let blob, let repository) = place {
+            return try await repository.contents(blob, of: path, at: revision)
+        }
+        return try reading { () throws(BundleError) in try MappedFile(path: "\(origin)").bytes }
+    }
+
     /// Opens the bundle: from a file, mapped; from git, read into memory.
     ///
     /// - Throws: ``HistoryError``, also where it no longer is the bundle that was found.
     public func open() async throws(HistoryError) -> BundleReader {
-        let bundle: BundleReader
-        switch (origin, place) {
-        case (.revision(let revision, let path), .blob(let blob, let repository)):
-            let bytes = try await repository.contents(blob, of: path, at: revision)
-            bundle = try reading { () throws(BundleError) in
-                try BundleReader(bytes: bytes, name: repository.name(path, at: revision), limits: limits)
-            }
-        default:
-            bundle = try reading { () throws(BundleError) in try BundleReader(path: "\(origin)", limits: limits) }
+        let bytes = try await contents()
+        let bundle = try reading { () throws(BundleError) in
+            try BundleReader(bytes: bytes, name: name, limits: limits)
         }
         guard bundle.head.collection == collection, bundle.head.timestamp == timestamp else {
             throw .bundle(
@@ -69,7 +71,7 @@ public struct HistoricBundle: Sendable {
         guard let entry = lock?.collections[collection], entry.timestamp == timestamp, entry.bundle.size == size else {
             return nil
         }
-        return try await digest() == entry.bundle.sha256 ? entry : nil
+        return SHA256Digest(hashing: try await contents()) == entry.bundle.sha256 ? entry : nil
     }
 
     private func neighbouringLock() throws(HistoryError) -> LockFile? {
@@ -86,22 +88,15 @@ public struct HistoricBundle: Sendable {
         }
     }
 
-    private func digest() async throws(HistoryError) -> SHA256Digest {
-        switch (origin, place) {
-        case (.revision(let revision, let path), .blob(let blob, let repository)):
-            return SHA256Digest(hashing: try await repository.contents(blob, of: path, at: revision))
-        default:
-            var hasher = ContentHasher()
-            do throws(FileError) {
-                try FileStore.readPieces("\(origin)") { hasher.update($0) }
-            } catch {
-                throw .file(error)
-            }
-            return hasher.finish()
+    /// How the bundle is called in messages.
+    private var name: String {
+        if case .revision(let revision, let path) = origin, case .blob(_, let repository) = place {
+            return repository.name(path, at: revision)
         }
+        return "\(origin)"
     }
 
-    private func reading(_ body: () throws(BundleError) -> BundleReader) throws(HistoryError) -> BundleReader {
+    private func reading<Value>(_ body: () throws(BundleError) -> Value) throws(HistoryError) -> Value {
         do throws(BundleError) {
             return try body()
         } catch {

@@ -14,7 +14,7 @@ package struct CollectionFetcher: Sendable {
         package var base: Base?
         /// An older state than this one is refused.
         package var floor: Timestamp?
-        /// Whether what is held is signed: then a state without a signature is refused.
+        /// Whether the collection is known to be signed: then a state without a signature is refused.
         package var wasSigned: Bool
         /// Whether other records under the timestamp of a base that is signed are refused.
         package var refusesEquivocation = true

@@ -3,7 +3,7 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 
 /// Why a collection's state could not be had from the server. What was held stays.
-package enum FetchError: Error, Sendable {
+public enum FetchError: Error, Sendable {
     case http(HTTPError)
     case changeset(ChangesetError, url: String)
     case signature(ContentSignatureError)
@@ -11,7 +11,7 @@ package enum FetchError: Error, Sendable {
     case rollback(held: Timestamp, answered: Timestamp)
     /// The server gives other records under the timestamp of what is held.
     case equivocation(Timestamp)
-    /// What is held is signed, and the server now gives no signature.
+    /// What is held, packaged or was held is signed, and the server now gives no signature.
     case signatureLost
     /// The server answers nothing where a full list was asked for.
     case noAnswer(url: String)
@@ -31,19 +31,30 @@ package enum FetchError: Error, Sendable {
 }
 
 extension FetchError: CustomStringConvertible {
-    package var description: String {
+    public var description: String {
+        switch self {
+        case .changeset: "\(problem); what is held stays, try again later"
+        case .rollback: "\(problem); what is held stays"
+        case .signatureLost: "\(problem); what is held stays; to take it without one, remove what is held first"
+        case .equivocation: "\(problem); what is held stays, ask the server's owner"
+        case .noAnswer: "\(problem); try again later"
+        case .http, .unknownCollection, .signature: problem
+        }
+    }
+
+    /// What went wrong, without what to do about it.
+    package var problem: String {
         switch self {
         case .http(let error), .unknownCollection(let error): "\(error)"
-        case .changeset(let error, let url): "\(url): \(error); what is held stays, try again later"
+        case .changeset(let error, let url): "\(url): \(error)"
         case .signature(let error): "\(error)"
         case .rollback(let held, let answered):
             "the server answers an older state than what is or was held: expected at least \(held) (\(held.rfc3339)), "
-                + "found \(answered) (\(answered.rfc3339)); what is held stays"
+                + "found \(answered) (\(answered.rfc3339))"
         case .equivocation(let timestamp):
-            "the server answers other records under the timestamp that is held, \(timestamp); what is held stays, "
-                + "ask the server's owner"
-        case .signatureLost: "what is held is signed, and the server now gives no signature; what is held stays"
-        case .noAnswer(let url): "\(url): expected a changeset, found an empty answer (204); try again later"
+            "the server answers other records under the timestamp that is held, \(timestamp)"
+        case .signatureLost: "the collection is known to be signed, and the server now gives no signature"
+        case .noAnswer(let url): "\(url): expected a changeset, found an empty answer (204)"
         }
     }
 }

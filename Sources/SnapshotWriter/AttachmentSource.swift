@@ -6,8 +6,8 @@ public enum AttachmentSource: Sendable {
     case bytes(Bytes)
     /// A regular file, which is read while the bundle is written.
     case file(path: String)
-    /// A part of a regular file, as long as the record says, which is read while the bundle is written.
-    case part(path: String, offset: Int)
+    /// What was compressed before, and is copied while the bundle is written.
+    case packed(PackedAttachment)
     /// The attachment of the same hash in another bundle.
     case bundle(BundleReader)
     case omitted(OmissionReason)

@@ -4,8 +4,8 @@ import SnapshotBundle
 /// Writes a verified snapshot as a bundle of format 1.
 ///
 /// The same snapshot, attachments and options give the same bytes, whatever the time zone, locale, mask, directory,
-/// thread or order in which attachments came (with the same libarchive and zlib: other versions may compress
-/// differently, which leaves the manifest and so ``WrittenBundle/content`` as they are).
+/// thread or order in which attachments came (with the same zlib: other versions may compress differently, which leaves
+/// the manifest and so ``WrittenBundle/content`` as they are).
 public struct BundleWriter: Sendable {
     /// How `records.json` is put into the bundle.
     public enum RecordsStorage: Sendable {
@@ -53,13 +53,11 @@ public struct BundleWriter: Sendable {
         let manifest = try manifest(name)
         let text = Bytes(manifest.text)
         try check(text.count, limits.manifestBytes, BundleFormat.manifest, name)
-        guard let deflater = Deflater(), let sampler = Deflater(level: 1) else {
-            throw BundleError(.unwritable, file: name, expected: "memory for a compressor", found: "too little")
-        }
+        let deflater = try Deflater(file: name)
         let output = OutputFile(descriptor: descriptor, name: name)
-        let archive = try ZIPArchive(output)
+        let archive = ZIPArchive(output)
         let content = SHA256Digest(hashing: text)
-        var writer = EntryWriter(archive: archive, deflater: deflater, sampler: sampler)
+        let writer = EntryWriter(archive: archive, deflater: deflater)
         try writer.write(entry(BundleFormat.manifest, text, content, name), isStored: true)
         try writer.write(
             entry(BundleFormat.records, snapshot.payload, manifest.entries[0].sha256, name),

@@ -34,6 +34,10 @@ struct EntrySource {
         return Bytes(bytes)
     }
 
+    func check(size found: Int) throws(BundleError) {
+        guard found == size else { throw wrong("\(size) bytes", "\(found)") }
+    }
+
     /// Gives the bytes to `consume`, piece by piece, and checks them on the way.
     ///
     /// - Throws: ``BundleError`` that names the source where the bytes are others, and what `consume` throws.
@@ -75,9 +79,8 @@ struct EntrySource {
                 offset = end
             }
         case .file(let path): try pieces(ofFile: path, consume)
-        case .part(let path, let offset): try pieces(ofFile: path, from: offset, consume)
         case .bundle(let reader): try pieces(of: reader, consume)
-        case .omitted: throw wrong("an attachment's bytes", "none")
+        case .packed, .omitted: throw wrong("an attachment's bytes", "none that can be read uncompressed")
         }
     }
 
@@ -101,9 +104,8 @@ struct EntrySource {
         }
     }
 
-    /// - Parameter start: where the bytes begin, and go on for ``size``; `nil` where they are the whole file.
     private func pieces(
-        ofFile path: String, from start: Int? = nil, _ consume: (Span<UInt8>) throws(BundleError) -> Bool
+        ofFile path: String, _ consume: (Span<UInt8>) throws(BundleError) -> Bool
     ) throws(BundleError) {
         func failure(_ found: String) -> BundleError {
             BundleError(.unreadable, file: path, entry: name, expected: "a readable regular file", found: found)
@@ -114,17 +116,11 @@ struct EntrySource {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { throw failure(lastSystemError()) }
         guard status.st_mode & S_IFMT == S_IFREG else { throw failure("something that is not a regular file") }
-        if let start, lseek(descriptor, off_t(start), SEEK_SET) != off_t(start) { throw failure(lastSystemError()) }
         var buffer = [UInt8](repeating: 0, count: min(max(size, 1), 256 << 10))
-        var left = start == nil ? Int.max : size
-        while left > 0 {
-            let count = unsafe buffer.withUnsafeMutableBytes { buffer in
-                unsafe Self.read(
-                    descriptor, UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(left, buffer.count)]))
-            }
+        while true {
+            let count = unsafe buffer.withUnsafeMutableBytes { unsafe Self.read(descriptor, $0) }
             guard count >= 0 else { throw failure(lastSystemError()) }
             guard count > 0, try consume(buffer.span.extracting(0..<count)) else { return }
-            left -= count
         }
     }
 
@@ -138,7 +134,8 @@ struct EntrySource {
     private func wrong(_ expected: String, _ found: String) -> BundleError {
         let place =
             switch source {
-            case .file(let path), .part(let path, _): path
+            case .file(let path): path
+            case .packed(let attachment): attachment.file.path
             case .bundle(let reader): reader.name
             default: file
             }

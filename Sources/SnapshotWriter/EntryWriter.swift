@@ -3,46 +3,58 @@ import SnapshotBundle
 
 /// Writes entries, each deflated where that makes it smaller.
 ///
-/// The rule depends on the bytes alone. An entry of at most 4 MiB is deflated where zlib's fastest level makes its first
-/// 16 KiB smaller by an eighth, which is soon found out; else the whole entry is tried. A larger one is stored where its
-/// first 1 MiB does not become smaller, and tried as a whole otherwise. What becomes smaller in the trial, by one byte
-/// or more, is deflated; every other entry is stored.
+/// The rule depends on the bytes alone. An entry of at most 4 MiB is deflated where that makes it smaller by one byte or
+/// more, else stored. A larger one is stored where its first 1 MiB does not become smaller, and tried as a whole
+/// otherwise.
 struct EntryWriter {
     let archive: ZIPArchive
     let deflater: Deflater
-    /// Of zlib's fastest level.
-    let sampler: Deflater
 
-    private static let sample = 16 << 10
-    private static let wholeTrial = 4 << 20
-    private static let prefixTrial = 1 << 20
+    static let wholeTrial = 4 << 20
+    static let prefixTrial = 1 << 20
 
-    mutating func write(_ source: EntrySource, isStored: Bool = false) throws(BundleError) {
-        if source.size <= Self.wholeTrial {
-            let bytes = try source.load()
-            try archive.begin(source.name, size: source.size, isStored: isStored || !shrinks(bytes))
-            try bytes.withSpan { (span) throws(BundleError) in try archive.append(span, to: source.name) }
+    func write(_ source: EntrySource, isStored: Bool = false) throws(BundleError) {
+        if case .packed(let attachment) = source.source {
+            try source.check(size: attachment.content.size)
+            let start = attachment.offset
+            try archive.begin(source.name, size: source.size, isStored: attachment.content.isStored)
+            try attachment.file.read(start..<start + attachment.content.packedSize) { (piece) throws(BundleError) in
+                try archive.append(piece)
+            }
+            try archive.endEntry(crc: attachment.content.crc)
+        } else if source.size <= Self.wholeTrial {
+            let (content, bytes) = deflater.pack(try source.load(), isStored: isStored)
+            try archive.begin(source.name, size: source.size, isStored: content.isStored)
+            try bytes.withSpan { (span) throws(BundleError) in try archive.append(span) }
+            try archive.endEntry(crc: content.crc)
         } else {
-            let stored = isStored ? true : try !shrinks(source)
-            try archive.begin(source.name, size: source.size, isStored: stored)
-            try source.read { (piece) throws(BundleError) in try archive.append(piece, to: source.name) }
+            try stream(source, isStored: isStored ? true : try !shrinks(source))
         }
-        try archive.endEntry(source.name)
     }
 
-    private func shrinks(_ bytes: Bytes) -> Bool {
-        let sample = bytes[0..<min(bytes.count, Self.sample)]
-        return sampler.shrinksByAnEighth(sample) || deflater.shrinks(bytes)
+    private func stream(_ source: EntrySource, isStored: Bool) throws(BundleError) {
+        try archive.begin(source.name, size: source.size, isStored: isStored)
+        deflater.reset()
+        var crc: UInt32 = 0
+        try source.read { (piece) throws(BundleError) in
+            crc = checksum(crc, piece)
+            guard !isStored else { return try archive.append(piece) }
+            try deflater.deflate(piece) { (output) throws(BundleError) in try archive.append(output) }
+        }
+        if !isStored {
+            try deflater.finish { (output) throws(BundleError) in try archive.append(output) }
+        }
+        try archive.endEntry(crc: crc)
     }
 
     private func shrinks(_ source: EntrySource) throws(BundleError) -> Bool {
-        guard deflater.shrinks(try source.prefix(Self.prefixTrial)) else { return false }
+        guard deflater.smaller(try source.prefix(Self.prefixTrial)) != nil else { return false }
         deflater.reset()
-        var (consumed, produced) = (0, 0)
+        var produced = 0
         try source.read { (piece) throws(BundleError) in
-            consumed += piece.count
-            produced += deflater.deflate(piece, isLast: consumed == source.size)
+            try deflater.deflate(piece) { produced += $0.count }
         }
+        try deflater.finish { produced += $0.count }
         return produced < source.size
     }
 }

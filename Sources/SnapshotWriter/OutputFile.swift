@@ -14,7 +14,6 @@ final class OutputFile {
     let name: String
     private let descriptor: Int32
     private(set) var size = 0
-    private(set) var failure: BundleError?
     private var hasher = ContentHasher()
 
     /// - Parameter descriptor: stays the caller's to close.
@@ -23,24 +22,28 @@ final class OutputFile {
         self.name = name
     }
 
-    /// Writes all of `bytes`; remembers the failure where it cannot, for a caller on the other side of C.
-    func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    func write(_ bytes: [UInt8]) throws(BundleError) { try write(bytes.span) }
+
+    /// Writes all of `bytes`.
+    func write(_ span: Span<UInt8>) throws(BundleError) {
+        try unsafe span.withUnsafeBytes { (bytes) throws(BundleError) in try unsafe write(bytes) }
+        size += span.count
+        hasher.update(span)
+    }
+
+    private func write(_ bytes: UnsafeRawBufferPointer) throws(BundleError) {
         var written = 0
         while written < bytes.count {
             let step = unsafe systemWrite(
                 descriptor, UnsafeRawBufferPointer(rebasing: bytes[written...]))
             if step < 0 && errno == EINTR { continue }
             guard step > 0 else {
-                failure = BundleError(
+                throw BundleError(
                     .unwritable, file: name, expected: "room for \(bytes.count - written) bytes",
                     found: lastSystemError())
-                return false
             }
             written += step
         }
-        size += bytes.count
-        unsafe hasher.update(Span(_unsafeElements: bytes.bindMemory(to: UInt8.self)))
-        return true
     }
 
     func digest() -> SHA256Digest { hasher.finish() }

@@ -11,7 +11,7 @@ import RemoteSettingsHTTP
 /// `URLSession` undoes gzip itself. It notices a body shorter than its `Content-Length`, but not every compressed
 /// stream that is cut; what comes of that is no valid JSON, and is refused there.
 ///
-/// Over libcurl two duties of a transport are **not** kept, so that it is no product there: a body that comes faster than it
+/// Over libcurl two duties of a transport are **not** kept, so that apps have `CurlTransport` there: a body that comes faster than it
 /// is read is held in memory (it fails above 64 MiB, but only once what has come is looked at: an endless body has filled
 /// 23 GB before that), and gzip is undone as fast as it comes.
 public final class URLSessionTransport: HTTPTransport {
@@ -52,9 +52,10 @@ public final class URLSessionTransport: HTTPTransport {
         }
         defer { alarm.cancel() }
         task.resume()
-        let head = try await withTaskCancellationHandler { () async -> Result<URLSessionTransfer.Head, HTTPError> in
-            await transfer.head()
+        let head = try await withTaskCancellationHandler { () async -> Result<AnswerBuffer.Head, HTTPError> in
+            await transfer.answer.head()
         } onCancel: {
+            transfer.cancel()
             task.cancel()
         }.get()
         return HTTPResponse(status: head.status, headers: head.headers, body: body)
@@ -79,8 +80,9 @@ private final class URLSessionBody: HTTPBody {
         let task = task
         let transfer = transfer
         return try await withTaskCancellationHandler { () async -> Result<[UInt8]?, HTTPError> in
-            await transfer.piece(of: task)
+            await transfer.answer.next { task.resume() }
         } onCancel: {
+            transfer.cancel()
             task.cancel()
         }.get()
     }

@@ -2,6 +2,7 @@ import ContentSignature
 import Foundation
 import RemoteSettingsModel
 import SnapshotBundle
+import SnapshotWriter
 
 /// What is worked upon: a directory that `rsdump refresh` wrote, and the changesets that the server answered.
 struct Input {
@@ -32,13 +33,7 @@ struct Input {
         collections = try lock.collections.sorted { "\($0.key)" < "\($1.key)" }.map { id, entry in
             guard case .signed(let signature) = entry.trust else { throw BenchmarkError("\(id) is not signed") }
             let bundle = try BundleReader(path: "\(dumps)/\(entry.bundle.path)", limits: limits)
-            guard let pem = try bundle.chain() else { throw BenchmarkError("\(id) has no chain") }
-            let chain = try CertificateChain(pem: pem, limits: limits).verified(
-                anchors: TrustAnchors([signature.root]), signer: SignerName(signature.signer), at: signature.verifiedAt)
-            let unverified = try bundle.unverifiedSnapshot()
-            let snapshot = try unverified.verified(
-                with: Dictionary(unverified.signatures.map { ($0.x5u, .success(chain)) }) { first, _ in first },
-                signer: chain.signer, limits: limits)
+            let (snapshot, chain) = try Self.snapshot(of: bundle, signature, limits: limits)
             let served = try Self.read("\(changesets)/served/\(id).json")
             return Collection(
                 id: id, entry: entry, bundle: bundle, served: served,
@@ -53,6 +48,29 @@ struct Input {
             throw BenchmarkError("there is no collection")
         }
         return largest
+    }
+
+    /// What a bundle holds, verified at the time that the lock keeps.
+    static func snapshot(
+        of bundle: BundleReader, _ signature: LockFile.Signature, limits: Limits
+    ) throws -> (snapshot: Snapshot, chain: VerifiedChain) {
+        guard let pem = try bundle.chain() else { throw BenchmarkError("\(bundle.name) has no chain") }
+        let chain = try CertificateChain(pem: pem, limits: limits).verified(
+            anchors: TrustAnchors([signature.root]), signer: SignerName(signature.signer), at: signature.verifiedAt)
+        let unverified = try bundle.unverifiedSnapshot()
+        let snapshot = try unverified.verified(
+            with: Dictionary(unverified.signatures.map { ($0.x5u, .success(chain)) }) { first, _ in first },
+            signer: chain.signer, limits: limits)
+        return (snapshot, chain)
+    }
+
+    /// A bundle's attachments, for another bundle.
+    static func attachments(of bundle: BundleReader) throws -> [SHA256Digest: AttachmentSource] {
+        var sources: [SHA256Digest: AttachmentSource] = [:]
+        for file in try bundle.manifest().files {
+            sources[file.sha256] = file.omitted.map { .omitted($0) } ?? .bundle(bundle)
+        }
+        return sources
     }
 
     private static func read(_ path: String) throws -> Bytes {

@@ -1,27 +1,53 @@
 import Foundation
 
-/// `rsbench DUMPS CHANGESETS [RUNS]`: how fast the parts of a refresh and of reading are, within one process, as Markdown
-/// tables. `scripts/bench` prepares what it works upon.
+/// How fast the parts of a refresh, of reading and of the library are, within one process, as Markdown tables.
+/// `scripts/bench` prepares what it works upon.
 @main
 enum RSBench {
-    static func main() {
+    private static let usage = """
+        usage: rsbench refresh DUMPS CHANGESETS [RUNS]
+               rsbench stored DUMPS COLLECTION OUTPUT
+               rsbench runtime DUMPS STORED STORAGE COLLECTION [RUNS]
+               rsbench sync DUMPS COLLECTION [SECONDS]
+        """
+
+    static func main() async {
         do {
-            try run(CommandLine.arguments)
+            try await run(CommandLine.arguments)
         } catch {
             FileHandle.standardError.write(Data("rsbench: \(error)\n".utf8))
             exit(1)
         }
     }
 
-    private static func run(_ arguments: [String]) throws {
-        guard (3...4).contains(arguments.count), let runs = arguments.count > 3 ? Int(arguments[3]) : 20, runs > 0
-        else {
-            throw BenchmarkError("usage: rsbench DUMPS CHANGESETS [RUNS]")
+    private static func run(_ arguments: [String]) async throws {
+        let words = Array(arguments.dropFirst(2))
+        func number(_ position: Int, _ usual: Int) throws -> Int {
+            guard words.count > position else { return usual }
+            guard words.count == position + 1, let number = Int(words[position]), number > 0 else {
+                throw BenchmarkError(usage)
+            }
+            return number
         }
-        let input = try Input(dumps: arguments[1], changesets: arguments[2])
-        print(try CanonicalRows(input: input, runs: runs).table().text)
-        print(try VerifyRows(input: input, runs: runs).table().text)
-        print(try PackRows(input: input, runs: runs).table().text)
-        print(try ReadRows(input: input, runs: runs).table().text)
+        switch (arguments.dropFirst().first, words.count) {
+        case ("refresh", 2...3):
+            let runs = try number(2, 20)
+            let input = try Input(dumps: words[0], changesets: words[1])
+            print(try CanonicalRows(input: input, runs: runs).table().text)
+            print(try VerifyRows(input: input, runs: runs).table().text)
+            print(try PackRows(input: input, runs: runs).table().text)
+            print(try ReadRows(input: input, runs: runs).table().text)
+        case ("stored", 3): try StoredBundle.write(words[1], of: words[0], to: words[2])
+        case ("runtime", 4...5):
+            let dumps = try PackagedDumps(words[0], words[3])
+            let rows = RuntimeRows(
+                deflated: dumps, stored: try PackagedDumps(words[1], words[3]), storage: words[2],
+                runs: try number(4, 20))
+            print(try rows.table().text)
+            print(try rows.comparison().text)
+        case ("sync", 2...3):
+            print(try await SyncRows(dumps: try PackagedDumps(words[0], words[1]), seconds: try number(2, 3)).text())
+        default: throw BenchmarkError(usage)
+        }
     }
 }

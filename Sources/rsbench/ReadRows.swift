@@ -43,11 +43,9 @@ struct ReadRows {
     private func bytes(of collection: Input.Collection, _ storage: BundleWriter.RecordsStorage) throws -> Bytes {
         let path = FileManager.default.temporaryDirectory.appending(path: "rsbench-\(UUID().uuidString).zip")
         defer { try? FileManager.default.removeItem(at: path) }
-        var sources: [SHA256Digest: AttachmentSource] = [:]
-        for file in try collection.bundle.manifest().files {
-            sources[file.sha256] = file.omitted.map { .omitted($0) } ?? .bundle(collection.bundle)
-        }
-        _ = try BundleWriter(collection.snapshot, attachments: sources, records: storage).write(toNewFile: path.path)
+        let attachments = try Input.attachments(of: collection.bundle)
+        _ = try BundleWriter(collection.snapshot, attachments: attachments, records: storage)
+            .write(toNewFile: path.path)
         return Bytes([UInt8](try Data(contentsOf: path)))
     }
 }

@@ -1,7 +1,11 @@
 import ArgumentParser
+import ContentSignature
 import RemoteSettingsHTTP
 import SnapshotBuilder
 import SnapshotBundle
+import SnapshotHistory
+import SnapshotExchange
+import StaticMirror
 
 /// A command's end with an error message and an exit code.
 struct CommandFailure: Error, CustomStringConvertible {
@@ -29,6 +33,24 @@ struct CommandFailure: Error, CustomStringConvertible {
         case let error as ConfigurationError: self.init(.usage, "\(error)")
         case let error as RefreshError:
             if case .emptyMonitor = error { self.init(.someFailed, "\(error)") } else { self.init(.usage, "\(error)") }
+        case let error as PinError:
+            switch error {
+            case .nothingHeld, .several: self.init(.usage, "\(error)")
+            case .notVouchedFor, .elsewhere: self.init(.verificationFailed, "\(error)")
+            case .notFound, .unmet, .overdue: self.init(.someFailed, "\(error)")
+            }
+        case let error as HistoryError:
+            switch error {
+            case .noGit, .noRepository, .noRevision, .invalidPath: self.init(.usage, "\(error)")
+            case .bundle(let error): self.init(error)
+            case .git, .overLimit, .file: self.init(.someFailed, "\(error)")
+            }
+        case let error as MirrorError:
+            self.init(error.isUsage ? .usage : .someFailed, "\(error)")
+        case let error as ExchangeError:
+            self.init(error.kind == .unverified ? .verificationFailed : .usage, "\(error)")
+        case let error as ContentSignatureError: self.init(.verificationFailed, "\(error)")
+        case let error as BundleError where error.kind == .wrongSource: self.init(.usage, "\(error)")
         case let error as BundleError where error.kind == .unknownVersion: self.init(.usage, "\(error)")
         case let error as BundleError: self.init(.verificationFailed, "\(error)")
         default: self.init(.someFailed, "\(error)")

@@ -8,15 +8,17 @@ enum ExitStatus: Int32 {
     case verificationFailed = 3
     case backoff = 4
     case unreachable = 5
+    case wouldChange = 6
 
     static let help = """
         Exit codes:
           0  done
-          1  some collections failed; the others are refreshed
+          1  some collections failed, the others are refreshed; or diff --exit-code found a difference
           2  bad usage or configuration
           3  verification failed
           4  the server asked to wait; the error names the seconds
           5  nothing reachable
+          6  something would change, where nothing was to (--locked)
         """
 
     var code: ExitCode { ExitCode(rawValue) }

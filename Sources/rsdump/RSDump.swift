@@ -15,12 +15,20 @@ struct RSDump: AsyncParsableCommand {
               rsdump refresh               download what is new, verify it, write the bundles
               rsdump verify                check every byte and signature again, offline
 
+            For a release:
+              rsdump pin main/regions      keep a collection as it is, or as it was
+              rsdump refresh --locked      fail where the server has anything else than what is locked
+              rsdump verify --locked       fail where the directory has anything else than what is locked
+
             \(ExitStatus.help)
             """,
         version: Version.text,
         groupedSubcommands: [
-            .init(name: "Collections:", subcommands: [Add.self, Remove.self]),
-            .init(name: "Dumps:", subcommands: [RefreshCommand.self, Status.self, Verify.self]),
+            .init(name: "Collections:", subcommands: [Add.self, Remove.self, PinCommand.self, UnpinCommand.self]),
+            .init(
+                name: "Dumps:",
+                subcommands: [RefreshCommand.self, Status.self, Verify.self, Diff.self, RebuildCommand.self]),
+            .init(name: "Exchange:", subcommands: [ImportCommand.self, ExportCommand.self, Embed.self]),
             .init(name: "As a server:", subcommands: [Serve.self]),
             .init(name: "As an app:", subcommands: [Sync.self, Get.self]),
             .init(name: "Bundles:", subcommands: [Inspect.self, Records.self, AttachmentCommand.self]),

@@ -37,7 +37,8 @@ struct ServerRun {
                 .usage, "\(directory.lockPath): expected a lock, found none; rsdump refresh makes one")
         }
         try await serve(
-            loader(directory, history: try await history(directory)), into: try emptyState(), isWatched: options.watch)
+            loader(directory, history: try await history(directory)), into: try emptyState(), isWatched: options.watch,
+            pages: SnapshotPages(directory: directory))
     }
 
     func serveDemo() async throws {
@@ -47,7 +48,7 @@ struct ServerRun {
         let state = try emptyState()
         let loader = loader(DumpsDirectory(path), history: nil)
         let controls = DemoControls(demo: demo, loader: loader, state: state)
-        try await serve(loader, into: state, isWatched: false, pages: controls) {
+        try await serve(loader, into: state, isWatched: false, pages: SnapshotPages(directory: DumpsDirectory(path), others: controls)) {
             Console.print("trust-root \(demo.root)")
         }
     }

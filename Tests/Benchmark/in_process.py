@@ -20,7 +20,7 @@ def run(rsbench, dumps, urls, scratch):
         if parts[-1] == "changeset" and parts[-4] != "monitor":
             with urllib.request.urlopen(url) as answer:
                 write_both(changesets, f"{parts[-4]}/{parts[-2]}.json", answer.read())
-    command = [rsbench, dumps, changesets]
+    command = [rsbench, "refresh", dumps, changesets]
     tables = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     return tables + "\n" + python_table(changesets / "served")
 

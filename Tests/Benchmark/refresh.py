@@ -1,5 +1,5 @@
-"""refresh.py [--runs N]: rsdump (from RSDUMP) against curl and a plain Python client, over all real collections; then
-rsbench, where it lies beside rsdump, over what the refresh wrote.
+"""refresh.py [--runs N] [--tables refresh|runtime]: rsdump (from RSDUMP) against curl and a plain Python client, over all
+real collections; then rsbench, where it lies beside rsdump, over what the refresh wrote; then the library (runtime.py).
 
 The origin is nginx over plain files on loopback, so that no server's own speed is measured. curl fetches exactly the
 URLs that rsdump asked for and does nothing else with them.
@@ -18,6 +18,7 @@ sys.path[:0] = [str(SERVERS / "kinto"), str(SERVERS / "origin")]
 
 import in_process
 import origin
+import runtime
 from rs_server.client import Server
 from table import Row, measure, render
 
@@ -103,18 +104,23 @@ class RefreshBenchmark:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
-    runs = parser.parse_args().runs
+    parser.add_argument("--tables", choices=["refresh", "runtime"], help="only these")
+    arguments = parser.parse_args()
+    runs, tables = arguments.runs, [arguments.tables] if arguments.tables else ["refresh", "runtime"]
     with tempfile.TemporaryDirectory() as name:
         scratch = pathlib.Path(name)
+        rsbench = RSDUMP.with_name("rsbench")
         with Server.start(scratch / "server") as server:
             names = [each["collection"] for each in server.load(REAL_COLLECTIONS, synthesize=SYNTHESIZED_BYTES)]
-            with origin.make(server, scratch / "origin") as nginx:
-                benchmark = RefreshBenchmark(nginx, server, names, scratch)
-                print(benchmark.cold(runs))
-                print(benchmark.unchanged(runs))
-                rsbench = RSDUMP.with_name("rsbench")
-                if rsbench.exists():
-                    print(in_process.run(rsbench, benchmark.refreshed, benchmark.cold_urls, scratch))
+            if "refresh" in tables:
+                with origin.make(server, scratch / "origin") as nginx:
+                    benchmark = RefreshBenchmark(nginx, server, names, scratch)
+                    print(benchmark.cold(runs))
+                    print(benchmark.unchanged(runs))
+                    if rsbench.exists():
+                        print(in_process.run(rsbench, benchmark.refreshed, benchmark.cold_urls, scratch))
+            if "runtime" in tables and rsbench.exists():
+                runtime.run(RSDUMP, server, names, scratch, runs)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import gzip
 import json
 import os
 import socket
+import ssl
 import sys
 import threading
 import urllib.parse
@@ -21,6 +22,8 @@ DOCUMENT = json.dumps({"data": [{"id": "record-%d" % i, "text": "x" * (i % 50)} 
 
 lock = threading.Lock()
 requests = collections.defaultdict(list)
+connections = collections.defaultdict(set)
+sent = collections.Counter()
 counts = collections.Counter()
 
 
@@ -33,7 +36,7 @@ class Request:
         with lock:
             self.count = counts[self.name, self.fault]
             counts[self.name, self.fault] += 1
-            if self.fault != "requests":
+            if self.fault not in QUESTIONS:
                 requests[self.name].append({"target": target[len("/" + self.name):], "headers": headers})
 
     @property
@@ -44,7 +47,7 @@ class Request:
 
 class Connection:
     def __init__(self, sock):
-        self.sock, self.buffer = sock, b""
+        self.sock, self.buffer, self.name = sock, b"", None
 
     def read_request(self):
         while b"\r\n\r\n" not in self.buffer:
@@ -64,6 +67,8 @@ class Connection:
 
     def send(self, data):
         self.sock.sendall(data)
+        with lock:
+            sent[self.name] += len(data)
 
     def head(self, status, *fields):
         lines = ["HTTP/1.1 %s" % status] + ["%s: %s" % field for field in fields]
@@ -459,16 +464,40 @@ def file_endless(c, r):
     return endless(c, r)
 
 
-def serve(sock):
+def tls(r):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(urllib.parse.unquote(r.query))
+    return str(listen(context))
+
+
+QUESTIONS = {
+    "requests": lambda r: "\n".join(json.dumps(entry) for entry in requests[r.name]),
+    "sent": lambda r: str(sent[r.name]),
+    "connections": lambda r: str(len(connections[r.name])),
+    "tls": tls,
+}
+
+
+def serve(sock, context):
+    try:
+        if context:
+            sock = context.wrap_socket(sock, server_side=True)
+    except OSError:
+        sock.close()
+        return
     c = Connection(sock)
     try:
         while True:
             r = c.read_request()
             if r is None:
                 return
-            if r.fault == "requests":
+            if r.fault not in QUESTIONS:
+                c.name = r.name
                 with lock:
-                    body = "\n".join(json.dumps(entry) for entry in requests[r.name])
+                    connections[r.name].add(c)
+            if r.fault in QUESTIONS:
+                with lock:
+                    body = QUESTIONS[r.fault](r)
                 c.answer("200 OK", body.encode())
                 keep = True
             elif r.fault.startswith("unavailable-"):
@@ -483,17 +512,22 @@ def serve(sock):
         sock.close()
 
 
-def main():
+def listen(context=None):
+    """Serves on a port of the system's choice, which it returns."""
     listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-    print(listener.getsockname()[1], flush=True)
 
     def accept():
         while True:
             sock, _ = listener.accept()
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            threading.Thread(target=serve, args=(sock,), daemon=True).start()
+            threading.Thread(target=serve, args=(sock, context), daemon=True).start()
 
     threading.Thread(target=accept, daemon=True).start()
+    return listener.getsockname()[1]
+
+
+def main():
+    print(listen(), flush=True)
     sys.stdin.buffer.read()
     os._exit(0)
 

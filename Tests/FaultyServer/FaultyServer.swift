@@ -51,12 +51,38 @@ public struct FaultyServer: Sendable {
 
     /// What the server has been asked so far.
     public func requests() async throws -> [SeenRequest] {
-        let server = try ServerURL("\(url("requests"))/v1")
-        let client = ServerClient(
-            server: server, transport: transport, userAgent: UserAgent(name: "tests", version: "1.0"))
-        return try await client.rootDocument().body.text.split(separator: "\n").map {
+        try await ask("requests").split(separator: "\n").map {
             try JSONDecoder().decode(SeenRequest.self, from: Data($0.utf8))
         }
+    }
+
+    /// How many bytes of its answers the server could give to the system so far.
+    public func sentBytes() async throws -> Int {
+        Int(try await ask("sent")) ?? 0
+    }
+
+    /// How many connections the requests came by.
+    public func connections() async throws -> Int {
+        Int(try await ask("connections")) ?? 0
+    }
+
+    /// Starts a server that speaks TLS.
+    ///
+    /// - Parameter pem: the path of a file with its certificates and key.
+    /// - Returns: the URL of a fault by it, under the host name given.
+    public func startTLS(pem: String) async throws -> @Sendable (_ host: String, _ fault: String) -> String {
+        let port = try await ask("tls", "?" + pem)
+        return { [name] host, fault in "https://\(host):\(port)/\(name)/\(fault)" }
+    }
+
+    private func ask(_ question: String, _ query: String = "") async throws -> String {
+        let request = HTTPRequest(
+            url: try HTTPURL("\(url(question))/\(query)"), headers: HTTPHeaders(), headTimeout: .seconds(30),
+            idleTimeout: .seconds(30))
+        var body = try await transport.send(request).body
+        var answer: [UInt8] = []
+        while let piece = try await body.next() { answer += piece }
+        return String(decoding: answer, as: UTF8.self)
     }
 }
 

@@ -76,6 +76,15 @@ def refreshed_sample(sample_server, tmp_path_factory):
     return add_and_refresh(Dumps(tmp_path_factory.mktemp("refreshed") / "dumps"), sample_server, samples.NAMES)
 
 
+@pytest.fixture(scope="session")
+def imported_real(tmp_path_factory):
+    """All real collections, imported once as Firefox keeps them. Tests must not change it."""
+    dumps = Dumps(tmp_path_factory.mktemp("imported") / "dumps")
+    outcome = rsdump.run("import", "--from", "firefox", REAL_COLLECTIONS, "--dumps", dumps.path)
+    assert outcome.code == rsdump.DONE, str(outcome)
+    return dumps
+
+
 @pytest.fixture
 def dumps(refreshed_sample, sample, tmp_path):
     """A copy of the refreshed sample collections, the server being as it was then."""

@@ -107,21 +107,6 @@ extension ServerTests {
             try await place.server.faults([])
         }
 
-        /// The signature does not cover the collection's name; the signer's name, which differs by bucket, narrows that.
-        @Test func collectionOfAnotherSigner() async throws {
-            let (collection, client) = try await behind()
-            let other = try await place.server.makeCollection("security-state")
-            try await other.put("evil")
-            var answer = try await other.changeset()
-            var metadata = try #require(answer["metadata"] as? [String: Any])
-            metadata["bucket"] = collection.bucket
-            metadata["id"] = collection.name
-            answer["metadata"] = metadata
-            try await serve(answer, as: collection)
-            #expect(await refusal(of: client).contains("remote-settings.content-signature.mozilla.org"))
-            try await place.server.faults([])
-        }
-
         @Test func replayedOlderState() async throws {
             let collection = try await place.server.makeCollection()
             try await collection.put("a")

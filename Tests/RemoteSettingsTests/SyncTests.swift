@@ -111,8 +111,9 @@ extension ServerTests {
 
         /// Key rotation, a mode that is not known here, and a chain whose URL is relative.
         @Test(arguments: [
+            #"[{"key": "leaf"}, {"key": "next"}]"#, #"[{"key": "next"}, {"key": "leaf"}]"#, #"[{"key": "next"}]"#,
             #"[{"tampered": true}, {"key": "next"}]"#, #"[{"mode": "rot13"}, {"key": "next"}]"#,
-            #"[{"relative": true}]"#,
+            #"[{"chain": "expired"}, {"key": "next"}]"#, #"[{"relative": true}]"#,
         ])
         func anyValidSignatureIsEnough(_ specification: String) async throws {
             let parsed = try JSONSerialization.jsonObject(with: Data(specification.utf8))
@@ -126,6 +127,46 @@ extension ServerTests {
             try await collection.put("b")
             try await client.sync()
             #expect(client.getRecords()?.map(\.id) == ["a", "b"])
+            // It is verified again from the storage directory, in a process that starts later.
+            let later = place.service { $0.transport = NoTransport() }.makeClient(collectionName: collection.name)
+            #expect(later.getRecords()?.map(\.id) == ["a", "b"])
+        }
+
+        /// Version 2 of the protocol: a `_since` it never gave is answered in full, and tombstones have no timestamp.
+        @Test func versionTwo() async throws {
+            let collection = try await place.server.makeCollection()
+            for id in ["a", "b"] { try await collection.put(id) }
+            let dumps = try await place.package([collection])
+            let client = place.service {
+                $0.server = .custom(url: place.server.url.dropLast(2) + "v2")
+                $0.packaged = [.directory(dumps)]
+            }.makeClient(collectionName: collection.name)
+            // What was packaged from version 1 of the server is the server's.
+            #expect(client.getRecords()?.count == 2)
+            try await collection.delete("a")
+            try await collection.put("c")
+            let position = try place.server.logPosition()
+            try await client.sync()
+            #expect(try place.server.requests(since: position).contains { $0.path.hasPrefix("/v2/") })
+            #expect(client.getRecords()?.map(\.id) == ["b", "c"])
+            try await collection.delete("b")
+            try await collection.forget()
+            try await client.sync()
+            #expect(client.getRecords()?.map(\.id) == ["c"])
+        }
+
+        /// What the server no longer has stays, and the sync says so.
+        @Test func goneFromTheServer() async throws {
+            let collection = try await place.server.makeCollection()
+            try await collection.put("a")
+            let service = place.service()
+            let client = service.makeClient(collectionName: collection.name)
+            try await client.sync()
+            try await collection.deleteCollection()
+            let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
+            #expect(error.map { "\($0)" }?.contains(collection.name) == true)
+            #expect(client.getRecords()?.map(\.id) == ["a"])
+            #expect(try await service.syncCollections().map(\.isSynced) == [false])
         }
 
         @Test func newerPackageWinsOverTheCache() async throws {

@@ -30,7 +30,7 @@ struct SampleCollection {
         let sources = Dictionary(
             uniqueKeysWithValues: files.map { (SHA256Digest(hashing: $0), AttachmentSource.bytes($0)) })
         let path = "/tmp/snapshot-origin-\(getpid())-\(UInt64.random(in: 0...UInt64.max)).zip"
-        defer { _ = unsafe unlink(path) }
+        defer { unsafe unlink(path) }
         _ = try BundleWriter(snapshot, attachments: sources).write(toNewFile: path)
         return try BundleReader(path: path)
     }

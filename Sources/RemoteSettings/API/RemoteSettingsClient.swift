@@ -24,7 +24,8 @@ public final class RemoteSettingsClient: Sendable {
 
     /// The records that are for this app, all of one state of the collection, sorted by id; `nil` where nothing is held.
     ///
-    /// Never uses the network. The first call in a process reads, and where needed verifies, what is held.
+    /// Never uses the network. The first call in a process reads, and where needed verifies, what is held; each later one
+    /// looks whether another process has stored something newer since (one `lstat`).
     public func getRecords() -> [RemoteSettingsRecord]? {
         let session = session
         return try? state(session).records(session)
@@ -80,7 +81,8 @@ public final class RemoteSettingsClient: Sendable {
             trust: loaded.held?.trust, unused: unused)
     }
 
-    /// What syncs change from now on, as far as the app's filters let it see. Each call gives a stream of its own.
+    /// What syncs change from now on, as far as the app's filters let it see; those of another process that shares the
+    /// storage directory are told when a read or a sync here notices them. Each call gives a stream of its own.
     public var changes: AsyncStream<RecordChanges> {
         guard let id = try? session.collectionID(name) else { return AsyncStream<RecordChanges> { $0.finish() } }
         return core.events.listen(to: id)

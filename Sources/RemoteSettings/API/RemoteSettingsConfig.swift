@@ -18,8 +18,10 @@ public struct RemoteSettingsConfig: Sendable {
     public var trustRoots: TrustAnchors?
     /// The DNS name that signing certificates must carry; `nil` takes Mozilla's for the bucket.
     public var signer: String?
-    /// Whether collections without any signature are served. What is signed is verified all the same, and a collection
-    /// that was signed once is not taken without a signature later.
+    /// Whether collections without any signature are served: for servers that do not sign. Whoever can write to the
+    /// storage directory can then put records before the app, but for collections that are known to be signed: those with
+    /// a signed bundle among ``packaged``. What is signed is verified all the same, and a collection that was signed once is
+    /// not taken without a signature later. The article "What an app can rely on" tells more.
     public var acceptsUnsigned: Bool
     /// Whether a ``RemoteSettingsServer/custom(url:)`` on another machine may be asked by plain `http`.
     public var allowsPlainHTTP: Bool

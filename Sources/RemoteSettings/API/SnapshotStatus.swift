@@ -33,6 +33,8 @@ public struct SnapshotStatus: Hashable, Sendable {
             case otherBucket(found: String)
             /// It has no signature, and the configuration does not accept that.
             case unsigned
+            /// It has no signature, and the collection is known to be signed: by what is packaged, or by what was stored.
+            case signatureLost
             /// Its signature does not hold.
             case notTrusted(String)
             /// It cannot be read.
@@ -80,6 +82,9 @@ extension SnapshotStatus.Unused.Reason: CustomStringConvertible {
         case .otherServer(let found, let expected): "it is of the server \(found), the configuration says \(expected)"
         case .otherBucket(let found): "it is of the bucket \(found)"
         case .unsigned: "it has no signature, and the configuration does not accept that (acceptsUnsigned)"
+        case .signatureLost:
+            "it has no signature, and the collection is known to be signed; to accept it all the same, reset its storage, "
+                + "and package it without signature"
         case .notTrusted(let why), .damaged(let why), .unreadableSource(let why): why
         }
     }

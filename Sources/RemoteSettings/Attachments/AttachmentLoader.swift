@@ -143,10 +143,12 @@ extension AttachmentLoader {
             return found == wanted.digest ? nil : found
         }
         let loader = session.loader
-        if let earlier = digest(in: loader.previousRecords(id)), let bytes = cached(earlier, size: nil) {
+        let loaded = state.current(session)
+        let previous = loader.previousRecords(id, isKnownSigned: loaded.isKnownSigned)
+        if let earlier = digest(in: previous), let bytes = cached(earlier, size: nil) {
             return AttachmentContent(bytes: bytes, source: .staleCached)
         }
-        for bundle in state.current(session).bundles {
+        for bundle in loaded.bundles {
             guard let earlier = digest(in: loader.records(of: bundle)),
                 let bytes = packaged(earlier, size: nil, in: bundle)
             else { continue }

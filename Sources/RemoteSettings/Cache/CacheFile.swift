@@ -56,6 +56,8 @@ struct CacheFileError: Error, CustomStringConvertible {
     let problem: String
     /// The high-water mark, where the first line could still be read.
     var highWaterMark: Timestamp?
+    /// Whether the first line tells of a signed state.
+    var wasSigned = false
 
     var description: String { "\(path): \(problem); the file is set aside, and the next sync makes it again" }
 }
@@ -76,22 +78,23 @@ extension CacheFile {
         }
         func time(_ key: String) -> Timestamp? { head[key]?.number?.uint64.map(Timestamp.init(milliseconds:)) }
         let mark = time("highWaterMark")
+        let wasSigned = head["chain"] != nil
+        /// For what goes wrong once the file is known to be this collection's.
+        func damage(_ problem: String) -> CacheFileError {
+            CacheFileError(path: path, problem: problem, highWaterMark: mark, wasSigned: wasSigned)
+        }
         payload = content[end + 1..<content.count]
         guard let format = head["format"]?.number?.uint64, let timestamp = time("timestamp"), let mark,
             let server = head["server"]?.string, let metadata = head["metadata"]?.string
-        else { throw CacheFileError(path: path, problem: "its first line lacks a member", highWaterMark: mark) }
+        else { throw damage("its first line lacks a member") }
         guard format == Self.format else {
-            throw CacheFileError(
-                path: path, problem: "expected format \(Self.format), found \(format)", highWaterMark: mark)
+            throw damage("expected format \(Self.format), found \(format)")
         }
         guard head["collection"]?.string == "\(id)" else {
-            throw CacheFileError(
-                path: path, problem: "expected the collection \(id), found \(head["collection"]?.string ?? "none")")
+            throw failure("expected the collection \(id), found \(head["collection"]?.string ?? "none")")
         }
         guard head["payloadBytes"]?.number?.uint64 == UInt64(payload.count) else {
-            throw CacheFileError(
-                path: path, problem: "its payload has \(payload.count) bytes, not what its first line says",
-                highWaterMark: mark)
+            throw damage("its payload has \(payload.count) bytes, not what its first line says")
         }
         collection = id
         self.server = server

@@ -39,6 +39,7 @@ struct CacheStore: Sendable {
             stored.held = HeldSnapshot(
                 source: .cached, snapshot: fetched.snapshot, records: fetched.records, isCheckedHere: true)
             stored.highWaterMark = file.highWaterMark
+            if file.chain != nil { stored.noteSigned(asOf: file.timestamp) }
             stored.cacheIdentity = storage.identity(id)
             stored.unused.removeAll { $0.source == .cached }
             if case .packaged? = loaded.held?.source, let old = loaded.held {
@@ -71,12 +72,5 @@ extension RemoteSettingsError {
         .Other(
             reason: "\(path): another process has been writing to the storage directory for more than \(seconds) s; "
                 + "try again later")
-    }
-}
-
-extension CollectionState {
-    /// Reads anew where another process has replaced the cache file.
-    func reloadIfReplaced(_ session: Session) {
-        if current(session).cacheIdentity != session.storage.identity(id) { invalidate() }
     }
 }

@@ -58,12 +58,14 @@ struct StorageDirectory: Sendable {
         return self.identity(id)
     }
 
-    /// The high-water mark that a file which was set aside still tells.
-    func highWaterMarkOfDamaged(_ id: CollectionID, limits: Limits) -> Timestamp? {
+    /// What a file which was set aside still tells: the high-water mark, and whether it was of a signed state.
+    func toldByDamaged(_ id: CollectionID, limits: Limits) -> (highWaterMark: Timestamp?, wasSigned: Bool) {
         do {
-            return try cacheFile(id, at: damagedPath(id), limits: limits)?.highWaterMark
+            let file = try cacheFile(id, at: damagedPath(id), limits: limits)
+            return (file?.highWaterMark, file?.chain != nil)
         } catch {
-            return (error as? CacheFileError)?.highWaterMark
+            guard let error = error as? CacheFileError else { return (nil, false) }
+            return (error.highWaterMark, error.wasSigned)
         }
     }
 }

@@ -17,6 +17,8 @@ struct PackagedIndex: Sendable {
 
         /// Whether nobody can change the bundle who could not change the program as well.
         let isTrusted: Bool
+        /// Whether the lock says that the bundle is signed.
+        var isSigned: Bool { lock.trust.inBundle == .signed }
 
         init(source: PackagedSource, id: CollectionID, lock: LockFile.Collection) {
             self.source = source

@@ -60,7 +60,7 @@ final class Session: Sendable {
     func collection(_ id: CollectionID) -> CollectionState {
         state.withLock { state in
             if let known = state.collections[id] { return known }
-            let new = CollectionState(id)
+            let new = CollectionState(id, in: storage)
             if !state.isClosed { state.collections[id] = new }
             return new
         }
@@ -73,12 +73,9 @@ final class Session: Sendable {
     func client() throws(RemoteSettingsError) -> ServerClient {
         if let known = state.withLock({ $0.client }) { return known }
         let server = try server.get()
-        guard let transport = config.transport ?? DefaultTransport.make() else {
-            throw .Other(
-                reason: "there is no way to the network: set RemoteSettingsConfig.transport to an HTTPTransport")
-        }
         let client = ServerClient(
-            server: server, transport: transport, userAgent: config.userAgent, limits: limits,
+            server: server, transport: config.transport ?? DefaultTransport.make(), userAgent: config.userAgent,
+            limits: limits,
             environment: config.environment, backoff: BackoffFile.read(storage.backoffPath, limits: limits),
             onEvent: { [logger] event in Self.note(event, logger) })
         return state.withLock { state in

@@ -41,7 +41,9 @@ struct SnapshotLoader: Sendable {
         var candidates: [Candidate] = []
         if let file = cacheFile(id, &loaded) { candidates.append(.cached(file)) }
         var problems: [PackagedIndex.Problem] = []
-        candidates += packaged.entries(id, problems: &problems).map(Candidate.packaged)
+        let entries = packaged.entries(id, problems: &problems)
+        for entry in entries { note(entry, &loaded) }
+        candidates += entries.map(Candidate.packaged)
         // Between equals the cached one stays: the sort is stable.
         candidates.sort { $0.timestamp > $1.timestamp }
         for candidate in candidates {
@@ -49,9 +51,13 @@ struct SnapshotLoader: Sendable {
                 switch candidate {
                 case .cached(let file):
                     guard loaded.held == nil else { throw SnapshotRefusal(.older) }
-                    loaded.held = try held(file)
+                    loaded.held = try held(file, isKnownSigned: loaded.isKnownSigned)
                 case .packaged(let entry):
                     try check(entry)
+                    // Whoever can write to the directory could have put it there.
+                    if !entry.isTrusted, !entry.isSigned, loaded.isKnownSigned {
+                        throw SnapshotRefusal(.signatureLost)
+                    }
                     let bundle = PackagedBundle(entry, of: id, limits: limits)
                     loaded.bundles.append(bundle)
                     guard loaded.held == nil else { throw SnapshotRefusal(.older) }
@@ -71,7 +77,8 @@ struct SnapshotLoader: Sendable {
 
     private func cacheFile(_ id: CollectionID, _ loaded: inout LoadedCollection) -> CacheFile? {
         guard let identity = storage.identity(id) else {
-            loaded.highWaterMark = storage.highWaterMarkOfDamaged(id, limits: limits)
+            let told = storage.toldByDamaged(id, limits: limits)
+            note(told.highWaterMark, wasSigned: told.wasSigned, &loaded)
             return nil
         }
         loaded.cacheIdentity = identity
@@ -81,11 +88,11 @@ struct SnapshotLoader: Sendable {
             guard ServerIdentity(file.server) == server else {
                 throw SnapshotRefusal(.otherServer(found: file.server, expected: server.description))
             }
-            loaded.highWaterMark = file.highWaterMark
+            note(file.highWaterMark, wasSigned: file.chain != nil, &loaded)
             return file
         } catch {
             if let error = error as? CacheFileError {
-                loaded.highWaterMark = error.highWaterMark
+                note(error.highWaterMark, wasSigned: error.wasSigned, &loaded)
                 loaded.cacheIdentity = storage.setAside(id, identity)
             }
             refuse(id, .cached, nil, SnapshotRefusal(error).reason, &loaded)
@@ -93,7 +100,21 @@ struct SnapshotLoader: Sendable {
         }
     }
 
-    private func held(_ file: CacheFile) throws -> HeldSnapshot {
+    private func note(_ highWaterMark: Timestamp?, wasSigned: Bool, _ loaded: inout LoadedCollection) {
+        loaded.highWaterMark = highWaterMark
+        if wasSigned { loaded.noteSigned(asOf: highWaterMark ?? Timestamp(milliseconds: 0)) }
+    }
+
+    private func note(_ entry: PackagedIndex.Entry, _ loaded: inout LoadedCollection) {
+        if entry.isSigned {
+            guard ServerIdentity(entry.lock.server) == server else { return }
+            loaded.noteSigned(asOf: entry.lock.timestamp)
+        } else if entry.isTrusted, (try? check(entry)) != nil {
+            loaded.unsignedByProgram = max(loaded.unsignedByProgram ?? entry.lock.timestamp, entry.lock.timestamp)
+        }
+    }
+
+    private func held(_ file: CacheFile, isKnownSigned: Bool) throws -> HeldSnapshot {
         let unverified = UnverifiedSnapshot(
             collection: file.collection, timestamp: file.timestamp, payload: file.payload, metadata: file.metadata,
             signatures: try CollectionMetadata(parsing: file.metadata, limits: limits).signatures)
@@ -102,6 +123,7 @@ struct SnapshotLoader: Sendable {
             snapshot = try verifier.verified(unverified, chain: chain, at: verifiedAt)
         } else {
             guard acceptsUnsigned else { throw SnapshotRefusal(.unsigned) }
+            guard !isKnownSigned else { throw SnapshotRefusal(.signatureLost) }
             snapshot = Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
         }
         return try held(snapshot, .cached, isCheckedHere: true)
@@ -166,11 +188,11 @@ struct SnapshotLoader: Sendable {
 
 extension SnapshotLoader {
     /// The records of the state before the cached one, verified; `nil` where there is none to be trusted.
-    func previousRecords(_ id: CollectionID) -> RecordTable? {
+    func previousRecords(_ id: CollectionID, isKnownSigned: Bool) -> RecordTable? {
         let path = storage.previousPath(id)
         guard let file = try? storage.cacheFile(id, at: path, limits: limits), ServerIdentity(file.server) == server
         else { return nil }
-        return try? held(file).records
+        return try? held(file, isKnownSigned: isKnownSigned).records
     }
 
     /// The records of a packaged bundle, verified unless it is trusted; `nil` where it cannot be.

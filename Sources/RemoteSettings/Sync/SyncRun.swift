@@ -25,7 +25,6 @@ struct SyncRun: Sendable {
         self.trigger = trigger
         var floors: [CollectionID: Timestamp] = [:]
         for collection in collections {
-            collection.reloadIfReplaced(session)
             floors[collection.id] = Self.floor(collection.current(session), now: session.now)
         }
         self.floors = floors
@@ -62,7 +61,9 @@ struct SyncRun: Sendable {
             return .success(outcome)
         } catch {
             session.keepBackoff(client)
-            session.report("\(collection.id)", .init(error), trigger, nil, began, error)
+            // A signature that does not hold over what is held is tried again over everything before it fails.
+            let wasRetried = collection.current(session).held != nil
+            session.report("\(collection.id)", .init(error, wasRetried: wasRetried), trigger, nil, began, error)
             session.logger.warning("\(collection.id): sync failed: \(error)")
             return .failure(RemoteSettingsError(error))
         }
@@ -70,7 +71,6 @@ struct SyncRun: Sendable {
 
     private func outcome(of collection: CollectionState) async throws -> SyncOutcome {
         let id = collection.id
-        collection.reloadIfReplaced(session)
         let loaded = collection.current(session)
         let held = loaded.held
         let floor = Self.floor(loaded, now: session.now)
@@ -89,7 +89,7 @@ struct SyncRun: Sendable {
             CollectionFetcher.Base(timestamp: $0.timestamp, records: $0.records, payload: $0.snapshot.payload)
         }
         let fetched = try await fetcher.fetch(
-            .init(id: id, expected: expected, base: base, floor: floor, wasSigned: held?.isSigned ?? false))
+            .init(id: id, expected: expected, base: base, floor: floor, wasSigned: held?.isSigned ?? loaded.isKnownSigned))
         guard let fetched else { return .upToDate(held?.timestamp ?? Timestamp(milliseconds: 0)) }
         if let retried = fetched.retried {
             session.logger.notice("\(id): a delta could not be used, everything was fetched: \(retried)")
@@ -101,8 +101,9 @@ struct SyncRun: Sendable {
             return .upToDate(held.timestamp)
         }
         guard !session.isClosed else { throw RemoteSettingsError.closed }
-        let stored = try await CacheStore(session: session, id: id).store(fetched, over: loaded)
-        collection.install(stored)
+        let stored = try await collection.storing {
+            try await CacheStore(session: session, id: id).store(fetched, over: loaded)
+        }
         session.tell(id, from: held, to: stored.held)
         return .updated(stored.held?.timestamp ?? fetched.snapshot.timestamp)
     }

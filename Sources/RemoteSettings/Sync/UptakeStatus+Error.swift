@@ -5,8 +5,11 @@ import SnapshotSync
 
 extension UptakeEvent.Status {
     /// What an error is called in telemetry.
-    init(_ error: any Error) {
+    ///
+    /// - Parameter wasRetried: whether it is what a second attempt ended with, after one of the same kind.
+    init(_ error: any Error, wasRetried: Bool = false) {
         switch error {
+        case FetchError.signature(let error) where wasRetried && !error.concernsChain: self = .signRetryError
         case let error as FetchError: self.init(fetch: error)
         case let error as HTTPError: self.init(http: error)
         case let error as RemoteSettingsError:

@@ -113,7 +113,14 @@ public struct RecordTable: Sendable {
         return Bytes(output)
     }
 
-    private func compare(_ mine: Int, _ other: RecordTable, _ theirs: Int) -> Int {
+    /// The canonical JSON of the record at `position`, without its id.
+    func json(at position: Int) -> Bytes {
+        let (source, entry) = entries[position]
+        return sources[source][entry.json]
+    }
+
+    /// The order of the ids of two tables' records: negative where this one's comes first, zero where they are equal.
+    func compare(_ mine: Int, _ other: RecordTable, _ theirs: Int) -> Int {
         let (source, entry) = entries[mine]
         let (otherSource, otherEntry) = other.entries[theirs]
         return sources[source].withSpan { left in

@@ -12,8 +12,8 @@ public struct Limits: Sendable, Hashable {
     public var chainBytes = 64 << 10
     /// Certificates in a chain.
     public var chainCertificates = 8
-    /// An attachment, in bytes, whatever its record declares.
-    public var attachmentBytes = 16 << 30
+    /// An attachment, in bytes, whatever its record declares. Where `Int` has 32 bits, its highest value.
+    public var attachmentBytes = Int(clamping: Int64(16) << 30)
     /// The server's zip of a collection's attachments, in bytes (the server itself stops at 20,000,000).
     public var attachmentsZipBytes = 64 << 20
     /// Attachments of a collection.
@@ -54,6 +54,14 @@ public struct Limits: Sendable, Hashable {
     public var historyFiles = 1_000_000
     /// Folders inside each other in a folder of older bundles.
     public var historyDepth = 32
+    /// Entries of an archive that is imported.
+    public var archiveEntries = 500_000
+    /// What comes out of an archive that is imported, in bytes.
+    public var archiveBytes = 64 << 30
+    /// What comes out of an archive for each byte of it; looked at from 64 MiB on (deflate cannot go over 1,032).
+    public var archiveRatio = 1_100
+    /// Archives inside each other.
+    public var archiveDepth = 3
     /// Clients of a server of one's own.
     public var server = ServerLimits()
     /// Filter expressions.

@@ -6,7 +6,7 @@ import Yams
 /// Every result is read again before it is given: an edit that would not say what was meant is refused.
 public struct ConfigurationEditor {
     public private(set) var text: String
-    private let file: String
+    let file: String
 
     /// - Parameter text: the file's content; `nil` where there is no file yet, which starts one.
     /// - Throws: ``ConfigurationError`` where the file is not valid as it is.
@@ -112,7 +112,7 @@ public struct ConfigurationEditor {
 }
 
 extension ConfigurationEditor {
-    private struct Block {
+    struct Block {
         var indent: Int
         /// Line numbers count from 0.
         var keys: [(name: String, line: Int)]
@@ -129,11 +129,11 @@ extension ConfigurationEditor {
     }
 
     /// The lines, each with the carriage return that may end it: as characters, CR and LF together are one.
-    private var lines: [String] {
+    var lines: [String] {
         text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { String($0) }
     }
 
-    private func collectionsBlock() throws(ConfigurationError) -> Block {
+    func collectionsBlock() throws(ConfigurationError) -> Block {
         let root = try ConfigurationReader.compose(text, file: file)
         let lines = self.lines
         guard let pair = root.first(where: { $0.key.string == "collections" }) else {
@@ -172,7 +172,7 @@ extension ConfigurationEditor {
         return line
     }
 
-    private mutating func adopt(
+    mutating func adopt(
         _ lines: [String], _ isMeant: (DumpsConfiguration) -> Bool
     ) throws(ConfigurationError) {
         let edited = lines.joined(separator: "\n")
@@ -180,16 +180,16 @@ extension ConfigurationEditor {
         text = edited
     }
 
-    private func byHand(_ line: Int?) -> ConfigurationError {
+    func byHand(_ line: Int?) -> ConfigurationError {
         ConfigurationError(
             file: file, line: line,
             problem: "this place is written in a way that cannot be edited without touching the rest",
             remedy: "make the change by hand")
     }
 
-    private static func indentation(_ line: String) -> Int { line.prefix { $0 == " " }.count }
+    static func indentation(_ line: String) -> Int { line.prefix { $0 == " " }.count }
 
-    private static func isBlankOrComment(_ line: String) -> Bool {
+    static func isBlankOrComment(_ line: String) -> Bool {
         let content = line.drop { $0 == " " || $0 == "\t" || $0 == "\r" }
         return content.isEmpty || content.first == "#"
     }

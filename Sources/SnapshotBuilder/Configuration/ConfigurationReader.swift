@@ -21,7 +21,8 @@ public struct ConfigurationReader {
         let root = try mapping(try compose(text), "the file")
         var configuration = DumpsConfiguration()
         var defaultRule = AttachmentRule()
-        let known = ["version", "server", "allow-plain-http", "trust", "attachments", "collections"]
+        var defaultBudget = Budget()
+        let known = ["version", "server", "allow-plain-http", "trust", "attachments", "budget", "collections"]
         for (key, value) in root {
             switch key.string {
             case "version":
@@ -34,6 +35,7 @@ public struct ConfigurationReader {
             case "allow-plain-http": configuration.allowsPlainHTTP = try bool(value, "allow-plain-http")
             case "trust": configuration.trust = try trust(value)
             case "attachments": defaultRule = try rule(value)
+            case "budget": (defaultBudget, configuration.totalBudget) = try budget(value, isOfAll: true)
             case "collections": break
             default: throw unknown(key, known)
             }
@@ -43,13 +45,13 @@ public struct ConfigurationReader {
                 file: file, line: 1, problem: "the version is missing", remedy: "begin the file with \"version: 1\"")
         }
         if let collections = root["collections"] {
-            configuration.collections = try self.collections(collections, defaultRule)
+            configuration.collections = try self.collections(collections, defaultRule, defaultBudget)
         }
         return configuration
     }
 
     private func collections(
-        _ node: Node, _ defaultRule: AttachmentRule
+        _ node: Node, _ defaultRule: AttachmentRule, _ defaultBudget: Budget
     ) throws(ConfigurationError) -> [DumpsConfiguration.Collection] {
         if isNull(node) { return [] }
         var collections: [DumpsConfiguration.Collection] = []
@@ -65,10 +67,18 @@ public struct ConfigurationReader {
                 throw self.error(key, "\(error)", "write it as BUCKET/COLLECTION, such as main/regions")
             }
             var collection = DumpsConfiguration.Collection(id: id, attachments: defaultRule)
+            collection.budget = defaultBudget
             if !isNull(value) {
                 for (setting, content) in try mapping(value, "\(id)") {
-                    guard setting.string == "attachments" else { throw unknown(setting, ["attachments"]) }
-                    collection.attachments = try rule(content)
+                    switch setting.string {
+                    case "attachments": collection.attachments = try rule(content)
+                    case "pin": collection.pin = try pin(content)
+                    case "budget":
+                        let own = try budget(content, isOfAll: false).budget
+                        collection.budget.bundle = own.bundle ?? defaultBudget.bundle
+                        collection.budget.attachment = own.attachment ?? defaultBudget.attachment
+                    default: throw unknown(setting, ["attachments", "pin", "budget"])
+                    }
                 }
             }
             collections.append(collection)
@@ -133,7 +143,7 @@ public struct ConfigurationReader {
         }
     }
 
-    private func size(_ node: Node, _ what: String) throws(ConfigurationError) -> UInt64 {
+    func size(_ node: Node, _ what: String) throws(ConfigurationError) -> UInt64 {
         guard case .scalar(let scalar) = node, let bytes = ByteSize.parse(scalar.string) else {
             throw error(node, "\(what) is \(shown(node))", "write a size above zero, such as 20 MiB")
         }
@@ -189,14 +199,14 @@ extension ConfigurationReader {
         return start.line
     }
 
-    private func mapping(_ node: Node, _ what: String) throws(ConfigurationError) -> Node.Mapping {
+    func mapping(_ node: Node, _ what: String) throws(ConfigurationError) -> Node.Mapping {
         guard case .mapping(let mapping) = node else {
             throw error(node, "\(what) is \(kind(node))", "write key: value pairs")
         }
         return mapping
     }
 
-    private func string(_ node: Node, _ what: String) throws(ConfigurationError) -> String {
+    func string(_ node: Node, _ what: String) throws(ConfigurationError) -> String {
         guard case .scalar(let scalar) = node, !scalar.string.isEmpty else {
             throw error(node, "\(what) is \(kind(node))", "write a text")
         }
@@ -216,15 +226,15 @@ extension ConfigurationReader {
         return scalar.style == .plain && (scalar.string.isEmpty || scalar.string == "~" || scalar.string == "null")
     }
 
-    private func unknown(_ key: Node, _ known: [String]) -> ConfigurationError {
+    func unknown(_ key: Node, _ known: [String]) -> ConfigurationError {
         error(key, "unknown key \(shown(key))", "known here: \(known.joined(separator: ", "))")
     }
 
-    private func error(_ node: Node, _ problem: String, _ remedy: String) -> ConfigurationError {
+    func error(_ node: Node, _ problem: String, _ remedy: String) -> ConfigurationError {
         ConfigurationError(file: file, line: node.mark?.line, problem: problem, remedy: remedy)
     }
 
-    private func shown(_ node: Node) -> String {
+    func shown(_ node: Node) -> String {
         if case .scalar(let scalar) = node { String(reflecting: String(scalar.string.prefix(80))) } else { kind(node) }
     }
 

@@ -21,6 +21,9 @@ public struct DumpsConfiguration: Hashable, Sendable {
     public struct Collection: Hashable, Sendable {
         public let id: CollectionID
         public var attachments: AttachmentRule
+        /// Where the collection is to stay; `nil` where it follows the server.
+        public var pin: Pin?
+        public var budget = Budget()
 
         public init(id: CollectionID, attachments: AttachmentRule) {
             self.id = id
@@ -33,6 +36,8 @@ public struct DumpsConfiguration: Hashable, Sendable {
     /// Whether the server may be a plain-HTTP one that is not on this machine.
     public var allowsPlainHTTP = false
     public var trust = Trust()
+    /// Bytes that all bundles together may have; `nil` for no limit.
+    public var totalBudget: UInt64?
     /// Sorted by id.
     public var collections: [Collection] = []
 

@@ -19,6 +19,12 @@ public struct DumpsDirectory: Sendable {
 
     public func bundlePath(_ id: CollectionID) -> String { "\(path)/\(LockFile.Bundle.path(of: id))" }
 
+    /// The SHA-256 of a bundle's file; `nil` where there is none. Reads the file.
+    public func bundleHash(_ id: CollectionID) throws(FileError) -> SHA256Digest? {
+        let path = bundlePath(id)
+        return FileStore.size(path) == nil ? nil : try FileStore.digest(of: path)
+    }
+
     var workPath: String { "\(path)/.rsdump" }
     var stagingPath: String { "\(workPath)/staging" }
     private var pendingDirectory: String { "\(workPath)/pending" }
@@ -94,7 +100,7 @@ public struct DumpsDirectory: Sendable {
     /// - Parameter keepingDownloads: where a collection failed, what has been downloaded for it is kept for the next time.
     func finishWork(keepingDownloads: Bool) throws(FileError) {
         try FileStore.removeTree(pendingDirectory)
-        for name in try FileStore.list(workPath) ?? [] where name.hasSuffix(".zip.tmp") {
+        for name in try FileStore.list(workPath) ?? [] where name.hasSuffix(".tmp") {
             try FileStore.remove("\(workPath)/\(name)")
         }
         if keepingDownloads {
@@ -103,7 +109,7 @@ public struct DumpsDirectory: Sendable {
             try FileStore.removeTree(stagingPath)
         }
         let left = try FileStore.list(workPath) ?? []
-        if left == [".gitignore"] { try FileStore.removeTree(workPath) }
+        if left.allSatisfy({ $0 == ".gitignore" }) { try FileStore.removeTree(workPath) }
     }
 }
 

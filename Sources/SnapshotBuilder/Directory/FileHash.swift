@@ -16,6 +16,12 @@ extension FileStore {
         return (hasher, size)
     }
 
+    /// The SHA-256 of a file, and its size in bytes.
+    static func digestAndSize(of path: String) throws(FileError) -> (digest: SHA256Digest, size: Int) {
+        let (hasher, size) = try hash(path)
+        return (hasher.finish(), size)
+    }
+
     /// The SHA-256 of a file.
     static func digest(of path: String) throws(FileError) -> SHA256Digest {
         try hash(path).hasher.finish()

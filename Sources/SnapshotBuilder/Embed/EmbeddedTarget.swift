@@ -11,29 +11,40 @@ public struct EmbeddedTarget: Sendable {
     public let module: String
     /// The way from the target's folder to the dumps directory, such as `../../dumps`.
     public let dumps: String
+    /// The way from the target's folder to the lock of what is embedded.
+    public let lockPath: String
+    /// Whether ``swift`` is for other modules to call.
+    public let isPublic: Bool
     /// Sorted.
     private let collections: [CollectionID]
 
-    public init(module: String, dumps: String, lock: LockFile) {
+    /// - Parameters:
+    ///   - lock: names all that is embedded, and nothing else: an app expects every bundle that its lock names.
+    ///   - lockPath: where the lock is not in the dumps directory.
+    public init(module: String, dumps: String, lock: LockFile, lockPath: String? = nil, isPublic: Bool = false) {
         self.module = module
         self.dumps = dumps
+        self.lockPath = lockPath ?? "\(dumps)/dumps.lock.json"
+        self.isPublic = isPublic
         collections = lock.collections.keys.sorted { "\($0)" < "\($1)" }
     }
 
     /// `<module>.c`
     public var source: String {
         let arrays = collections.enumerated().map { number, id in
-            array("bundle_\(number)", LockFile.Bundle.path(of: id))
+            array("bundle_\(number)", "\(dumps)/\(LockFile.Bundle.path(of: id))")
         }
         let entries = collections.enumerated().map { number, id in
             "    {\"\(id)\", bundle_\(number), sizeof bundle_\(number)},\n"
         }
         return """
+            /* \(Self.origin) */
+
             #include "\(module).h"
 
             #pragma clang diagnostic ignored "-Wc23-extensions"
 
-            \(array("lock", "dumps.lock.json"))
+            \(array("lock", lockPath))
             \(arrays.joined())
             static const struct \(module)_bundle bundles[] = {
             \(entries.joined())    {0, 0, 0},
@@ -49,6 +60,8 @@ public struct EmbeddedTarget: Sendable {
     /// `include/<module>.h`
     public var header: String {
         """
+        /* \(Self.origin) */
+
         #ifndef \(module)_h
         #define \(module)_h
 
@@ -81,12 +94,14 @@ public struct EmbeddedTarget: Sendable {
     /// `PackagedSource+<module>.swift`, for the target that uses them.
     public var swift: String {
         """
+        // \(Self.origin)
+
         import \(module)
         import RemoteSettings
 
         extension PackagedSource {
             /// The bundles that are part of the program, in place.
-            static func of\(module)() throws -> PackagedSource {
+            \(isPublic ? "public " : "")static func of\(module)() throws -> PackagedSource {
                 let contents = unsafe \(module)_contents().pointee
                 let lock = unsafe Bytes.ofProgram(contents.lock, count: contents.lock_size)
                 var bundles: [CollectionID: Bytes] = [:]
@@ -102,7 +117,10 @@ public struct EmbeddedTarget: Sendable {
         """
     }
 
+    private static let origin =
+        "Written by rsdump embed from the lock and its bundles; write it again instead of editing."
+
     private func array(_ name: String, _ path: String) -> String {
-        "static const unsigned char \(name)[] = {\n#embed \"\(dumps)/\(path)\"\n};\n"
+        "static const unsigned char \(name)[] = {\n#embed \"\(path)\"\n};\n"
     }
 }

@@ -29,6 +29,20 @@ struct AttachmentGatherer: Sendable {
     let jobs: Int
     let limits: Limits
     let onEvent: @Sendable (RefreshEvent) -> Void
+    private let deflaters = DeflaterPool()
+
+    init(
+        client: ServerClient, directory: DumpsDirectory, gate: RequestGate, attachmentsURL: AttachmentsURLSource,
+        jobs: Int, limits: Limits, onEvent: @escaping @Sendable (RefreshEvent) -> Void
+    ) {
+        self.client = client
+        self.directory = directory
+        self.gate = gate
+        self.attachmentsURL = attachmentsURL
+        self.jobs = jobs
+        self.limits = limits
+        self.onEvent = onEvent
+    }
 
     /// - Returns: where each attachment's bytes are. Nothing is left out: one that cannot be had is an error.
     func gather(
@@ -69,7 +83,7 @@ struct AttachmentGatherer: Sendable {
         try await download(missing, of: id, at: base, into: staged)
         for attachment in missing {
             sources[attachment.digest] =
-                staged.source(of: attachment.digest, size: attachment.size)
+                try staged.source(of: attachment.digest, size: attachment.size)
                 ?? .file(path: directory.stagedPath(attachment.digest))
             outcome.attachments.downloaded += 1
             outcome.attachments.downloadedBytes += UInt64(attachment.size)
@@ -139,7 +153,13 @@ extension AttachmentGatherer {
         }
         let content = Bytes(bytes)
         try check(attachment, size: content.count, digest: SHA256Digest(hashing: content))
-        try staged.append(content, as: attachment.digest)
+        // At once, while others are on their way, and inside of the gate: so few are in memory together.
+        try stage(content, of: attachment, in: staged)
+    }
+
+    private func stage(_ content: Bytes, of attachment: Wanted, in staged: StagedAttachments) throws {
+        let (form, packed) = try deflaters.pack(content, for: attachment.location)
+        try staged.append(form, packed, as: attachment.digest)
     }
 
     /// Streams to disk, hashing as it flows; goes on where an earlier run was broken off.
@@ -201,16 +221,15 @@ extension AttachmentGatherer {
         notes: inout [String], sources: inout [SHA256Digest: AttachmentSource]
     ) async throws -> [Wanted] {
         let path = directory.serverZIPPath(id)
-        let byRecord = Dictionary(missing.map { ($0.record, $0) }) { first, _ in first }
         var taken: Set<SHA256Digest> = []
         do {
             try await downloadZip(of: id, at: base, to: path)
-            let zip = try ServerZIP(path: path, limits: limits)
-            try zip.files(ofSize: { byRecord[$0]?.size }) { (record, content) throws(FileError) in
-                guard let attachment = byRecord[record], SHA256Digest(hashing: content) == attachment.digest else {
-                    return
-                }
-                try staged.append(content, as: attachment.digest)
+            let zip = try AttachmentsZIP(path: path, limits: limits)
+            for attachment in missing {
+                guard let content = zip.file(of: attachment.record, size: attachment.size),
+                    SHA256Digest(hashing: content) == attachment.digest
+                else { continue }
+                try stage(content, of: attachment, in: staged)
                 taken.insert(attachment.digest)
                 onEvent(.downloaded(id))
             }
@@ -223,7 +242,7 @@ extension AttachmentGatherer {
         }
         try FileStore.remove(path)
         for attachment in missing where taken.contains(attachment.digest) {
-            sources[attachment.digest] = staged.source(of: attachment.digest, size: attachment.size)
+            sources[attachment.digest] = try staged.source(of: attachment.digest, size: attachment.size)
         }
         return missing.filter { !taken.contains($0.digest) }
     }

@@ -11,6 +11,8 @@ public struct CollectionOutcome: Sendable {
         case repaired
         /// The same records, with other attachments than before.
         case repacked
+        /// It stays at the state that it is pinned to.
+        case pinned
         case failed
         /// A dry run: what would have been done.
         case planned
@@ -45,10 +47,14 @@ public struct CollectionOutcome: Sendable {
     /// The lock's entry after the refresh; `nil` where there is none.
     public var entry: LockFile.Collection?
     public var changes: RecordChanges?
+    /// How it stands to its pin, where it has one.
+    public var pin: PinState?
     public var attachments = AttachmentCounts()
     /// What went another way than the first one, though well in the end.
     public var notes: [String] = []
     public var error: CollectionError?
+    /// Whether the finished bundle waits for its name.
+    var isHeldBack = false
 
     init(_ planned: PlannedCollection, status: Status) {
         id = planned.id

@@ -13,6 +13,8 @@ struct CollectionRefresher: Sendable {
     let trust: DumpsConfiguration.Trust
     let server: String
     let limits: Limits
+    /// Whether finished bundles wait for the refresh to name them, once all are within the budget.
+    let holdsBack: Bool
 
     /// Never throws: whatever goes wrong is in the outcome.
     func refresh(
@@ -38,6 +40,9 @@ struct CollectionRefresher: Sendable {
         } else {
             fetched = try await fetcher.fetch(planned, base: base(planned, present))
         }
+        if let pin = planned.settings.pin, fetched.snapshot.timestamp != pin.at {
+            throw PinError.unmet(planned.id, pin, reason: "the server now has \(fetched.snapshot.timestamp)")
+        }
         outcome.notes += fetched.notes
         outcome.serverTimestamp = fetched.snapshot.timestamp
         let isSameState = try compare(planned, present, fetched, &outcome)
@@ -56,15 +61,17 @@ struct CollectionRefresher: Sendable {
         do {
             (wanted, omitted) = try selector.select(fetched.records)
         } catch {
-            throw CollectionError.changeset(error, url: server)
+            throw CollectionError.fetch(.changeset(error, url: server))
         }
+        try planned.settings.budget.check(wanted)
         var sources = try await gatherer.gather(
             wanted, of: planned.id, base: present, hasZip: fetched.hasAttachmentsZip, into: &outcome)
         for (digest, reason) in omitted { sources[digest] = .omitted(reason) }
 
         onEvent(.packing(planned.id))
         outcome.entry = try pack(planned, fetched.snapshot, sources)
-        try FileStore.remove(directory.stagedPath(planned.id))
+        outcome.isHeldBack = holdsBack && FileStore.size(directory.packPath(planned.id)) != nil
+        if !outcome.isHeldBack { try FileStore.remove(directory.stagedPath(planned.id)) }
         outcome.status =
             planned.held == nil ? .created : planned.action == .repack ? .repacked : isSameState ? .repaired : .updated
     }
@@ -106,7 +113,7 @@ struct CollectionRefresher: Sendable {
         if payload == fetched.snapshot.payload { return true }
         // A damaged bundle differs too; only an intact one shows that the server says two things.
         if (try? present.verifyContents()) != nil, present.head.trust != .imported {
-            throw .equivocation(held.timestamp)
+            throw .fetch(.equivocation(held.timestamp))
         }
         return false
     }
@@ -129,6 +136,7 @@ struct CollectionRefresher: Sendable {
         try FileStore.remove(temporary)
         let written = try BundleWriter(snapshot, attachments: sources, limits: limits).write(toNewFile: temporary)
         do {
+            try planned.settings.budget.check(size: written.size, of: written.manifest)
             try BundleReader(path: temporary, limits: limits).verifyContents()
             let entry = LockFile.Collection(
                 server: server, timestamp: snapshot.timestamp, records: written.manifest.head.records,
@@ -145,10 +153,7 @@ struct CollectionRefresher: Sendable {
                 kept.attachmentRule = entry.attachmentRule
                 return kept
             }
-            try directory.writePending(planned.id, entry)
-            let path = directory.bundlePath(planned.id)
-            try FileStore.makeDirectories(FileStore.parent(of: path))
-            try FileStore.rename(temporary, to: path)
+            if !holdsBack { try directory.name(planned.id, entry) }
             return entry
         } catch {
             try? FileStore.remove(temporary)

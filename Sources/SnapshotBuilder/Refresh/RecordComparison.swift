@@ -4,27 +4,11 @@ import RemoteSettingsModel
 enum RecordComparison {
     static func changes(from old: RecordTable, to new: RecordTable) -> CollectionOutcome.RecordChanges {
         var changes = CollectionOutcome.RecordChanges()
-        var (left, right) = (0, 0)
-        while left < old.count || right < new.count {
-            if left == old.count {
-                changes.created += 1
-                right += 1
-            } else if right == new.count {
-                changes.deleted += 1
-                left += 1
-            } else {
-                let (a, b) = (old[left], new[right])
-                if a.id == b.id {
-                    if a.json != b.json { changes.updated += 1 }
-                    left += 1
-                    right += 1
-                } else if a.id.utf8.lexicographicallyPrecedes(b.id.utf8) {
-                    changes.deleted += 1
-                    left += 1
-                } else {
-                    changes.created += 1
-                    right += 1
-                }
+        for difference in new.differences(from: old) {
+            switch difference {
+            case .created: changes.created += 1
+            case .updated: changes.updated += 1
+            case .deleted: changes.deleted += 1
             }
         }
         return changes

@@ -17,6 +17,10 @@ public struct Refresh: Sendable {
         public var isFull = false
         /// Plan, and change nothing.
         public var isDryRun = false
+        /// Change nothing, and tell whether anything would change, asking the server as far as that needs.
+        public var isLocked = false
+        /// How old the bundle of a collection may be whose pin is past its last day; `nil` for any age.
+        public var maxAge: Duration?
         /// Requests under way at once.
         public var jobs = 8
 
@@ -58,60 +62,102 @@ public struct Refresh: Sendable {
         guard let lock = try DirectoryLock(directory.path) else { throw RefreshError.busy(directory.path) }
         defer { withExtendedLifetime(lock) {} }
 
-        var (lockFile, recovered) = try recover()
+        var (lockFile, recovered) = try directory.recoveredLock(limits: limits)
+        if !recovered.isEmpty && isWriting { try directory.writeLock(lockFile) }
         let plan: [PlannedCollection]
         do {
-            plan = try await Survey(directory, configuration: configuration, roots: roots, limits: limits)
+            plan = try await Survey(directory, configuration: configuration, roots: roots, now: now, limits: limits)
                 .planned(settings, lockFile, client: client, isFull: options.isFull)
         } catch {
-            if !options.isDryRun { try keepBackoff() }
+            if isWriting { try keepBackoff() }
             throw error
         }
         onEvent(.planned(plan))
         // Once, before collections are worked on side by side.
-        if !options.isDryRun, plan.contains(where: { $0.action.needsWork }) { try directory.prepareWork() }
-        let outcomes = options.isDryRun ? plan.map(dryRun) : await work(plan)
-        if !options.isDryRun {
+        if isWriting, plan.contains(where: { $0.action.needsWork }) { try directory.prepareWork() }
+        var outcomes: [CollectionOutcome]
+        if options.isLocked {
+            outcomes = await compare(plan)
+        } else {
+            outcomes = options.isDryRun ? plan.map { settled($0) ?? planned($0) } : await work(plan)
+        }
+        var excess: BudgetExcess?
+        if isWriting {
+            excess = try nameHeldBack(&outcomes, lockFile)
             try keepBackoff()
             try finish(&lockFile, outcomes)
         }
+        excess = excess ?? lockFile.excess(over: configuration.totalBudget)
         return RefreshReport(
-            server: "\(client.server)", isDryRun: options.isDryRun, outcomes: outcomes, metrics: client.metrics,
-            recovered: recovered)
+            server: "\(client.server)", isDryRun: !isWriting, isLocked: options.isLocked,
+            outcomes: zip(plan, outcomes).map(judged), metrics: client.metrics, recovered: recovered, excess: excess)
     }
 
-    /// Takes over the bundles of an interrupted refresh: where the file is the one that was noted, the note becomes the
-    /// lock's entry.
-    private func recover() throws -> (LockFile, [CollectionID]) {
-        var lockFile = try directory.lockFile(limits: limits)
-        var recovered: [CollectionID] = []
-        for (id, entry) in try directory.pendingEntries(limits: limits).sorted(by: { $0.key < $1.key })
-        where lockFile.collections[id] != entry {
-            let path = directory.bundlePath(id)
-            guard FileStore.size(path) == entry.bundle.size,
-                try FileStore.digest(of: path) == entry.bundle.sha256
-            else { continue }
-            lockFile.collections[id] = entry
-            recovered.append(id)
-        }
-        if !recovered.isEmpty && !options.isDryRun { try directory.writeLock(lockFile) }
-        return (lockFile, recovered)
+    private var isWriting: Bool { !options.isDryRun && !options.isLocked }
+
+    private func planned(_ planned: PlannedCollection) -> CollectionOutcome {
+        CollectionOutcome(planned, status: .planned)
     }
 
-    private func dryRun(_ planned: PlannedCollection) -> CollectionOutcome {
-        switch planned.action {
-        case .unchanged: return CollectionOutcome(planned, status: .unchanged)
-        case .refuse: return refusal(planned)
-        default: return CollectionOutcome(planned, status: .planned)
-        }
-    }
-
-    private func refusal(_ planned: PlannedCollection) -> CollectionOutcome {
+    /// The outcome for a collection that nothing is fetched or written for; `nil` for the others.
+    private func settled(_ planned: PlannedCollection) -> CollectionOutcome? {
         var outcome = CollectionOutcome(planned, status: .failed)
-        if let held = planned.held, let answered = planned.serverTimestamp {
-            outcome.error = .rollback(held: held.timestamp, answered: answered)
+        switch planned.action {
+        case .unchanged, .pinned:
+            outcome.error = directory.excess(of: planned, limits: limits)
+            if outcome.error == nil { outcome.status = planned.action == .pinned ? .pinned : .unchanged }
+        case .refuse:
+            if let held = planned.held, let answered = planned.serverTimestamp {
+                outcome.error = .fetch(.rollback(held: held.timestamp, answered: answered))
+            }
+        case .pinUnmet(let reason):
+            if let pin = planned.settings.pin {
+                outcome.error = .pin(.unmet(planned.id, pin, reason: reason))
+            }
+        case .create, .update, .refetch, .repack, .probe: return nil
         }
         return outcome
+    }
+
+    /// Adds how the collection stands to its pin.
+    private func judged(_ planned: PlannedCollection, _ outcome: CollectionOutcome) -> CollectionOutcome {
+        guard let pin = planned.settings.pin else { return outcome }
+        var outcome = outcome
+        let state = PinState(pin, serverTimestamp: outcome.serverTimestamp, now: now)
+        outcome.pin = state
+        guard state.isOverdue, let until = pin.until else { return outcome }
+        outcome.notes.append(
+            "its pin was to end on \(Pin.dateText(until)); unpin it, or pin it again with a later --until")
+        // What was written stays written: only a collection that nothing was done for fails by its age.
+        if outcome.status == .pinned, let maxAge = options.maxAge, let age = planned.held?.age(at: now), age > maxAge {
+            outcome.status = .failed
+            outcome.error = .pin(.overdue(planned.id, pin))
+        }
+        return outcome
+    }
+
+    /// Tells without writing anything whether each collection is what the server has.
+    private func compare(_ plan: [PlannedCollection]) async -> [CollectionOutcome] {
+        let fetcher = SnapshotFetcher(
+            client: client, chains: ChainStore(client: client, roots: roots, time: now),
+            gate: RequestGate(width: options.jobs), trust: configuration.trust)
+        var outcomes: [CollectionOutcome] = []
+        for planned in plan {
+            var outcome = settled(planned) ?? self.planned(planned)
+            // The monitor says nothing of it, so that only its state itself can tell.
+            if planned.action == .probe {
+                do {
+                    let fetched = try await fetcher.fetch(planned, base: nil)
+                    outcome.serverTimestamp = fetched.snapshot.timestamp
+                    if directory.isHeld(fetched.snapshot, planned, limits: limits) { outcome.status = .unchanged }
+                } catch {
+                    outcome.status = .failed
+                    outcome.error = CollectionError(error)
+                }
+            }
+            outcomes.append(outcome)
+        }
+        return outcomes
     }
 
     private func work(_ plan: [PlannedCollection]) async -> [CollectionOutcome] {
@@ -125,24 +171,24 @@ public struct Refresh: Sendable {
                 client: client, directory: directory, gate: gate,
                 attachmentsURL: AttachmentsURLSource(client: client), jobs: options.jobs, limits: limits,
                 onEvent: onEvent),
-            roots: roots, trust: configuration.trust, server: "\(client.server)", limits: limits)
+            roots: roots, trust: configuration.trust, server: "\(client.server)", limits: limits,
+            holdsBack: configuration.totalBudget != nil)
         return await withTaskGroup(of: CollectionOutcome.self) { group in
             var outcomes: [CollectionOutcome] = []
             var queue = plan.makeIterator()
             func enqueue(_ planned: PlannedCollection) {
-                switch planned.action {
-                case .unchanged: outcomes.append(CollectionOutcome(planned, status: .unchanged))
-                case .refuse: outcomes.append(refusal(planned))
-                default:
-                    group.addTask {
-                        onEvent(.began(planned.id))
-                        let outcome = await refresher.refresh(planned, onEvent: onEvent)
-                        onEvent(.finished(outcome))
-                        return outcome
-                    }
+                if let settled = settled(planned) {
+                    outcomes.append(settled)
+                    onEvent(.finished(settled))
                     return
                 }
-                onEvent(.finished(outcomes[outcomes.count - 1]))
+                group.addTask {
+                    onEvent(.began(planned.id))
+                    let outcome = await refresher.refresh(planned, onEvent: onEvent)
+                    // What waits for its name may still come to be over the budget.
+                    if !outcome.isHeldBack { onEvent(.finished(outcome)) }
+                    return outcome
+                }
             }
             var running = 0
             while let planned = queue.next() {
@@ -157,6 +203,31 @@ public struct Refresh: Sendable {
             for await outcome in group { outcomes.append(outcome) }
             return outcomes.sorted { $0.id < $1.id }
         }
+    }
+
+    /// Where all bundles together have a budget, gives the finished ones their names, or none of them.
+    ///
+    /// - Returns: what they are over the budget.
+    private func nameHeldBack(_ outcomes: inout [CollectionOutcome], _ lock: LockFile) throws -> BudgetExcess? {
+        guard let limit = configuration.totalBudget else { return nil }
+        let finished = outcomes.indices.filter { outcomes[$0].status != .failed && outcomes[$0].isHeldBack }
+        var after = lock
+        for index in finished { after.collections[outcomes[index].id] = outcomes[index].entry }
+        let excess = finished.isEmpty ? nil : after.excess(over: limit)
+        for index in finished {
+            let id = outcomes[index].id
+            if let excess {
+                try FileStore.remove(directory.packPath(id))
+                outcomes[index].status = .failed
+                outcomes[index].error = .overBudget(excess)
+                outcomes[index].entry = lock.collections[id]
+            } else if let entry = outcomes[index].entry {
+                try directory.name(id, entry)
+                try FileStore.remove(directory.stagedPath(id))
+            }
+            onEvent(.finished(outcomes[index]))
+        }
+        return excess
     }
 
     private func keepBackoff() throws {

@@ -19,9 +19,18 @@ public struct PlannedCollection: Sendable {
         case probe
         /// The server is behind what is held.
         case refuse
+        /// The bundle is at the state that it is pinned to, whatever the server has.
+        case pinned
+        /// The bundle is not at the state that it is pinned to, for the reason given, and the server has another one.
+        case pinUnmet(String)
 
         /// Whether anything is fetched or written for it.
-        var needsWork: Bool { self != .unchanged && self != .refuse }
+        public var needsWork: Bool {
+            switch self {
+            case .unchanged, .refuse, .pinned, .pinUnmet: false
+            case .create, .update, .refetch, .repack, .probe: true
+            }
+        }
     }
 
     public let settings: DumpsConfiguration.Collection
@@ -61,6 +70,7 @@ struct RefreshPlanner {
     private func action(
         _ settings: DumpsConfiguration.Collection, held: LockFile.Collection?, disk: DiskState, listed: Timestamp?
     ) -> PlannedCollection.Action {
+        if let pin = settings.pin { return action(settings, pin, held: held, disk: disk, listed: listed) }
         guard let listed else { return .probe }
         guard let held else { return .create }
         if listed < held.timestamp { return .refuse }
@@ -70,14 +80,39 @@ struct RefreshPlanner {
         case .asLocked: break
         }
         if isFull { return .refetch("--full") }
-        switch held.trust {
-        case .signed(let signature):
-            if !roots.roots.contains(signature.root) { return .refetch("its root is no longer trusted") }
-        case .unsigned:
-            if !acceptsUnsigned { return .refetch("it is unsigned, which is no longer accepted") }
-        case .imported: return .refetch("it was imported without a signature")
-        }
+        if let distrust = distrust(held) { return .refetch(distrust) }
+        if held.trust == .imported { return .refetch("it was imported without a signature") }
         if listed > held.timestamp { return .update }
         return held.attachmentRule == settings.attachments.text ? .unchanged : .repack
+    }
+    /// A pinned collection takes nothing from the server but the very state that it is pinned to.
+    private func action(
+        _ settings: DumpsConfiguration.Collection, _ pin: Pin, held: LockFile.Collection?, disk: DiskState,
+        listed: Timestamp?
+    ) -> PlannedCollection.Action {
+        let problem: String
+        switch (held, disk) {
+        case (nil, _): problem = "it was never fetched"
+        case (let held?, _) where held.timestamp != pin.at: problem = "its bundle is at \(held.timestamp)"
+        case (_, .absent): problem = "its bundle is missing"
+        case (_, .damaged(let damage)): problem = damage
+        case (let held?, .asLocked):
+            if let distrust = distrust(held) { return .pinUnmet(distrust) }
+            return held.attachmentRule == settings.attachments.text ? .pinned : .repack
+        }
+        guard listed == pin.at else { return .pinUnmet(problem) }
+        guard let held else { return .create }
+        if held.timestamp > pin.at { return .pinUnmet(problem) }
+        return held.timestamp < pin.at && disk == .asLocked ? .update : .refetch(problem)
+    }
+
+    /// Why the configuration no longer trusts what vouched for a bundle; `nil` where it does.
+    private func distrust(_ held: LockFile.Collection) -> String? {
+        switch held.trust {
+        case .signed(let signature):
+            roots.roots.contains(signature.root) ? nil : "its root is no longer trusted"
+        case .unsigned: acceptsUnsigned ? nil : "it is unsigned, which is no longer accepted"
+        case .imported: nil
+        }
     }
 }

@@ -5,11 +5,18 @@ import RemoteSettingsModel
 public struct RefreshReport: Sendable {
     public let server: String
     public let isDryRun: Bool
+    /// Whether nothing was to change (`--locked`).
+    public let isLocked: Bool
     /// Sorted by id.
     public let outcomes: [CollectionOutcome]
     public let metrics: HTTPMetrics
     /// Collections whose bundles were taken over from an interrupted refresh.
     public let recovered: [CollectionID]
+    /// What all bundles together are over their budget.
+    public let excess: BudgetExcess?
+
+    /// Whether a refresh would change, or has changed, anything.
+    public var wouldChange: Bool { !recovered.isEmpty || outcomes.contains { $0.status == .planned } }
 
     public var failed: [CollectionOutcome] { outcomes.filter { $0.status == .failed } }
 
@@ -19,9 +26,7 @@ public struct RefreshReport: Sendable {
         guard !failures.isEmpty else { return nil }
         var longest = 0
         for failure in failures {
-            guard case .http(let error) = failure.error, case .backoff(_, let seconds) = error.reason else {
-                return nil
-            }
+            guard case .backoff(_, let seconds) = failure.error?.http?.reason else { return nil }
             longest = max(longest, seconds)
         }
         return longest
@@ -30,6 +35,6 @@ public struct RefreshReport: Sendable {
     /// Whether every collection failed because nothing answered.
     public var isUnreachable: Bool {
         !failed.isEmpty && failed.count == outcomes.count
-            && failed.allSatisfy { $0.error?.httpCategory == .unreachable }
+            && failed.allSatisfy { $0.error?.http?.category == .unreachable }
     }
 }

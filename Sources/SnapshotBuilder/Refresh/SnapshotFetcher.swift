@@ -54,7 +54,8 @@ struct SnapshotFetcher: Sendable {
             }
             return Fetched(fetched, notes: notes)
         } catch let error as FetchError {
-            throw CollectionError(error, isHeld: planned.held != nil)
+            if case .unknownCollection = error, planned.held != nil { throw CollectionError.gone }
+            throw CollectionError.fetch(error)
         }
     }
 }
@@ -70,21 +71,5 @@ extension SnapshotFetcher.Fetched {
 extension LockFile.Collection {
     fileprivate var isSigned: Bool {
         if case .signed = trust { true } else { false }
-    }
-}
-
-extension CollectionError {
-    /// - Parameter isHeld: whether there is a bundle of the collection.
-    fileprivate init(_ error: FetchError, isHeld: Bool) {
-        switch error {
-        case .http(let error): self = .http(error)
-        case .unknownCollection(let error): self = isHeld ? .gone : .unknown(error)
-        case .changeset(let error, let url): self = .changeset(error, url: url)
-        case .signature(let error): self = .signature(error)
-        case .rollback(let held, let answered): self = .rollback(held: held, answered: answered)
-        case .equivocation(let timestamp): self = .equivocation(timestamp)
-        case .signatureLost: self = .signatureLost
-        case .noAnswer(let url): self = .changeset(.missing("changes"), url: url)
-        }
     }
 }

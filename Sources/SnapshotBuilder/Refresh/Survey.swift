@@ -15,6 +15,8 @@ public struct CollectionState: Sendable {
     public let serverTimestamp: Timestamp?
     /// `nil` offline.
     public let action: PlannedCollection.Action?
+    /// How it stands to its pin, where it has one.
+    public let pin: PinState?
 }
 
 extension LockFile.Collection {
@@ -22,6 +24,9 @@ extension LockFile.Collection {
     public var verifiedAt: Timestamp? {
         if case .signed(let signature) = trust { signature.verifiedAt } else { nil }
     }
+
+    /// The time since the data was taken from the server; where nothing is signed, since it changed there.
+    public func age(at now: Timestamp) -> Duration { now.elapsed(since: verifiedAt ?? timestamp) }
 }
 
 /// Compares the lock, the files and the monitor, and changes nothing.
@@ -29,9 +34,15 @@ public struct Survey: Sendable {
     private let directory: DumpsDirectory
     private let configuration: DumpsConfiguration
     private let roots: TrustAnchors
+    private let now: Timestamp
     private let limits: Limits
 
-    public init(_ directory: DumpsDirectory, configuration: DumpsConfiguration, roots: TrustAnchors, limits: Limits) {
+    /// - Parameter now: the time that the last days of pins are held against.
+    public init(
+        _ directory: DumpsDirectory, configuration: DumpsConfiguration, roots: TrustAnchors, now: Timestamp,
+        limits: Limits
+    ) {
+        self.now = now
         self.directory = directory
         self.configuration = configuration
         self.roots = roots
@@ -49,7 +60,8 @@ public struct Survey: Sendable {
             return CollectionState(
                 id: settings.id, entry: held,
                 hasBundle: directory.diskState(settings.id, held) == .asLocked && held != nil,
-                serverTimestamp: nil, action: nil)
+                serverTimestamp: nil, action: nil,
+                pin: settings.pin.map { PinState($0, serverTimestamp: nil, now: now) })
         }
     }
 
@@ -64,7 +76,10 @@ public struct Survey: Sendable {
             CollectionState(
                 id: planned.id, entry: planned.held,
                 hasBundle: planned.held != nil && directory.diskState(planned.id, planned.held) == .asLocked,
-                serverTimestamp: planned.serverTimestamp, action: planned.action)
+                serverTimestamp: planned.serverTimestamp, action: planned.action,
+                pin: planned.settings.pin.map {
+                    PinState($0, serverTimestamp: planned.serverTimestamp, now: now)
+                })
         }
     }
 
@@ -79,7 +94,7 @@ public struct Survey: Sendable {
         do {
             monitor = try MonitorChangeset(parsing: document.body, limits: limits)
         } catch {
-            throw CollectionError.changeset(error, url: "\(document.url)")
+            throw CollectionError.fetch(.changeset(error, url: "\(document.url)"))
         }
         let planner = RefreshPlanner(
             roots: roots, acceptsUnsigned: configuration.trust.acceptsUnsigned, isFull: isFull)
@@ -107,6 +122,15 @@ extension DumpsConfiguration {
 }
 
 extension DumpsDirectory {
+    /// Whether a snapshot is the very state that the bundle has.
+    func isHeld(_ snapshot: Snapshot, _ planned: PlannedCollection, limits: Limits) -> Bool {
+        guard let held = planned.held, held.timestamp == snapshot.timestamp,
+            held.attachmentRule == planned.settings.attachments.text, diskState(planned.id, held) == .asLocked,
+            let bundle = try? BundleReader(path: bundlePath(planned.id), limits: limits)
+        else { return false }
+        return (try? bundle.payload()) == snapshot.payload
+    }
+
     /// What is where a bundle should be, told from its size and its first bytes.
     func diskState(_ id: CollectionID, _ held: LockFile.Collection?) -> RefreshPlanner.DiskState {
         let path = bundlePath(id)

@@ -18,7 +18,7 @@ public struct BundleVerifier: Sendable {
     /// The bundle's snapshot, vouched for by the signature inside at the time that the lock keeps.
     ///
     /// - Throws: `BundleError` or `ContentSignatureError`.
-    func snapshot(of bundle: BundleReader, _ entry: LockFile.Collection) throws -> Snapshot {
+    package func snapshot(of bundle: BundleReader, _ entry: LockFile.Collection) throws -> Snapshot {
         let unverified = try bundle.unverifiedSnapshot()
         switch entry.trust {
         case .unsigned: return Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
@@ -37,6 +37,14 @@ public struct BundleVerifier: Sendable {
             }
             return verified
         }
+    }
+
+    /// What vouches for a bundle, its chain being verified at `time`.
+    ///
+    /// - Throws: `BundleError` or `ContentSignatureError`.
+    func trust(of bundle: BundleReader, at time: Timestamp) throws -> LockFile.Trust {
+        guard let pem = try bundle.chain() else { return bundle.head.trust == .imported ? .imported : .unsigned }
+        return .init(try signatures.verified(bundle.unverifiedSnapshot(), chain: pem, at: time).provenance)
     }
 
     /// Reads and checks everything; does I/O.

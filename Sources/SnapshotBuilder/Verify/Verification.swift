@@ -18,6 +18,8 @@ public struct Verification: Sendable {
         public let id: CollectionID
         public let entry: LockFile.Collection?
         public let verdict: Verdict
+        /// The pin that the bundle is at, where the configuration has one.
+        public var pin: Pin?
     }
 
     private let directory: DumpsDirectory
@@ -30,18 +32,21 @@ public struct Verification: Sendable {
         self.limits = limits
     }
 
-    /// - Parameter names: none for all that the lock has, and all that the configuration names.
+    /// - Parameters:
+    ///   - names: none for all that the lock has, and all that the configuration names.
+    ///   - configured: the configuration's collections, each of which has a bundle, at its pin where it has one.
     /// - Throws: `BundleError` or ``FileError`` where the lock cannot be read, ``RefreshError`` for names not in it.
-    public func run(_ names: [CollectionID], configured: [CollectionID]) async throws -> [Outcome] {
+    public func run(_ names: [CollectionID], configured: [DumpsConfiguration.Collection]) async throws -> [Outcome] {
         let lock = try directory.lockFile(limits: limits)
         let pending = try directory.pendingEntries(limits: limits)
-        let known = Set(lock.collections.keys).union(configured).union(pending.keys)
+        let known = Set(lock.collections.keys).union(configured.map(\.id)).union(pending.keys)
         let wanted = names.isEmpty ? known.sorted() : names
         let unknown = wanted.filter { !known.contains($0) }
         guard unknown.isEmpty else { throw RefreshError.notConfigured(unknown, directory.configurationPath) }
+        let pins = Dictionary(uniqueKeysWithValues: configured.map { ($0.id, $0.pin) })
         return await withTaskGroup(of: Outcome.self) { group in
             for id in wanted {
-                group.addTask { verify(id, lock.collections[id], pending: pending[id]) }
+                group.addTask { verify(id, lock.collections[id], pending: pending[id], pin: pins[id] ?? nil) }
             }
             var outcomes: [Outcome] = []
             for await outcome in group { outcomes.append(outcome) }
@@ -50,7 +55,7 @@ public struct Verification: Sendable {
     }
 
     private func verify(
-        _ id: CollectionID, _ entry: LockFile.Collection?, pending: LockFile.Collection?
+        _ id: CollectionID, _ entry: LockFile.Collection?, pending: LockFile.Collection?, pin: Pin?
     ) -> Outcome {
         let path = directory.bundlePath(id)
         if let pending, pending != entry, (try? verifier.verify(path, id, pending)) != nil {
@@ -59,7 +64,10 @@ public struct Verification: Sendable {
         guard let entry else { return Outcome(id: id, entry: nil, verdict: .missing) }
         do {
             try verifier.verify(path, id, entry)
-            return Outcome(id: id, entry: entry, verdict: .good)
+            if let pin, pin.at != entry.timestamp {
+                throw PinError.elsewhere(id, pin, held: entry.timestamp)
+            }
+            return Outcome(id: id, entry: entry, verdict: .good, pin: pin)
         } catch {
             return Outcome(id: id, entry: entry, verdict: .bad(error))
         }

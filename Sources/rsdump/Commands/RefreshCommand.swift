@@ -15,6 +15,12 @@ struct RefreshCommand: AsyncParsableCommand {
             only the attachments that are not in the present bundle. Signatures and hashes are checked before anything is \
             written; a collection that fails keeps its last good bundle, and the others are refreshed all the same.
 
+            Pinned collections stay where they are. A bundle or an attachment over its budget in dumps.yaml is an error, and \
+            what is held stays; where all bundles together are over theirs, nothing is changed.
+
+            With --locked nothing is written, and the exit code is 6 where anything would change: the server has something \
+            newer, a bundle is missing or damaged, or dumps.yaml asks for other attachments.
+
             \(ExitStatus.help)
             """)
 
@@ -27,11 +33,19 @@ struct RefreshCommand: AsyncParsableCommand {
     @Flag(help: "Ask the server what has changed, and write nothing.")
     var dryRun = false
 
+    @Flag(help: "Write nothing, and fail with 6 where anything would change.")
+    var locked = false
+
     @Flag(help: "Download all records again, not only what is newer than the bundles.")
     var full = false
 
     @Option(help: ArgumentHelp("Requests under way at once, 1 to 64.", valueName: "n"))
     var jobs = 8
+
+    @Option(
+        help: ArgumentHelp(
+            "Fail where a pin is past its last day and its bundle older than this, such as 90d.", valueName: "age"))
+    var maxAge: Age?
 
     @Option(help: "How to print the result: text or json.")
     var format = OutputFormat.text
@@ -44,6 +58,9 @@ struct RefreshCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (1...64).contains(jobs) else { throw ValidationError("--jobs is \(jobs), expected 1 to 64") }
+        if locked && (dryRun || full) {
+            throw ValidationError("--locked goes neither with --dry-run nor with --full")
+        }
         _ = try collectionIDs(collections)
     }
 
@@ -60,6 +77,8 @@ struct RefreshCommand: AsyncParsableCommand {
             var options = Refresh.Options()
             options.isFull = full
             options.isDryRun = dryRun
+            options.isLocked = locked
+            options.maxAge = maxAge?.duration
             options.jobs = jobs
             let refresh = Refresh(
                 directory, configuration: configuration, client: session.client, roots: roots, options: options,
@@ -74,8 +93,13 @@ struct RefreshCommand: AsyncParsableCommand {
             }
             progress.finish()
             await session.end()
+            for outcome in report.outcomes {
+                if let warning = outcome.pin.flatMap(PinText.warning) {
+                    Console.error("warning: \(outcome.id): \(warning)")
+                }
+            }
             switch format {
-            case .text: Console.print(RefreshText(report, isColored: Console.outputIsTerminal).text)
+            case .text: Console.print(RefreshText(report, isColored: Console.outputIsColored).text)
             case .json: Console.print(json: RefreshJSON.document(report))
             }
             if let summary { try RefreshMarkdown(report).write(to: summary) }

@@ -16,6 +16,8 @@ struct Serve: AsyncParsableCommand {
             The address is printed to standard output when it can be reached; what is refused, once for each connection, \
             to standard error. SIGTERM and SIGINT end it after the answers that are being written. Nothing is written.
 
+            A browser sees at / what is in the bundles: records to search, attachments, and what changed since an older state.
+
             Beside the API: /metrics (Prometheus), /__heartbeat__, /__lbheartbeat__, /__version__.
 
             Examples:

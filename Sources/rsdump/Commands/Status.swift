@@ -12,6 +12,9 @@ struct Status: AsyncParsableCommand {
             server has something newer, or where the server is not asked (--offline): what has not changed does not get old. \
             One request is made, none with --offline.
 
+            Sizes are compared with the lock in git's HEAD, where the directory lies in a git repository: the growth is what a \
+            commit would add. A pinned bundle does not get old until its pin is past its last day.
+
             Exits with 1 where a bundle is missing, or outdated and older than --max-age.
             """)
 
@@ -45,7 +48,7 @@ struct Status: AsyncParsableCommand {
             let now = HTTPEnvironment.system.now()
             let names = try collectionIDs(collections)
             let states: [CollectionState]
-            let survey = Survey(directory, configuration: configuration, roots: roots, limits: Limits())
+            let survey = Survey(directory, configuration: configuration, roots: roots, now: now, limits: Limits())
             if offline {
                 states = try survey.offline(names)
             } else {
@@ -63,9 +66,11 @@ struct Status: AsyncParsableCommand {
                 await session.end()
             }
             let judged = states.map { StatusReport.Line($0, now: now, warnAge: warnAge, maxAge: maxAge) }
-            let report = StatusReport(lines: judged, isOffline: offline, server: configuration.server)
+            let report = StatusReport(
+                lines: judged, isOffline: offline, configuration: configuration,
+                sizes: await SizeComparison(directory, limits: Limits()))
             switch format {
-            case .text: Console.print(report.text(Style(isColored: Console.outputIsTerminal)))
+            case .text: Console.print(report.text(Style(isColored: Console.outputIsColored)))
             case .json: Console.print(json: report.json)
             }
             if judged.contains(where: { $0.verdict == .tooOld || $0.verdict == .missing }) {

@@ -8,7 +8,11 @@ struct Verify: AsyncParsableCommand {
         abstract: "Check every byte, hash, signature and lock entry again, offline.",
         discussion: """
             Signatures are verified at the time that the lock keeps for each bundle, not at the time of day: a shipped \
-            bundle outlives the certificates that signed it.
+            bundle outlives the certificates that signed it. A pinned collection must be at its pin.
+
+            With --locked the directory must hold exactly what the lock says, no file more: beside the bundles only \
+            dumps.yaml, dumps.lock.json, .gitignore, .gitattributes, files whose names begin with README, NOTICE, LICENSE or \
+            COPYING, and .rsdump/, which a refresh may leave.
 
             Exits with 3 where anything is wrong.
             """)
@@ -17,6 +21,9 @@ struct Verify: AsyncParsableCommand {
     var collections: [String] = []
 
     @OptionGroup var dumps: DumpsOptions
+
+    @Flag(help: "Also fail for files that are not in the lock.")
+    var locked = false
 
     @Option(
         name: .customLong("trust-root"), parsing: .singleValue,
@@ -27,6 +34,9 @@ struct Verify: AsyncParsableCommand {
     var format = OutputFormat.text
 
     func validate() throws {
+        if locked && !collections.isEmpty {
+            throw ValidationError("--locked is about the whole directory; name no collections with it")
+        }
         _ = try collectionIDs(collections)
     }
 
@@ -41,10 +51,11 @@ struct Verify: AsyncParsableCommand {
             let verification = Verification(
                 directory, roots: roots, signer: configuration.trust.signer, limits: Limits())
             let outcomes = try await verification.run(
-                try collectionIDs(collections), configured: configuration.collections.map(\.id))
-            let report = VerifyReport(outcomes: outcomes)
+                try collectionIDs(collections), configured: configuration.collections)
+            let report = VerifyReport(
+                outcomes: outcomes, strays: locked ? try directory.strayFiles() : nil)
             switch format {
-            case .text: Console.print(report.text(Style(isColored: Console.outputIsTerminal)))
+            case .text: Console.print(report.text(Style(isColored: Console.outputIsColored)))
             case .json: Console.print(json: report.json)
             }
             if !report.isGood { throw ExitStatus.verificationFailed.code }

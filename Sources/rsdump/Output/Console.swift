@@ -1,3 +1,5 @@
+import RemoteSettingsModel
+
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Glibc)
@@ -10,7 +12,12 @@
 enum Console {
     /// Whether standard error is a terminal, where progress can be drawn.
     static var errorIsTerminal: Bool { isatty(2) == 1 }
-    static var outputIsTerminal: Bool { isatty(1) == 1 }
+    /// Whether standard output is a terminal that wants colours: not a dumb one, and NO_COLOR is not set
+    /// (https://no-color.org).
+    static var outputIsColored: Bool {
+        guard isatty(1) == 1, unsafe getenv("TERM").map({ unsafe String(cString: $0) }) != "dumb" else { return false }
+        return unsafe getenv("NO_COLOR").map { unsafe $0.pointee == 0 } ?? true
+    }
 
     /// The terminal's width in columns.
     static var width: Int {
@@ -48,19 +55,7 @@ enum Console {
     }
 
     /// Text from outside with what could steer a terminal made visible.
-    static func visible(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: { isControl($0) }) else { return text }
-        return String(
-            String.UnicodeScalarView(
-                text.unicodeScalars.flatMap { scalar -> [Unicode.Scalar] in
-                    isControl(scalar) ? Array("\\u{\(String(scalar.value, radix: 16))}".unicodeScalars) : [scalar]
-                }))
-    }
-
-    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || (0x202A...0x202E).contains(scalar.value)
-            || (0x2066...0x2069).contains(scalar.value)
-    }
+    static func visible(_ text: String) -> String { VisibleText.escape(text) }
 }
 
 private func systemWrite(_ descriptor: Int32, _ buffer: UnsafeRawPointer?, _ count: Int) -> Int {

@@ -13,12 +13,3 @@ extension Console {
         write(JSONText.indented(value), to: 1)
     }
 }
-
-extension JSONValue {
-    /// An object of the members that have a value.
-    static func members(_ members: KeyValuePairs<String, JSONValue?>) -> JSONValue {
-        .object(members.compactMap { key, value in value.map { Member(key: key, value: $0) } })
-    }
-
-    static func count(_ value: some BinaryInteger) -> JSONValue { .number(JSONNumber(value)) }
-}

@@ -77,7 +77,7 @@ final class Progress: Sendable {
         switch event {
         case .planned(let plan):
             state.total = plan.count
-            let stale = plan.count { $0.action != .unchanged }
+            let stale = plan.count { $0.action.needsWork }
             return stale == 0 ? nil : "\(stale) of \(plan.count) collections to refresh"
         case .began(let id): state.bars.append(Bar(id: id))
         case .downloading(let id, let files, let bytes):
@@ -95,7 +95,7 @@ final class Progress: Sendable {
         case .finished(let outcome):
             state.done += 1
             state.bars.removeAll { $0.id == outcome.id }
-            guard outcome.status != .unchanged else { return nil }
+            guard outcome.status != .unchanged, outcome.status != .pinned else { return nil }
             return "\(outcome.id): \(outcome.status.rawValue)"
         case .http: break
         }

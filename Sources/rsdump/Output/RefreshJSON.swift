@@ -8,9 +8,11 @@ enum RefreshJSON {
         .members([
             "server": .string(report.server),
             "dryRun": .bool(report.isDryRun),
+            "locked": .bool(report.isLocked),
             "collections": .array(report.outcomes.map(collection)),
             "recovered": .array(report.recovered.map { .string("\($0)") }),
             "failed": .count(report.failed.count),
+            "overBudget": report.excess.map(excess),
             "requests": .count(report.metrics.requests),
             "receivedBytes": .count(report.metrics.bodyBytes),
             "exitCode": .count(RefreshExit.status(of: report).rawValue),
@@ -27,6 +29,7 @@ enum RefreshJSON {
             "reason": outcome.action.reason.map(JSONValue.string),
             "previousTimestamp": outcome.previous.map { .count($0.milliseconds) },
             "serverTimestamp": outcome.serverTimestamp.map { .count($0.milliseconds) },
+            "pin": outcome.pin.map(PinText.json),
             "entry": hasEntry ? outcome.entry.map(LockJSON.entry) : nil,
             "changes": outcome.changes.map { changes in
                 .members([
@@ -39,7 +42,20 @@ enum RefreshJSON {
                 "downloaded": .count(counts.downloaded), "downloadedBytes": .count(counts.downloadedBytes),
             ]),
             "notes": outcome.notes.isEmpty ? nil : .array(outcome.notes.map(JSONValue.string)),
-            "error": outcome.error.map { .members(["code": .string($0.code), "message": .string("\($0)")]) },
+            "error": outcome.error.map { error in
+                .members([
+                    "code": .string(error.code), "message": .string("\(error)"),
+                    "overBudget": error.excess.map(excess),
+                ])
+            },
+        ])
+    }
+
+    private static func excess(_ excess: BudgetExcess) -> JSONValue {
+        .members([
+            "budget": .string(excess.subject.rawValue), "size": .count(excess.size), "limit": .count(excess.limit),
+            "largest": .array(
+                excess.largest.map { .members(["name": .string($0.name), "size": .count($0.size)]) }),
         ])
     }
 }
@@ -96,11 +112,16 @@ extension PlannedCollection.Action {
         case .repack: "repack"
         case .probe: "probe"
         case .refuse: "refuse"
+        case .pinned: "pinned"
+        case .pinUnmet: "pin-unmet"
         }
     }
 
     var reason: String? {
-        if case .refetch(let reason) = self { reason } else { nil }
+        switch self {
+        case .refetch(let reason), .pinUnmet(let reason): reason
+        default: nil
+        }
     }
 
     /// What a refresh would do, for people.
@@ -113,6 +134,8 @@ extension PlannedCollection.Action {
         case .repack: "would be packed again: its attachment rule changed"
         case .probe: "is not on the monitor's list; the server would be asked for it"
         case .refuse: "would be refused: the server is behind what is held"
+        case .pinned: "stays where it is pinned"
+        case .pinUnmet(let reason): "would fail: it is pinned, but \(reason)"
         }
     }
 }

@@ -18,7 +18,11 @@ struct RefreshText {
             lines.append(line(outcome, width))
             lines += outcome.notes.map { "\(String(repeating: " ", count: width))  note: \(Console.visible($0))" }
         }
+        if let excess = report.excess { lines.append("\(style.red("over budget")): \(excess)") }
         lines.append(total)
+        if report.isLocked {
+            lines.append(report.wouldChange ? style.red("something would change") : style.green("nothing would change"))
+        }
         return lines.joined(separator: "\n")
     }
 
@@ -26,6 +30,7 @@ struct RefreshText {
         let name = "\(outcome.id)".padded(to: width)
         if let error = outcome.error { return "\(name)  \(style.red("failed")): \(Console.visible("\(error)"))" }
         if outcome.status == .planned { return "\(name)  \(outcome.action.sentence)" }
+        if outcome.status == .pinned, let pin = outcome.pin { return "\(name)  \(PinText.sentence(pin))" }
         return "\(name)  \(style.green(outcome.status.rawValue)), \(Self.details(outcome))"
     }
 

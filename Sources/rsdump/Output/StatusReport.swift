@@ -17,9 +17,13 @@ struct StatusReport {
 
         init(_ state: CollectionState, now: Timestamp, warnAge: Age, maxAge: Age) {
             self.state = state
-            age = state.entry.map { now.elapsed(since: $0.verifiedAt ?? $0.timestamp) }
+            age = state.entry.map { $0.age(at: now) }
             guard let age, state.hasBundle else {
                 verdict = .missing
+                return
+            }
+            if let pin = state.pin {
+                verdict = !pin.isOverdue ? .fresh : age > maxAge.duration ? .tooOld : .old
                 return
             }
             // What the server has too is up to date, however long ago it changed.
@@ -30,36 +34,68 @@ struct StatusReport {
 
     let lines: [Line]
     let isOffline: Bool
-    let server: String
+    let configuration: DumpsConfiguration
+    let sizes: SizeComparison
 
     func text(_ style: Style) -> String {
-        let width = lines.map { "\($0.state.id)".count }.max() ?? 0
-        var rows = lines.map { line in
-            let name = "\(line.state.id)".padded(to: width)
-            let held = line.state.entry.map { Self.time($0.timestamp) } ?? "-"
-            let server = line.state.serverTimestamp.map(Self.time) ?? "-"
-            let age = (line.age.map(Self.age) ?? "-").padded(to: 8)
-            let verdict =
-                switch line.verdict {
-                case .fresh: ""
-                case .old: style.yellow("  warning: old")
-                case .tooOld: style.red("  error: too old")
-                case .missing: style.red("  error: no bundle")
-                }
-            let plan = line.state.action.map { "  \($0.sentence)" } ?? ""
-            return "\(name)  \(held.padded(to: 24))"
-                + (isOffline ? "" : "  \(server.padded(to: 24))") + "  \(age)\(plan)\(verdict)"
+        let width = max("collection".count, lines.map { "\($0.state.id)".count }.max() ?? 0)
+        func row(_ name: String, _ held: String, _ server: String, _ age: String, _ size: String, _ growth: String)
+            -> String
+        {
+            name.padded(to: width) + "  " + held.padded(to: 24) + (isOffline ? "" : "  " + server.padded(to: 24)) + "  "
+                + age.padded(to: 8) + "  " + size.padded(to: 9)
+                + (sizes.problem == nil ? "  " + growth.padded(to: 10) : "")
         }
-        let heading =
-            "collection".padded(to: width) + "  " + "bundle".padded(to: 24)
-            + (isOffline ? "" : "  " + "server".padded(to: 24)) + "  age"
-        rows.insert(style.dim(heading), at: 0)
-        return rows.joined(separator: "\n")
+        var rows = [style.dim(row("collection", "bundle", "server", "age", "size", "growth"))]
+        for line in lines {
+            let state = line.state
+            rows.append(
+                row(
+                    "\(state.id)", state.entry.map { Self.time($0.timestamp) } ?? "-",
+                    state.serverTimestamp.map(Self.time) ?? "-", line.age.map(Self.age) ?? "-",
+                    sizes.size(of: state.id).map(ByteSize.text) ?? "-", growth(of: state.id))
+                    + (state.pin.map { "  \(PinText.sentence($0))" } ?? "") + plan(of: state) + verdict(of: line, style)
+                    + excess(of: state, style))
+        }
+        var total = "\(ByteSize.text(sizes.total)) in all"
+        if let budget = configuration.totalBudget { total += " of \(ByteSize.text(budget))" }
+        if let growth = sizes.totalGrowth { total += ", \(Self.change(growth)) since HEAD" }
+        if let budget = configuration.totalBudget, sizes.total > budget { total += style.red("  error: over budget") }
+        rows.append(total)
+        return rows.map { $0.trimmingSpaces() }.joined(separator: "\n")
+    }
+
+    private func growth(of id: CollectionID) -> String {
+        sizes.isNew(id) ? "new" : sizes.growth(of: id).map(Self.change) ?? "-"
+    }
+
+    private func plan(of state: CollectionState) -> String {
+        guard let action = state.action, action != .pinned else { return "" }
+        return "  \(action.sentence)"
+    }
+
+    private func verdict(of line: Line, _ style: Style) -> String {
+        let overdue = line.state.pin.flatMap(PinText.warning)
+        return switch line.verdict {
+        case .fresh: ""
+        case .old: style.yellow("  warning: \(overdue ?? "old")")
+        case .tooOld: style.red("  error: too old\(overdue.map { ", and \($0)" } ?? "")")
+        case .missing: style.red("  error: no bundle")
+        }
+    }
+
+    private func budget(of id: CollectionID) -> UInt64? {
+        configuration.collections.first { $0.id == id }?.budget.bundle
+    }
+
+    private func excess(of state: CollectionState, _ style: Style) -> String {
+        guard let budget = budget(of: state.id), let size = sizes.size(of: state.id), size > budget else { return "" }
+        return style.red("  error: over its budget of \(ByteSize.text(budget))")
     }
 
     var json: JSONValue {
         .members([
-            "server": .string(server),
+            "server": .string(configuration.server),
             "offline": .bool(isOffline),
             "collections": .array(
                 lines.map { line in
@@ -72,17 +108,38 @@ struct StatusReport {
                         "action": line.state.action.map { .string($0.word) },
                         "reason": line.state.action?.reason.map(JSONValue.string),
                         "bundleBytes": line.state.entry.map { .count($0.bundle.size) },
+                        "growthBytes": sizes.growth(of: line.state.id).map { .count($0) },
+                        "budgetBytes": budget(of: line.state.id).map { .count($0) },
+                        "pin": line.state.pin.map(PinText.json),
                     ])
                 }),
+            "totalBytes": .count(sizes.total),
+            "totalGrowthBytes": sizes.totalGrowth.map { .count($0) },
+            "totalBudgetBytes": configuration.totalBudget.map { .count($0) },
+            "growthUnknown": sizes.problem.map(JSONValue.string),
         ])
     }
 
     private static func time(_ timestamp: Timestamp) -> String { "\(timestamp) \(timestamp.rfc3339.prefix(10))" }
+
+    /// Such as `+1.4 KiB`, `-20 B`, `=`.
+    private static func change(_ bytes: Int64) -> String {
+        bytes == 0 ? "=" : (bytes < 0 ? "-" : "+") + ByteSize.text(bytes.magnitude)
+    }
 
     private static func age(_ duration: Duration) -> String {
         let seconds = duration.components.seconds
         if seconds >= 2 * 86_400 { return "\(seconds / 86_400) d" }
         if seconds >= 2 * 3600 { return "\(seconds / 3600) h" }
         return seconds >= 120 ? "\(seconds / 60) min" : "\(seconds) s"
+    }
+}
+
+extension String {
+    /// Without the spaces at its end, which a table's last column leaves.
+    fileprivate func trimmingSpaces() -> String {
+        var text = self[...]
+        while text.last == " " { text = text.dropLast() }
+        return String(text)
     }
 }

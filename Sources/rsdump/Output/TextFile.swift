@@ -1,3 +1,4 @@
+import FileStorage
 import SnapshotBuilder
 
 #if canImport(Darwin)
@@ -11,6 +12,18 @@ import SnapshotBuilder
 /// Files that a command writes for its user.
 enum TextFile {
     static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
+
+    /// The path from the root on, as the present directory has it. Links are not followed.
+    static func absolute(_ path: String) -> String {
+        guard !path.hasPrefix("/") else { return path }
+        guard let here = unsafe getcwd(nil, 0) else { return path }
+        defer { unsafe free(here) }
+        var rest = path[...]
+        while rest.hasPrefix("./") { rest = rest.dropFirst(2) }
+        return unsafe String(cString: here) + "/" + rest
+    }
+
+    static func isDirectory(_ path: String) -> Bool { FileStore.isDirectory(path) }
 
     /// Replaces the file as a whole.
     ///

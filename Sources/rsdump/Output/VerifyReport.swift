@@ -4,18 +4,25 @@ import SnapshotBuilder
 /// What verification found, as text and as JSON.
 struct VerifyReport {
     let outcomes: [Verification.Outcome]
+    /// Files that are not in the lock; `nil` where that was not asked.
+    let strays: [String]?
 
-    var isGood: Bool { outcomes.allSatisfy { $0.verdict.isGood } }
+    var isGood: Bool { outcomes.allSatisfy { $0.verdict.isGood } && (strays ?? []).isEmpty }
 
     func text(_ style: Style) -> String {
         let width = outcomes.map { "\($0.id)".count }.max() ?? 0
         var lines = outcomes.map { outcome in
             let name = "\(outcome.id)".padded(to: width)
             switch outcome.verdict {
-            case .good: return "\(name)  \(style.green("verified")), \(Self.trust(outcome))"
+            case .good:
+                return "\(name)  \(style.green("verified")), \(Self.trust(outcome))"
+                    + (outcome.pin == nil ? "" : ", pinned")
             case .interrupted, .missing, .bad:
                 return "\(name)  \(style.red("failed")): \(Console.visible(outcome.verdict.message ?? ""))"
             }
+        }
+        lines += (strays ?? []).map { stray in
+            "\(Console.visible(stray))  \(style.red("failed")): it is not in the lock; remove it, or keep it elsewhere"
         }
         let good = outcomes.count { $0.verdict.isGood }
         lines.append("\(good) of \(outcomes.count) bundles verified")
@@ -25,12 +32,14 @@ struct VerifyReport {
     var json: JSONValue {
         .members([
             "verified": .bool(isGood),
+            "unexpectedFiles": strays.map { .array($0.map(JSONValue.string)) },
             "collections": .array(
                 outcomes.map { outcome in
                     .members([
                         "collection": .string("\(outcome.id)"),
                         "status": .string(outcome.verdict.word),
                         "error": outcome.verdict.message.map(JSONValue.string),
+                        "pinnedAt": outcome.pin.map { .count($0.at.milliseconds) },
                         "entry": outcome.entry.map(LockJSON.entry),
                     ])
                 }),

@@ -77,7 +77,7 @@ class Nginx:
         # As root, nginx would serve as another user, who may not read this folder.
         user = "user root;" if os.getuid() == 0 else ""
         configuration, pid = self.folder / "nginx.conf", self.folder / "nginx.pid"
-        configuration.write_text(CONFIGURATION.format(user=user, folder=self.folder, port=self.port))
+        configuration.write_text(self.configuration(user))
         self.process = subprocess.Popen(
             [binary, "-p", self.folder, "-e", self.folder / "error.log", "-c", configuration, "-g", "daemon off;"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
@@ -90,6 +90,9 @@ class Nginx:
             time.sleep(0.01)
         self.__exit__()
         raise RuntimeError(f"nginx did not answer on port {self.port}")
+
+    def configuration(self, user):
+        return CONFIGURATION.format(user=user, folder=self.folder, port=self.port)
 
     def __exit__(self, *_):
         self.process.terminate()

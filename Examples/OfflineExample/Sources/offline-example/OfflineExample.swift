@@ -1,23 +1,75 @@
 import RemoteSettings
 
-/// Prints the records that it was built with. It needs no file beside it, no network and no Foundation of its own.
+/// Prints the records that it was built with, which needs no file beside it, no network and no Foundation of its own;
+/// then, where it is given a server, what a sync with that changes.
+///
+///     offline-example [STORAGE [SERVER TRUST_ROOT]]
+///
+/// STORAGE is a directory for what syncs store, SERVER a base URL such as http://127.0.0.1:8888/v1, and TRUST_ROOT the
+/// SHA-256 of the certificate that its signatures have to lead to. A sync fetches only what is newer than the packaged
+/// snapshots where they are of that server: put its dumps into `dumps` and build again, to see that.
 @main
 enum OfflineExample {
-    static func main() throws {
+    static func main() async throws {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        guard arguments.count != 2, arguments.count <= 3 else {
+            print("usage: offline-example [STORAGE [SERVER TRUST_ROOT]]")
+            return
+        }
+        let storage = arguments.first ?? "offline-example-storage"
         // What dumps/dumps.yaml says of the server and whom it trusts.
-        let config = RemoteSettingsConfig(
+        var config = RemoteSettingsConfig(
             server: .custom(url: "http://127.0.0.1:8888/v1"), packaged: [try .ofEmbeddedDumps()],
             trustRoots: try TrustAnchors(parsing: ["5818235eb231115e79222218da42beb14420c474a3862cc809136801f9fcec63"]))
-        let storage = CommandLine.arguments.dropFirst().first ?? "offline-example-storage"
-        let service = try RemoteSettingsService(storageDir: storage, validating: config)
-        for name in ["regions", "search-hints"] {
+        guard arguments.count == 3 else {
+            printRecords(try RemoteSettingsService(storageDir: storage, validating: config))
+            return
+        }
+        config.server = .custom(url: arguments[1])
+        config.trustRoots = try TrustAnchors(parsing: [arguments[2]])
+        let service = RemoteSettingsService(storageDir: storage, config: config)
+        let clients = printRecords(service)
+        try await sync(service, clients)
+    }
+
+    /// Without network.
+    @discardableResult
+    static func printRecords(_ service: RemoteSettingsService) -> [RemoteSettingsClient] {
+        ["regions", "search-hints"].map { name in
             let client = service.makeClient(collectionName: name)
-            guard let records = client.getRecords() else {
-                print("\(client.snapshot)")
-                continue
+            let snapshot = client.snapshot
+            if let records = client.getRecords() {
+                print("\(name): \(records.count) records, \(snapshot.source)")
+                for record in records { print("  \(record.id) \(record.fields)") }
+            } else {
+                print("\(name): no records")
             }
-            print("\(name): \(records.count) records, \(client.snapshot.source)")
-            for record in records { print("  \(record.id) \(record.fields)") }
+            for unused in snapshot.unused { print("  \(unused)") }
+            return client
+        }
+    }
+
+    static func sync(_ service: RemoteSettingsService, _ clients: [RemoteSettingsClient]) async throws {
+        let streams = clients.map { ($0.collectionName(), $0.changes) }
+        print("sync with \(service.clientUrl())")
+        for result in try await service.syncCollections() {
+            switch result.result {
+            case .success(.upToDate(let timestamp)): print("\(result.collection): up to date, \(timestamp.rfc3339)")
+            case .success(.updated(let timestamp)): print("\(result.collection): updated, \(timestamp.rfc3339)")
+            case .failure(let error): print("\(result.collection): \(error)")
+            }
+        }
+        // Ends the streams, which hold what has come until then.
+        service.shutdown()
+        for (name, stream) in streams {
+            for await changes in stream {
+                print(
+                    "\(name): \(changes.created.count) created, \(changes.updated.count) updated, "
+                        + "\(changes.deleted.count) deleted, \(changes.current.count) records now")
+                for record in changes.created { print("  created \(record.id) \(record.fields)") }
+                for update in changes.updated { print("  updated \(update.new.id) \(update.new.fields)") }
+                for record in changes.deleted { print("  deleted \(record.id)") }
+            }
         }
     }
 }

@@ -1,0 +1,179 @@
+import CCurl
+import RemoteSettingsHTTP
+import Synchronization
+
+/// The thread on which libcurl works, and the orders that it is given from others.
+@safe
+final class CurlLoop: Sendable {
+    /// What others want the thread to do, in the order in which it does it.
+    private struct Orders {
+        var started: [(id: UInt64, request: HTTPRequest, answer: AnswerBuffer)] = []
+        var resumed: [UInt64] = []
+        var dropped: [UInt64] = []
+
+        var isEmpty: Bool { started.isEmpty && resumed.isEmpty && dropped.isEmpty }
+    }
+
+    @safe
+    private struct State {
+        var orders = Orders()
+        var count: UInt64 = 0
+        var isClosed = false
+        /// libcurl's, while the thread runs.
+        var multi: UnsafeMutableRawPointer?
+
+        /// Makes the thread look at its orders.
+        func wake() {
+            if let multi = unsafe multi { unsafe rs_curl_multi_wakeup(multi) }
+        }
+    }
+
+    /// What the thread is given. It keeps the loop alive until its end.
+    @safe
+    private final class Thread {
+        let loop: CurlLoop
+        let multi: UnsafeMutableRawPointer
+
+        init(loop: CurlLoop, multi: UnsafeMutableRawPointer) {
+            self.loop = loop
+            unsafe self.multi = unsafe multi
+        }
+    }
+
+    private let connectionsPerHost: Int
+    private let certificateAuthorities: String?
+    private let state = Mutex(State())
+
+    init(connectionsPerHost: Int, certificateAuthorities: String?) {
+        self.connectionsPerHost = connectionsPerHost
+        self.certificateAuthorities = certificateAuthorities
+    }
+
+    // MARK: From any thread
+
+    /// - Returns: the transfer's number, to be given to ``drop(_:)`` in the end.
+    func start(_ request: HTTPRequest, _ answer: AnswerBuffer) throws(HTTPError) -> UInt64 {
+        if let problem = unsafe rs_curl_load() {
+            throw HTTPError(request.url, .unreachable(unsafe String(cString: problem)))
+        }
+        let id = state.withLock { state -> UInt64? in
+            if unsafe state.multi == nil {
+                guard let multi = unsafe makeMulti() else { return nil }
+                unsafe state.multi = multi
+            }
+            state.count += 1
+            state.orders.started.append((state.count, request, answer))
+            state.wake()
+            return state.count
+        }
+        guard let id else { throw HTTPError(request.url, .unreachable("libcurl's thread could not be started")) }
+        return id
+    }
+
+    /// Its reader has taken what there was.
+    func resume(_ id: UInt64) {
+        state.withLock {
+            $0.orders.resumed.append(id)
+            $0.wake()
+        }
+    }
+
+    /// Nobody wants its answer any more. Has no effect on a transfer that has ended.
+    func drop(_ id: UInt64) {
+        state.withLock { state in
+            guard unsafe state.multi != nil else { return }
+            state.orders.dropped.append(id)
+            state.wake()
+        }
+    }
+
+    /// No transfer is started any more; the thread ends with the last one.
+    func close() {
+        state.withLock {
+            $0.isClosed = true
+            $0.wake()
+        }
+    }
+
+    /// Starts the thread.
+    private func makeMulti() -> UnsafeMutableRawPointer? {
+        guard let multi = unsafe rs_curl_multi_init() else { return nil }
+        unsafe rs_curl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, connectionsPerHost)
+        // Connections that wait for their next request.
+        unsafe rs_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, 2 * connectionsPerHost)
+        let context = unsafe Unmanaged.passRetained(Thread(loop: self, multi: multi))
+        let status = unsafe rs_start_thread(
+            { context in
+                if let context = unsafe context {
+                    let thread = unsafe Unmanaged<Thread>.fromOpaque(context).takeRetainedValue()
+                    unsafe thread.loop.run(thread.multi)
+                }
+                return nil
+            }, context.toOpaque())
+        guard status == 0 else {
+            unsafe context.release()
+            unsafe rs_curl_multi_cleanup(multi)
+            return nil
+        }
+        return unsafe multi
+    }
+
+    // MARK: On the thread
+
+    private func run(_ multi: UnsafeMutableRawPointer) {
+        var transfers: [UInt64: CurlTransfer] = [:]
+        while true {
+            unsafe obey(&transfers, multi)
+            var running: Int32 = 0
+            unsafe rs_curl_multi_perform(multi, &running)
+            unsafe endFinished(&transfers, multi)
+            let now = ContinuousClock.now
+            for (id, transfer) in transfers where transfer.isLate(at: now) { transfers[id] = nil }
+            if transfers.isEmpty, isDone() { break }
+            let next = transfers.values.compactMap(\.deadline).min()
+            unsafe rs_curl_multi_poll(multi, Self.milliseconds(until: next, from: now))
+        }
+        unsafe rs_curl_multi_cleanup(multi)
+    }
+
+    private func obey(_ transfers: inout [UInt64: CurlTransfer], _ multi: UnsafeMutableRawPointer) {
+        let orders = state.withLock { state in
+            defer { state.orders = Orders() }
+            return state.orders
+        }
+        for (id, request, answer) in orders.started {
+            transfers[id] = unsafe CurlTransfer(
+                request, answer, certificateAuthorities: certificateAuthorities, multi: multi)
+        }
+        for id in orders.resumed { transfers[id]?.resume() }
+        for id in orders.dropped { transfers[id] = nil }
+    }
+
+    private func endFinished(_ transfers: inout [UInt64: CurlTransfer], _ multi: UnsafeMutableRawPointer) {
+        var result = CURLE_OK
+        while let handle = unsafe rs_curl_multi_next_done(multi, &result) {
+            guard let id = transfers.first(where: { unsafe $0.value.handle == handle })?.key else { continue }
+            transfers[id]?.end(result)
+            transfers[id] = nil
+        }
+    }
+
+    /// Whether the thread ends; nothing is ordered from it then.
+    private func isDone() -> Bool {
+        state.withLock { state in
+            guard state.isClosed, state.orders.isEmpty else { return false }
+            unsafe state.multi = nil
+            return true
+        }
+    }
+
+    /// libcurl shortens the wait to its own time-outs.
+    private static func milliseconds(
+        until deadline: ContinuousClock.Instant?, from now: ContinuousClock.Instant
+    ) -> Int32 {
+        let longest: Int32 = 60_000
+        guard let deadline else { return longest }
+        let left = (deadline - now) / .milliseconds(1)
+        return left < Double(longest) ? max(0, Int32(left.rounded(.up))) : longest
+    }
+}

@@ -1,0 +1,164 @@
+import CCurl
+import RemoteSettingsHTTP
+
+/// One request under way in libcurl. It lives and dies on the loop's thread; its end removes it from libcurl.
+@safe
+final class CurlTransfer {
+    /// From so many bytes on that nobody has read, the connection is read no further. libcurl's own buffer comes on
+    /// top of that.
+    static let mostBuffered = 256 << 10
+    private static let wireBuffer = 64 << 10
+
+    /// `nil` where libcurl could not make one; the answer has failed then.
+    let handle: UnsafeMutableRawPointer?
+    /// When the answer has failed, unless more of it comes; `nil` while nothing is asked of the server.
+    private(set) var deadline: ContinuousClock.Instant?
+
+    private let multi: UnsafeMutableRawPointer
+    private let request: HTTPRequest
+    private let answer: AnswerBuffer
+    private var head = HeadLines()
+    private var received = 0
+    private var isPaused = false
+    private var fields: UnsafeMutablePointer<curl_slist>?
+    // libcurl writes to it until the handle is gone.
+    private let message: UnsafeMutablePointer<CChar>
+
+    init(
+        _ request: HTTPRequest, _ answer: AnswerBuffer, certificateAuthorities: String?,
+        multi: UnsafeMutableRawPointer
+    ) {
+        self.request = request
+        self.answer = answer
+        unsafe self.multi = unsafe multi
+        unsafe message = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        unsafe message.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        unsafe handle = rs_curl_easy_init()
+        deadline = .now + request.headTimeout
+        guard let handle = unsafe handle else {
+            answer.fail(HTTPError(request.url, .unreachable("libcurl has no memory")))
+            return
+        }
+        unsafe setOptions(handle, certificateAuthorities)
+        unsafe rs_curl_multi_add_handle(multi, handle)
+    }
+
+    deinit {
+        if let handle = unsafe handle {
+            unsafe rs_curl_multi_remove_handle(multi, handle)
+            unsafe rs_curl_easy_cleanup(handle)
+        }
+        unsafe rs_curl_slist_free_all(fields)
+        unsafe message.deallocate()
+    }
+
+    private func setOptions(_ handle: UnsafeMutableRawPointer, _ certificateAuthorities: String?) {
+        func set(_ option: CURLoption, _ value: Int) { unsafe rs_curl_set_long(handle, option, value) }
+        func set(_ option: CURLoption, _ value: String) { unsafe rs_curl_set_string(handle, option, value) }
+        unsafe rs_curl_set_pointer(handle, CURLOPT_ERRORBUFFER, message)
+        set(CURLOPT_NOSIGNAL, 1)
+        unsafe rs_curl_set_quick_exit(handle)
+        unsafe rs_curl_set_http_only(handle)
+        // The bodies of several transfers over one HTTP/2 connection could not be held back one by one.
+        set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+        set(CURLOPT_HTTP09_ALLOWED, 0)
+        set(CURLOPT_FOLLOWLOCATION, 0)
+        set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+        set(CURLOPT_SSL_VERIFYPEER, 1)
+        set(CURLOPT_SSL_VERIFYHOST, 2)
+        set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        set(CURLOPT_BUFFERSIZE, Self.wireBuffer)
+        set(CURLOPT_CONNECTTIMEOUT_MS, Int(clamping: Int64(request.headTimeout / .milliseconds(1))))
+        if let certificateAuthorities { set(CURLOPT_CAINFO, certificateAuthorities) }
+        set(CURLOPT_PATH_AS_IS, 1)
+        set(CURLOPT_URL, request.url.description)
+        // libcurl's own; a field that the request has takes its place.
+        unsafe fields = rs_curl_slist_append(nil, "Accept:")
+        for field in request.headers.fields {
+            let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
+            if let longer = unsafe rs_curl_slist_append(fields, line) { unsafe fields = unsafe longer }
+        }
+        unsafe rs_curl_set_pointer(handle, CURLOPT_HTTPHEADER, fields)
+        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+        unsafe rs_curl_set_pointer(handle, CURLOPT_HEADERDATA, context)
+        unsafe rs_curl_set_callback(handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
+            guard let context = unsafe context else { return 0 }
+            let line = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
+            let transfer = unsafe Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
+            return unsafe transfer.receivedHeaderLine(line) ? size * count : 0
+        }
+        unsafe rs_curl_set_pointer(handle, CURLOPT_WRITEDATA, context)
+        unsafe rs_curl_set_callback(handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+            guard let context = unsafe context else { return 0 }
+            let piece = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
+            unsafe Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().received(piece)
+            return size * count
+        }
+    }
+
+    // MARK: What comes
+
+    private func receivedHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
+        // What follows a body in chunks are trailers.
+        guard !answer.hasHead else { return true }
+        guard let isComplete = unsafe head.add(line) else { return false }
+        if isComplete {
+            answer.begin(.init(status: head.status, headers: head.headers))
+            deadline = .now + request.idleTimeout
+        }
+        return true
+    }
+
+    private func received(_ bytes: UnsafeRawBufferPointer) {
+        received += bytes.count
+        deadline = .now + request.idleTimeout
+        unsafe answer.append(bytes) {
+            unsafe rs_curl_easy_pause(handle, CURLPAUSE_RECV)
+            isPaused = true
+        }
+        if isPaused { deadline = nil }
+    }
+
+    /// The reader has taken what there was.
+    func resume() {
+        guard isPaused else { return }
+        isPaused = false
+        deadline = .now + request.idleTimeout
+        // May call `received` before it returns.
+        unsafe rs_curl_easy_pause(handle, CURLPAUSE_CONT)
+    }
+
+    // MARK: Its end
+
+    func end(_ result: CURLcode) {
+        if result == CURLE_OK, answer.hasHead {
+            answer.finish()
+        } else {
+            answer.fail(HTTPError(request.url, reason(of: result)))
+        }
+    }
+
+    /// Whether it has failed for want of time, or could not be started.
+    func isLate(at now: ContinuousClock.Instant) -> Bool {
+        guard let handle = unsafe handle else { return true }
+        guard let deadline, deadline <= now else { return false }
+        let time = answer.hasHead ? request.idleTimeout : request.headTimeout
+        var asked = 0.0
+        unsafe rs_curl_get_double(handle, CURLINFO_PRETRANSFER_TIME, &asked)
+        let phase: HTTPError.TimeoutPhase = answer.hasHead ? .body : asked > 0 ? .head : .connect
+        answer.fail(HTTPError(request.url, .timeout(phase, seconds: Int(clamping: time.components.seconds))))
+        return true
+    }
+
+    private func reason(of result: CURLcode) -> HTTPError.Reason {
+        if head.isTooLong { return .notHTTP("its head is longer than \(HeadLines.mostBytes) bytes") }
+        var number = 0
+        unsafe rs_curl_get_long(handle, CURLINFO_OS_ERRNO, &number)
+        let written = unsafe String(cString: message)
+        return CurlFailure(
+            result: result, text: written.isEmpty ? unsafe String(cString: rs_curl_easy_strerror(result)) : written,
+            systemError: Int32(clamping: number), inBody: answer.hasHead, announced: head.contentLength,
+            received: received, headSeconds: Int(clamping: request.headTimeout.components.seconds)
+        ).reason
+    }
+}

@@ -1,0 +1,86 @@
+import RemoteSettingsModel
+import Yams
+
+extension ConfigurationEditor {
+    /// Pins a collection, in place of the pin that it may have; everything else of it stays.
+    ///
+    /// - Throws: ``ConfigurationError`` where the collection is not in the file.
+    public mutating func setPin(_ pin: Pin, of id: CollectionID) throws(ConfigurationError) {
+        _ = try removePin(of: id)
+        var lines = self.lines
+        let place = try place(of: id)
+        let indent = String(repeating: " ", count: place.indent)
+        let step = String(repeating: " ", count: place.indent - place.keyIndent)
+        var entry = ["\(indent)pin:", "\(indent)\(step)at: \(pin.at)  # \(pin.at.rfc3339)"]
+        if let reason = pin.reason { entry.append("\(indent)\(step)reason: \(Self.quoted(reason))") }
+        if let until = pin.until { entry.append("\(indent)\(step)until: \(Pin.dateText(until))") }
+        lines.insert(contentsOf: entry, at: place.line + 1)
+        try adopt(lines) { configuration in
+            configuration.collections.first { $0.id == id }?.pin == pin
+        }
+    }
+
+    /// Takes a collection's pin away.
+    ///
+    /// - Returns: the pin that it had; `nil` where it had none, and nothing is changed.
+    /// - Throws: ``ConfigurationError`` where the collection is not in the file.
+    public mutating func removePin(of id: CollectionID) throws(ConfigurationError) -> Pin? {
+        let before = try ConfigurationReader.read(text, file: file)
+        guard let settings = before.collections.first(where: { $0.id == id }) else { throw notThere(id) }
+        guard let pin = settings.pin else { return nil }
+        guard let mapping = try place(of: id).mapping, mapping.style != .flow,
+            let mark = mapping.first(where: { $0.key.string == "pin" })?.key.mark
+        else { throw byHand(nil) }
+        var lines = self.lines
+        let line = mark.line - 1
+        guard lines[line].prefix(mark.column - 1).allSatisfy({ $0 == " " }) else { throw byHand(mark.line) }
+        var end = line + 1
+        var next = end
+        while next < lines.count, Self.isBlankOrComment(lines[next]) || Self.indentation(lines[next]) > mark.column - 1
+        {
+            if !Self.isBlankOrComment(lines[next]) { end = next + 1 }
+            next += 1
+        }
+        lines.removeSubrange(line..<end)
+        try adopt(lines) { configuration in
+            configuration.collections.contains { $0.id == id && $0.pin == nil }
+                && configuration.collections.count == before.collections.count
+        }
+        return pin
+    }
+
+    private struct Place {
+        /// The line of the collection's name, from 0.
+        var line: Int
+        var keyIndent: Int
+        /// Of its settings.
+        var indent: Int
+        var mapping: Node.Mapping?
+    }
+
+    private func place(of id: CollectionID) throws(ConfigurationError) -> Place {
+        let block = try collectionsBlock()
+        let root = try ConfigurationReader.compose(text, file: file)
+        guard let key = block.keys.first(where: { $0.name == id.description }),
+            case .mapping(let collections)? = root.first(where: { $0.key.string == "collections" })?.value,
+            let value = collections.first(where: { $0.key.string == id.description })?.value
+        else { throw notThere(id) }
+        var place = Place(line: key.line, keyIndent: block.indent, indent: block.indent * 2, mapping: nil)
+        guard case .mapping(let mapping) = value else { return place }
+        guard mapping.style != .flow, let first = mapping.first?.key.mark, first.line - 1 > key.line else {
+            throw byHand(key.line + 1)
+        }
+        place.mapping = mapping
+        place.indent = first.column - 1
+        return place
+    }
+
+    private func notThere(_ id: CollectionID) -> ConfigurationError {
+        ConfigurationError(file: file, problem: "it does not name \(id)", remedy: "add it with: rsdump add \(id)")
+    }
+
+    /// A double-quoted scalar of YAML (YAML 1.2, 7.3.1).
+    private static func quoted(_ text: String) -> String {
+        "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+    }
+}

@@ -1,0 +1,41 @@
+import RemoteSettingsModel
+
+/// What `dumps.yaml` says of a collection that is to stay at one state.
+public struct Pin: Hashable, Sendable {
+    /// The collection's timestamp that it stays at.
+    public var at: Timestamp
+    public var reason: String?
+    /// The last day of the pin: midnight UTC, at which that day begins.
+    public var until: Timestamp?
+
+    public init(at: Timestamp, reason: String? = nil, until: Timestamp? = nil) {
+        self.at = at
+        self.reason = reason
+        self.until = until
+    }
+
+    /// Whether the pin's last day is over, in UTC.
+    public func isOverdue(at now: Timestamp) -> Bool {
+        guard let until else { return false }
+        return now >= until.advanced(by: .seconds(86_400))
+    }
+
+    /// A date such as `2026-11-21`.
+    public static func dateText(_ time: Timestamp) -> String { String(time.rfc3339.prefix(10)) }
+
+    /// Midnight UTC of a date such as `2026-11-21`; `nil` for any other text.
+    public static func date(_ text: String) -> Timestamp? {
+        text.utf8.count == 10 ? Timestamp(rfc3339: text) : nil
+    }
+
+    /// Whether a text can be a reason: one line of 1 to 500 characters, none of which steers a terminal.
+    public static func isReason(_ text: String) -> Bool {
+        (1...500).contains(text.count)
+            && text.unicodeScalars.allSatisfy { scalar in
+                switch scalar.properties.generalCategory {
+                case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: false
+                default: true
+                }
+            }
+    }
+}

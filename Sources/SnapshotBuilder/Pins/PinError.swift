@@ -1,0 +1,50 @@
+import RemoteSettingsModel
+
+/// Why a collection cannot be kept at, or brought to, the state that it is pinned to.
+public enum PinError: Error, Hashable, Sendable {
+    /// What is held is not the pinned state, and the server's is another one.
+    case unmet(CollectionID, Pin, reason: String)
+    /// The pin's last day is over, and the bundle is older than is allowed then.
+    case overdue(CollectionID, Pin)
+    /// There is no bundle to pin.
+    case nothingHeld(CollectionID)
+    /// The bundle is at another state than the configuration pins it to.
+    case elsewhere(CollectionID, Pin, held: Timestamp)
+    /// A folder has several states, and none was named.
+    case several(CollectionID, place: String, found: [Timestamp])
+    /// No bundle of that time was found. `places` says where was looked, `found` which other states are there.
+    case notFound(CollectionID, wanted: String, places: String, found: [Timestamp], remedy: String)
+    /// Nobody vouches for the bundle that was found.
+    case notVouchedFor(CollectionID, place: String, problem: String)
+}
+
+extension PinError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .unmet(let id, let pin, let reason):
+            "\(reason), but dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339)), which is not the server's state; what is "
+                + "held stays; bring the pinned state back with: rsdump pin \(id) --at \(pin.at), or follow the server "
+                + "again with: rsdump unpin \(id)"
+        case .overdue(let id, let pin):
+            "its pin was to end on \(pin.until.map(Pin.dateText) ?? "-"), and its bundle is older than --max-age; follow "
+                + "the server again with: rsdump unpin \(id), or pin it again with a later --until"
+        case .nothingHeld(let id):
+            "\(id): there is no bundle to pin; run rsdump refresh \(id) first, or give --at and --from"
+        case .elsewhere(let id, let pin, let held):
+            "the bundle is at \(held), but dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339)); bring that back with: "
+                + "rsdump pin \(id) --at \(pin.at), or take the pin away with: rsdump unpin \(id)"
+        case .several(let id, let place, let found):
+            "\(id): \(place) has \(found.count) states of it: \(Self.list(found)); name one with --at"
+        case .notFound(let id, let wanted, let places, let found, let remedy):
+            "\(id): no bundle \(wanted) in \(places)"
+                + (found.isEmpty ? ", nor any other of it" : "; there: \(Self.list(found))") + "; \(remedy)"
+        case .notVouchedFor(let id, let place, let problem):
+            "\(id): the bundle at \(place) cannot be taken: \(problem)"
+        }
+    }
+
+    private static func list(_ timestamps: [Timestamp]) -> String {
+        let shown = timestamps.prefix(5).map { "\($0) (\($0.rfc3339))" }.joined(separator: ", ")
+        return timestamps.count > 5 ? "\(shown) and \(timestamps.count - 5) more" : shown
+    }
+}

@@ -1,0 +1,39 @@
+import RemoteSettingsModel
+
+/// How an entry's contents lie in a bundle, and what they must be when they are read from there.
+package struct PackedContent: Hashable, Sendable {
+    package let isStored: Bool
+    /// Bytes, uncompressed.
+    package let size: Int
+    /// Bytes as they lie there.
+    package let packedSize: Int
+    /// CRC-32 of the uncompressed bytes.
+    package let crc: UInt32
+
+    package init(isStored: Bool, size: Int, packedSize: Int, crc: UInt32) {
+        self.isStored = isStored
+        self.size = size
+        self.packedSize = packedSize
+        self.crc = crc
+    }
+}
+
+extension MappedFile {
+    /// Reads packed contents, in little memory.
+    ///
+    /// - Parameter range: where they lie, inside of the file.
+    /// - Returns: the SHA-256 of the uncompressed bytes; `nil` where size, checksum or stream are not right.
+    package func digest(of content: PackedContent, at range: Range<Int>) -> SHA256Digest? {
+        guard !content.isStored || range.count == content.size else { return nil }
+        let stream = EntryStream(
+            isStored: content.isStored, size: content.size, crc: content.crc, data: range, bytes: bytes, file: path,
+            name: "", mapping: self)
+        var hasher = ContentHasher()
+        do {
+            try stream.read { hasher.update($0) }
+            return hasher.finish()
+        } catch {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import RemoteSettingsModel
+
+/// Finds the fields that two records, or two objects inside of them, do not have in common.
+enum FieldComparer {
+    private typealias Member = (name: String, json: Bytes)
+
+    /// - Parameters:
+    ///   - old: a record's canonical JSON; `nil` where there is none.
+    ///   - new: the same of the other side.
+    static func changes(from old: Bytes?, to new: Bytes?) -> [FieldChange] {
+        var changes: [FieldChange] = []
+        compare(old.map(members) ?? [], new.map(members) ?? [], [], &changes)
+        return changes
+    }
+
+    private static func compare(_ old: [Member], _ new: [Member], _ path: [String], _ changes: inout [FieldChange]) {
+        var (left, right) = (0, 0)
+        while left < old.count || right < new.count {
+            let isOld =
+                left < old.count
+                && (right == new.count || old[left].name == new[right].name || precedes(old[left], new[right]))
+            let isNew = right < new.count && (!isOld || old[left].name == new[right].name)
+            defer {
+                if isOld { left += 1 }
+                if isNew { right += 1 }
+            }
+            let before = isOld ? old[left] : nil
+            let after = isNew ? new[right] : nil
+            guard before?.json != after?.json else { continue }
+            let inner = path + [before?.name ?? after?.name ?? ""]
+            if let before, let after, isObject(before), isObject(after) {
+                compare(members(before.json), members(after.json), inner, &changes)
+            } else {
+                changes.append(
+                    FieldChange(path: inner, old: before.map { value($0.json) }, new: after.map { value($0.json) }))
+            }
+        }
+    }
+
+    private static func precedes(_ left: Member, _ right: Member) -> Bool {
+        left.name.utf8.lexicographicallyPrecedes(right.name.utf8)
+    }
+
+    private static func isObject(_ member: Member) -> Bool { member.json.starts(with: [UInt8(ascii: "{")]) }
+
+    /// The members of an object, sorted by name, as canonical JSON has them; an object that cannot be read is one member
+    /// without a name, so that it is still compared and shown.
+    private static func members(_ object: Bytes) -> [Member] {
+        var reader = JSONReader(object, limits: Limits())
+        var members: [Member] = []
+        do throws(JSONError) {
+            try reader.beginObject()
+            while let name = try reader.nextKey() { members.append((name, try reader.skipValue())) }
+        } catch {
+            return [("", object)]
+        }
+        // A bundle that nobody verified may have them in any order.
+        return members.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    }
+
+    /// What cannot be read as a value is shown as the text that it is.
+    private static func value(_ json: Bytes) -> JSONValue {
+        (try? JSONValue(parsing: json, limits: Limits())) ?? .string(json.text)
+    }
+}

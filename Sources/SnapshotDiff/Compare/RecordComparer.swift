@@ -1,0 +1,32 @@
+import RemoteSettingsModel
+
+/// Finds what differs between two tables of records, down to fields and attachments.
+enum RecordComparer {
+    static func changes(from old: RecordTable, to new: RecordTable) -> [RecordChange] {
+        new.differences(from: old).map { difference in
+            switch difference {
+            case .created(let record): change(.created, nil, record)
+            case .updated(let old, let new): change(.updated, old, new)
+            case .deleted(let record): change(.deleted, record, nil)
+            }
+        }
+    }
+
+    private static func change(_ kind: RecordChange.Kind, _ old: Record?, _ new: Record?) -> RecordChange {
+        RecordChange(
+            id: new?.id ?? old?.id ?? "", kind: kind, fields: FieldComparer.changes(from: old?.json, to: new?.json),
+            attachment: attachmentChange(from: old, to: new), bytes: (old?.json.count ?? 0) + (new?.json.count ?? 0))
+    }
+
+    /// An attachment that is not fully described is no attachment here: its fields still show.
+    private static func attachmentChange(from old: Record?, to new: Record?) -> AttachmentChange? {
+        let before = (try? old?.attachment()) ?? nil
+        let after = (try? new?.attachment()) ?? nil
+        switch (before, after) {
+        case (nil, nil): return nil
+        case (nil, let after?): return .added(after)
+        case (let before?, nil): return .removed(before)
+        case (let before?, let after?): return before == after ? nil : .changed(old: before, new: after)
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import RemoteSettingsModel
+
+/// A comparison as Markdown for a pull request's body: bounded in length, the largest changes first, with the counts of
+/// what is left out. Nothing that records say can become markup, or mention anybody.
+public struct DiffMarkdown {
+    /// GitHub refuses a pull request's body of more than 65,536 characters; a summary stands before this one.
+    public static let defaultLimit = 50_000
+    static let collectionsInTable = 100
+    static let recordsPerCollection = 20
+    static let fieldsPerRecord = 8
+    static let valueLimit = 120
+
+    private let report: DiffReport
+    private let limit: Int
+
+    /// - Parameter limit: bytes of the whole text; at least 2,000 are taken, for the counts.
+    public init(_ report: DiffReport, limit: Int = DiffMarkdown.defaultLimit) {
+        self.report = report
+        self.limit = max(2_000, limit)
+    }
+
+    /// The whole text, with a line feed at its end.
+    public var text: String {
+        var page = BoundedText(limit: limit)
+        page.append("### Changes from \(MarkdownText.code(report.old)) to \(MarkdownText.code(report.new))\n\n")
+        page.append("\(DiffWords.total(report)).\n")
+        let changed = report.changed.sorted(by: isLarger)
+        guard !changed.isEmpty else { return page.text }
+        appendTable(changed, to: &page)
+        for (index, diff) in changed.enumerated() where !diff.records.isEmpty || !DiffWords.notes(diff).isEmpty {
+            guard appendDetails(diff, to: &page) else {
+                let left = changed[index...].count { !$0.records.isEmpty }
+                page.appendLast("\n… and the details of \(left) more \(left == 1 ? "collection" : "collections").\n")
+                break
+            }
+        }
+        return page.text
+    }
+
+    /// More records first, then more bytes of attachments, then by name.
+    private func isLarger(_ left: SnapshotDiff, _ right: SnapshotDiff) -> Bool {
+        if left.records.count != right.records.count { return left.records.count > right.records.count }
+        let (a, b) = (left.attachments.addedBytes, right.attachments.addedBytes)
+        return a == b ? left.collection < right.collection : a > b
+    }
+
+    private func appendTable(_ changed: [SnapshotDiff], to page: inout BoundedText) {
+        page.append("\n| collection | records | created | updated | deleted | attachments | date |\n")
+        page.append("| --- | ---: | ---: | ---: | ---: | --- | --- |\n")
+        for (index, diff) in changed.enumerated() {
+            guard index < Self.collectionsInTable, page.append(row(diff), reserving: limit / 2) else {
+                page.append("\n… and \(changed.count - index) more changed collections.\n")
+                return
+            }
+        }
+    }
+
+    private func row(_ diff: SnapshotDiff) -> String {
+        func sides(_ text: (SnapshotDiff.Side) -> String) -> String {
+            let (old, new) = (diff.old.map(text), diff.new.map(text))
+            if old == new { return new ?? "" }
+            return "\(old ?? "none") → \(new ?? "none")"
+        }
+        let cells = [
+            MarkdownText.cell("\(diff.collection)"), sides { "\($0.records)" }, "\(diff.count(.created))",
+            "\(diff.count(.updated))", "\(diff.count(.deleted))", DiffWords.attachments(diff.attachments) ?? "",
+            sides { "\($0.timestamp.rfc3339.prefix(10))" },
+        ]
+        return "| " + cells.joined(separator: " | ") + " |\n"
+    }
+
+    /// - Returns: `false` where there was no room for them.
+    private func appendDetails(_ diff: SnapshotDiff, to page: inout BoundedText) -> Bool {
+        var head = "\n#### \(MarkdownText.code("\(diff.collection)"))\n\n"
+        for note in DiffWords.notes(diff) { head += "- \(MarkdownText.code(note))\n" }
+        guard page.append(head, reserving: Self.room) else { return false }
+        let largest = diff.records.sorted { $0.bytes == $1.bytes ? $0.id < $1.id : $0.bytes > $1.bytes }
+        for (index, change) in largest.enumerated() {
+            guard index < Self.recordsPerCollection, page.append(item(change), reserving: Self.room) else {
+                let left = largest.count - index
+                page.append("- … and \(left) more \(left == 1 ? "record" : "records")\n")
+                return true
+            }
+        }
+        return true
+    }
+
+    /// Room for the lines that say what was left out.
+    private static let room = 300
+
+    private func item(_ change: RecordChange) -> String {
+        var lines = ["- \(change.kind.rawValue) \(MarkdownText.code(change.id))"]
+        if let attachment = change.attachment {
+            lines.append("  - attachment \(MarkdownText.code(bounded(DiffWords.attachment(attachment))))")
+        }
+        // What a deleted record said is in the old bundle; its id says enough here.
+        let fields = change.kind == .deleted ? [] : DiffWords.fields(change)
+        for field in fields.prefix(Self.fieldsPerRecord) {
+            let values = ValueExcerpt(field, limit: Self.valueLimit)
+            let name = MarkdownText.code(bounded(field.path.joined(separator: ".")))
+            let old = values.old.map(MarkdownText.code)
+            let new = values.new.map(MarkdownText.code)
+            switch (old, new) {
+            case (let old?, let new?): lines.append("  - \(name): \(old) → \(new)")
+            case (nil, let new?): lines.append("  - \(name): \(change.kind == .created ? "" : "new, ")\(new)")
+            case (let old?, nil): lines.append("  - \(name): removed, was \(old)")
+            case (nil, nil): break
+            }
+        }
+        if fields.count > Self.fieldsPerRecord {
+            let left = fields.count - Self.fieldsPerRecord
+            lines.append("  - … and \(left) more \(left == 1 ? "field" : "fields")")
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private func bounded(_ text: String) -> String {
+        text.count > Self.valueLimit ? "\(text.prefix(Self.valueLimit))…" : text
+    }
+}
+
+/// Text that stays under a limit of bytes: a part that does not fit is left out as a whole.
+private struct BoundedText {
+    let limit: Int
+    private(set) var text = ""
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    /// - Parameter reserving: bytes that must stay free behind the part.
+    /// - Returns: whether there was room for it.
+    @discardableResult
+    mutating func append(_ part: String, reserving room: Int = 0) -> Bool {
+        guard text.utf8.count + part.utf8.count + room <= limit else { return false }
+        text += part
+        return true
+    }
+
+    /// Appends what ends the text; room for it was reserved.
+    mutating func appendLast(_ part: String) { append(part) }
+}

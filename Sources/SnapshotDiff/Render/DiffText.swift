@@ -1,0 +1,97 @@
+import RemoteSettingsModel
+
+/// A comparison as text for a terminal. What comes from records is shown with its control characters escaped.
+public struct DiffText {
+    /// What a part of the text is, for colours.
+    public enum Role: Hashable, Sendable {
+        case created
+        case updated
+        case deleted
+        case dim
+    }
+
+    /// Characters of a value that are shown at most.
+    static let valueLimit = 400
+
+    private let report: DiffReport
+    private let showsRecords: Bool
+    private let paint: (String, Role) -> String
+
+    /// - Parameters:
+    ///   - showsRecords: whether each record is shown, or only how many of a collection changed.
+    ///   - paint: gives a text its colour; as it is where there are no colours.
+    public init(
+        _ report: DiffReport, showsRecords: Bool = true, paint: @escaping (String, Role) -> String = { text, _ in text }
+    ) {
+        self.report = report
+        self.showsRecords = showsRecords
+        self.paint = paint
+    }
+
+    /// The whole text, without a line feed at its end.
+    public var text: String {
+        var lines: [String] = []
+        for diff in report.changed { lines += collection(diff) }
+        lines.append(DiffWords.total(report))
+        return lines.joined(separator: "\n")
+    }
+
+    private func collection(_ diff: SnapshotDiff) -> [String] {
+        let name = "\(diff.collection)"
+        var lines: [String]
+        switch (diff.old, diff.new) {
+        case (nil, let side?): lines = [paint("+ \(name)", .created) + "  " + describe(side)]
+        case (let side?, nil): lines = [paint("- \(name)", .deleted) + "  " + describe(side)]
+        case (let old?, let new?):
+            lines = [
+                paint("~ \(name)", .updated) + "  \(records(from: old.records, to: new.records))  "
+                    + paint("\(old.timestamp.rfc3339) → \(new.timestamp.rfc3339)", .dim)
+            ]
+        case (nil, nil): lines = []
+        }
+        lines += DiffWords.notes(diff).map { "    " + VisibleText.escape($0) }
+        if showsRecords {
+            for change in diff.records { lines += record(change) }
+        } else if let counts = DiffWords.counts(diff) {
+            lines.append("    \(counts)")
+        }
+        return lines
+    }
+
+    private func describe(_ side: SnapshotDiff.Side) -> String {
+        "\(records(side.records))  " + paint(side.timestamp.rfc3339, .dim)
+            + "  \(VisibleText.escape(DiffWords.trust(side.trust)))"
+    }
+
+    private func records(from old: Int, to new: Int) -> String {
+        old == new ? records(new) : "\(old) → \(records(new))"
+    }
+
+    private func records(_ count: Int) -> String { "\(count) \(count == 1 ? "record" : "records")" }
+
+    private func record(_ change: RecordChange) -> [String] {
+        let id = VisibleText.escape(change.id)
+        var lines: [String]
+        switch change.kind {
+        case .created: lines = [paint("  + \(id)", .created)]
+        case .updated: lines = [paint("  ~ \(id)", .updated)]
+        case .deleted: lines = [paint("  - \(id)", .deleted)]
+        }
+        for field in DiffWords.fields(change) {
+            let name = VisibleText.escape(field.path.joined(separator: "."))
+            let values = ValueExcerpt(field, limit: Self.valueLimit)
+            if let old = values.old { lines.append(paint("      - \(name): \(old)", .deleted)) }
+            if let new = values.new { lines.append(paint("      + \(name): \(new)", .created)) }
+        }
+        if let attachment = change.attachment {
+            let text = VisibleText.escape(DiffWords.attachment(attachment))
+            switch attachment {
+            case .added: lines.append(paint("      + attachment: \(text)", .created))
+            case .removed: lines.append(paint("      - attachment: \(text)", .deleted))
+            case .changed: lines.append(paint("      ~ attachment: \(text)", .updated))
+            }
+        }
+        if lines.count == 1, change.kind == .updated { lines.append(paint("      last_modified only", .dim)) }
+        return lines
+    }
+}

@@ -1,0 +1,115 @@
+import RemoteSettingsModel
+
+/// What the renderers for people have in common: counts and values as words. Nothing here is escaped.
+enum DiffWords {
+    /// Such as `3 of 31 collections changed: 5 records created, 1 deleted; 2 attachments added (12 KiB)`.
+    static func total(_ report: DiffReport) -> String {
+        let count = report.collections.count
+        let collections = "\(count) \(count == 1 ? "collection" : "collections")"
+        guard !report.isSame else { return "\(collections), no difference" }
+        let counts = self.counts({ report.count($0) }, report.attachments)
+        return "\(report.changed.count) of \(collections) changed: \(counts ?? "no records")"
+    }
+
+    /// The same of one collection's records and attachments; `nil` where none changed.
+    static func counts(_ diff: SnapshotDiff) -> String? { counts({ diff.count($0) }, diff.attachments) }
+
+    private static func counts(
+        _ records: (RecordChange.Kind) -> Int, _ attachments: AttachmentCounts
+    ) -> String? {
+        let words = [
+            counted(RecordChange.Kind.allCases.map { (records($0), $0.rawValue) }, "record", "records"),
+            self.attachments(attachments),
+        ].compactMap(\.self)
+        return words.isEmpty ? nil : words.joined(separator: "; ")
+    }
+
+    /// Such as `2 attachments added (12 KiB), 1 removed (300 B)`; `nil` where none changed.
+    static func attachments(_ counts: AttachmentCounts) -> String? {
+        guard
+            let words = counted(
+                [(counts.added, "added"), (counts.changed, "changed"), (counts.removed, "removed")], "attachment",
+                "attachments")
+        else { return nil }
+        let sizes = [(counts.addedBytes, "+"), (counts.removedBytes, "-")].filter { $0.0 > 0 }
+        return words + (sizes.isEmpty ? "" : " (\(sizes.map { $0.1 + ByteSize.text($0.0) }.joined(separator: ", ")))")
+    }
+
+    /// What an attachment became, such as `a.svg, 1.2 KiB → 1.3 KiB`; the names are from outside.
+    static func attachment(_ change: AttachmentChange) -> String {
+        func name(_ attachment: Attachment) -> String {
+            attachment.filename.isEmpty ? attachment.location : attachment.filename
+        }
+        func text(_ attachment: Attachment) -> String { "\(name(attachment)), \(ByteSize.text(attachment.size))" }
+        switch change {
+        case .added(let new): return text(new)
+        case .removed(let old): return text(old)
+        case .changed(let old, let new):
+            if name(old) != name(new) { return "\(text(old)) → \(text(new))" }
+            if old.hash == new.hash { return "\(text(new)), the same file at \(new.location)" }
+            let sizes = [old.size, new.size].map(ByteSize.text)
+            return sizes[0] == sizes[1]
+                ? "\(name(new)), other bytes, \(sizes[1])" : "\(name(new)), \(sizes[0]) → \(sizes[1])"
+        }
+    }
+
+    static func trust(_ trust: ComparedSnapshot.Trust) -> String {
+        switch trust {
+        case .signed(let signer?): "signed by \(signer)"
+        case .signed(nil): "signed"
+        case .unsigned: "unsigned"
+        case .imported: "imported without a signature"
+        }
+    }
+
+    /// What else of a collection changed besides its records, in words from outside.
+    static func notes(_ diff: SnapshotDiff) -> [String] {
+        guard let old = diff.old, let new = diff.new else { return [] }
+        var notes: [String] = []
+        if old.collection != new.collection { notes.append("\(old.collection) is compared with \(new.collection)") }
+        if new.timestamp < old.timestamp { notes.append("the new side is older than the old one") }
+        if diff.status == .changed, diff.records.isEmpty, old.timestamp != new.timestamp {
+            notes.append("only the timestamp changed")
+        }
+        let (before, after) = (trust(old.trust), trust(new.trust))
+        if diff.status == .changed, before != after, !isOnlyUnnamed(old.trust, new.trust) {
+            notes.append("\(before) → \(after)")
+        }
+        // Counts that follow from the records' changes are told by them.
+        if let before = old.packagedAttachments, let after = new.packagedAttachments,
+            after - before != diff.attachments.added - diff.attachments.removed
+                || (diff.status == .changed && diff.records.isEmpty && old.timestamp == new.timestamp)
+        {
+            notes.append("attachments in the bundle: \(before) → \(after)")
+        }
+        return notes
+    }
+
+    /// The fields that tell people something: not the time of the change, and not what the attachment's line says.
+    static func fields(_ change: RecordChange) -> [FieldChange] {
+        change.fields.filter { field in
+            switch field.path.first {
+            case "last_modified", "id": false
+            case "attachment": change.attachment == nil
+            default: true
+            }
+        }
+    }
+
+    private static func isOnlyUnnamed(_ left: ComparedSnapshot.Trust, _ right: ComparedSnapshot.Trust) -> Bool {
+        switch (left, right) {
+        case (.signed(nil), .signed), (.signed, .signed(nil)): true
+        default: false
+        }
+    }
+
+    /// `2 records created, 1 deleted`; `nil` where all are zero.
+    private static func counted(_ counts: [(count: Int, word: String)], _ one: String, _ many: String) -> String? {
+        let present = counts.filter { $0.count > 0 }
+        guard let first = present.first else { return nil }
+        return
+            ([
+                "\(first.count) \(first.count == 1 ? one : many) \(first.word)"
+            ] + present.dropFirst().map { "\($0.count) \($0.word)" }).joined(separator: ", ")
+    }
+}

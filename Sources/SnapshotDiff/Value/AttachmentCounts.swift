@@ -1,0 +1,43 @@
+/// How many attachments changed, and how large they are together.
+public struct AttachmentCounts: Hashable, Sendable {
+    public var added = 0
+    public var removed = 0
+    /// Other bytes under the same record.
+    public var changed = 0
+    /// Bytes of the new files, those that were changed among them, as their records give them.
+    public var addedBytes: UInt64 = 0
+    /// Bytes of the old files, those that were changed among them.
+    public var removedBytes: UInt64 = 0
+
+    public init() {}
+
+    init(_ records: [RecordChange]) {
+        for change in records.compactMap(\.attachment) where !change.isSameFile {
+            switch change {
+            case .added: added += 1
+            case .removed: removed += 1
+            case .changed: changed += 1
+            }
+            addedBytes = addedBytes.saturatingAdding(change.new?.size ?? 0)
+            removedBytes = removedBytes.saturatingAdding(change.old?.size ?? 0)
+        }
+    }
+
+    static func + (left: AttachmentCounts, right: AttachmentCounts) -> AttachmentCounts {
+        var sum = left
+        sum.added += right.added
+        sum.removed += right.removed
+        sum.changed += right.changed
+        sum.addedBytes = left.addedBytes.saturatingAdding(right.addedBytes)
+        sum.removedBytes = left.removedBytes.saturatingAdding(right.removedBytes)
+        return sum
+    }
+}
+
+extension UInt64 {
+    /// Sizes are what records claim, up to 2^64-1 each.
+    fileprivate func saturatingAdding(_ other: UInt64) -> UInt64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? .max : sum
+    }
+}

@@ -1,0 +1,77 @@
+import RemoteSettingsModel
+
+/// How two states of a collection differ: by records and their ids, fields and their names, and attachments.
+///
+/// A value that is made of two values; no I/O. Two states of equal bytes are found equal without a look at a record.
+public struct SnapshotDiff: Hashable, Sendable {
+    /// What one side is, without its records.
+    public struct Side: Hashable, Sendable {
+        public let collection: CollectionID
+        public let timestamp: Timestamp
+        public let records: Int
+        public let trust: ComparedSnapshot.Trust
+        /// Attachments in the bundle; `nil` where the side is no bundle.
+        public let packagedAttachments: Int?
+    }
+
+    public enum Status: String, Hashable, Sendable, CaseIterable {
+        case same
+        case changed
+        /// Only the new side has the collection.
+        case added
+        /// Only the old side has it.
+        case removed
+    }
+
+    public let collection: CollectionID
+    public let status: Status
+    public let old: Side?
+    public let new: Side?
+    /// In the order of ids.
+    public let records: [RecordChange]
+
+    /// - Parameters:
+    ///   - old: `nil` where that side does not have the collection; then every record is created.
+    ///   - new: `nil` where that side does not have it; then every record is deleted.
+    /// - Returns: `nil` where neither side has it.
+    public init?(from old: ComparedSnapshot?, to new: ComparedSnapshot?) {
+        guard let collection = new?.collection ?? old?.collection else { return nil }
+        self.collection = collection
+        self.old = old.map(Side.init)
+        self.new = new.map(Side.init)
+        guard let old, let new else {
+            status = new == nil ? .removed : .added
+            records = RecordComparer.changes(from: old?.records ?? RecordTable(), to: new?.records ?? RecordTable())
+            return
+        }
+        let isSame = old.payload == new.payload
+        records = isSame ? [] : RecordComparer.changes(from: old.records, to: new.records)
+        status = isSame && old.isSameSeal(as: new) ? .same : .changed
+    }
+
+    /// How many records changed in this way.
+    public func count(_ kind: RecordChange.Kind) -> Int { records.count { $0.kind == kind } }
+
+    /// Attachments that records name on the new side only, whose bytes are others, and that only the old side names.
+    public var attachments: AttachmentCounts { AttachmentCounts(records) }
+}
+
+extension SnapshotDiff.Side {
+    fileprivate init(_ snapshot: ComparedSnapshot) {
+        self.init(
+            collection: snapshot.collection, timestamp: snapshot.timestamp, records: snapshot.records.count,
+            trust: snapshot.trust, packagedAttachments: snapshot.packaged?.count)
+    }
+}
+
+extension ComparedSnapshot {
+    /// Whether signer and packaged attachments are the same, as far as both sides say.
+    fileprivate func isSameSeal(as other: ComparedSnapshot) -> Bool {
+        if let packaged, let others = other.packaged, packaged != others { return false }
+        switch (trust, other.trust) {
+        case (.signed(let mine?), .signed(let theirs?)): return mine == theirs
+        case (.signed, .signed), (.unsigned, .unsigned), (.imported, .imported): return true
+        default: return false
+        }
+    }
+}

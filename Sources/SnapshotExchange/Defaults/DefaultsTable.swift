@@ -1,0 +1,74 @@
+import RemoteSettingsModel
+
+/// Keys and values from the records of one collection, sorted by key.
+struct DefaultsTable {
+    struct Row {
+        let key: String
+        let value: JSONValue
+        /// The record that it is from.
+        let record: String
+    }
+
+    let collection: CollectionID
+    let rows: [Row]
+
+    /// - Throws: ``ExchangeError`` that names the record which has no such field, a key that is no text, or a key that
+    ///   another record has.
+    init(_ collection: LaidOutCollection, _ fields: DefaultsFields) throws(ExchangeError) {
+        var rows: [String: Row] = [:]
+        for entry in collection.entries {
+            func refused(_ expected: String, _ found: String) -> ExchangeError {
+                ExchangeError(
+                    .usage, "\(collection.id)", entry: "record \(entry.id)", expected: expected, found: found,
+                    remedy: "choose other fields with --key and --value")
+            }
+            guard let key = entry.record[fields.key] else { throw refused("a field \(fields.key)", "none") }
+            guard let text = key.string else { throw refused("a text in \(fields.key)", "something else") }
+            guard let value = entry.record[fields.value] else { throw refused("a field \(fields.value)", "none") }
+            if let other = rows[text] {
+                throw refused("a key of its own", "\(String(reflecting: text)), which record \(other.record) has too")
+            }
+            rows[text] = Row(key: text, value: value, record: entry.id)
+        }
+        self.collection = collection.id
+        self.rows = rows.values.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+    }
+
+    /// - Throws: ``ExchangeError`` that names the record whose key or value the format has no words for.
+    func text(_ format: DefaultsFormat) throws(ExchangeError) -> [UInt8] {
+        switch format {
+        case .json:
+            let object = JSONValue.object(rows.map { .init(key: $0.key, value: $0.value) })
+            return DumpText.record(object, keys: .sorted, indent: 2) + [UInt8(ascii: "\n")]
+        case .plist: return try PropertyListText(self).bytes
+        case .xml: return try DefaultsMapText(self).bytes
+        }
+    }
+
+    func refused(_ row: Row, _ expected: String, _ found: String) -> ExchangeError {
+        ExchangeError(
+            .usage, "\(collection)", entry: "record \(row.record)", expected: expected, found: found,
+            remedy: "export to json, or choose another field with --value")
+    }
+}
+
+/// Text in XML 1.0 (fifth edition, section 2.2).
+enum XMLText {
+    /// - Returns: `nil` where the text has a character that XML cannot hold.
+    static func escaped(_ text: String) -> String? {
+        var output = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": output += "&amp;"
+            case "<": output += "&lt;"
+            case ">": output += "&gt;"
+            // A reader would make a line feed of it.
+            case "\r": output += "&#13;"
+            case "\t", "\n", "\u{20}"..."\u{D7FF}", "\u{E000}"..."\u{FFFD}", "\u{10000}"...:
+                output.unicodeScalars.append(scalar)
+            default: return nil
+            }
+        }
+        return output
+    }
+}

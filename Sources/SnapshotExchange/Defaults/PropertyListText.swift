@@ -1,0 +1,66 @@
+import RemoteSettingsModel
+
+/// Defaults as an XML property list: a dictionary with the values in their own types.
+struct PropertyListText {
+    private(set) var bytes: [UInt8] = []
+    private let table: DefaultsTable
+
+    init(_ table: DefaultsTable) throws(ExchangeError) {
+        self.table = table
+        line(0, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")
+        line(
+            0,
+            "<!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">"
+        )
+        line(0, "<plist version=\"1.0\">")
+        line(0, "<dict>")
+        for row in table.rows {
+            line(1, "<key>\(try text(row.key, row))</key>")
+            try write(row.value, 1, row)
+        }
+        line(0, "</dict>")
+        line(0, "</plist>")
+    }
+
+    private mutating func write(_ value: JSONValue, _ level: Int, _ row: DefaultsTable.Row) throws(ExchangeError) {
+        switch value {
+        case .null: throw table.refused(row, "a value that a property list can hold", "null")
+        case .bool(let bool): line(level, bool ? "<true/>" : "<false/>")
+        case .number(let number): line(level, try self.number(number, row))
+        case .string(let string): line(level, "<string>\(try text(string, row))</string>")
+        case .array(let elements):
+            line(level, "<array>")
+            for element in elements { try write(element, level + 1, row) }
+            line(level, "</array>")
+        case .object(let members):
+            line(level, "<dict>")
+            for member in members {
+                line(level + 1, "<key>\(try text(member.key, row))</key>")
+                try write(member.value, level + 1, row)
+            }
+            line(level, "</dict>")
+        }
+    }
+
+    private func number(_ number: JSONNumber, _ row: DefaultsTable.Row) throws(ExchangeError) -> String {
+        let text = PlainNumber.text(number)
+        guard text == number.text else { return "<real>\(text)</real>" }
+        guard number.int64 != nil else {
+            throw table.refused(row, "an integer of 64 bits with a sign", text)
+        }
+        return "<integer>\(text)</integer>"
+    }
+
+    private func text(_ text: String, _ row: DefaultsTable.Row) throws(ExchangeError) -> String {
+        guard let escaped = XMLText.escaped(text) else {
+            throw table.refused(row, "text that XML 1.0 can hold", "a control character")
+        }
+        return escaped
+    }
+
+    private mutating func line(_ level: Int, _ text: String) {
+        bytes.append(contentsOf: repeatElement(UInt8(ascii: "\t"), count: level))
+        bytes.append(contentsOf: text.utf8)
+        bytes.append(UInt8(ascii: "\n"))
+    }
+}

@@ -1,0 +1,147 @@
+import FileStorage
+import RemoteSettingsModel
+import SnapshotBuilder
+import SnapshotBundle
+import SnapshotWriter
+
+/// Makes bundles part of a program: a C target whose source is their bytes, written from the lock and the bundles.
+///
+/// Where all bundles of a directory are embedded as they are, the target refers to them in place. Where only some are, or
+/// their records are to be stored uncompressed, the target has a lock of its own, and bundles of its own.
+public struct Embedding: Sendable {
+    public struct Options: Sendable {
+        /// The collections; none for all that the lock has.
+        public var collections: [CollectionID] = []
+        /// Whether records are stored uncompressed, to be read in place without inflating.
+        public var isStored = false
+        /// Where the Swift function goes that an app calls; `nil` for nowhere.
+        public var swiftFile: String?
+        /// Whether other modules may call it.
+        public var isPublic = false
+
+        public init() {}
+    }
+
+    private static let lockName = "dumps.lock.json"
+    private static let bundlesName = "bundles"
+
+    private let directory: DumpsDirectory
+    private let output: String
+    private let options: Options
+    private let verifier: BundleVerifier
+    private let limits: Limits
+
+    /// - Parameter output: the target's folder; its last part is the module's name.
+    public init(
+        _ directory: DumpsDirectory, to output: String, options: Options, verifier: BundleVerifier,
+        limits: Limits = Limits()
+    ) {
+        self.directory = directory
+        self.output = output
+        self.options = options
+        self.verifier = verifier
+        self.limits = limits
+    }
+
+    /// Writes the files that are missing or different, and removes bundles that the target no longer has. Does I/O.
+    ///
+    /// - Returns: the paths that changed.
+    /// - Throws: ``ExchangeError``, `BundleError` or `FileError`.
+    public func write() throws -> [String] {
+        let files = try files()
+        var changed: [String] = []
+        for (path, content) in files where try FileStore.read(path, limit: .max) != content {
+            try FileStore.makeDirectories(FileStore.parent(of: path))
+            try FileStore.replace(path, with: content)
+            changed.append(path)
+        }
+        for path in try litter(files.map(\.path)) {
+            try FileStore.remove(path)
+            try FileStore.removeIfEmpty(FileStore.parent(of: path))
+            changed.append(path)
+        }
+        try FileStore.removeIfEmpty("\(output)/\(Self.bundlesName)")
+        return changed
+    }
+
+    /// The paths that ``write()`` would change. Does I/O, writes nothing.
+    public func stale() throws -> [String] {
+        let files = try files()
+        return try files.filter { try FileStore.read($0.path, limit: .max) != $0.content }.map(\.path)
+            + litter(files.map(\.path))
+    }
+
+    /// Files of an earlier run with other options.
+    private func litter(_ wanted: [String]) throws -> [String] {
+        var found = FileStore.size("\(output)/\(Self.lockName)") == nil ? [] : ["\(output)/\(Self.lockName)"]
+        let bundles = "\(output)/\(Self.bundlesName)"
+        for bucket in try FileStore.list(bundles) ?? [] {
+            found += (try FileStore.list("\(bundles)/\(bucket)") ?? []).map { "\(bundles)/\(bucket)/\($0)" }
+        }
+        return found.filter { !wanted.contains($0) }
+    }
+
+    private func files() throws -> [(path: String, content: Bytes)] {
+        let module = try module()
+        let bundles = try LockedBundles(directory, limits: limits).open(options.collections)
+        let whole = try directory.lockFile(limits: limits)
+        var lock = whole
+        lock.collections = whole.collections.filter { id, _ in bundles.contains { $0.head.collection == id } }
+        var files: [(path: String, content: Bytes)] = []
+        if options.isStored {
+            for bundle in bundles {
+                let id = bundle.head.collection
+                guard let entry = lock.collections[id] else { continue }
+                let (content, stored) = try stored(bundle, entry)
+                lock.collections[id] = stored
+                files.append(("\(output)/\(Self.bundlesName)/\(LockFile.Bundle.path(of: id))", content))
+            }
+        }
+        let hasOwnLock = lock != whole
+        if hasOwnLock { files.append(("\(output)/\(Self.lockName)", Bytes(lock.text))) }
+        let target = EmbeddedTarget(
+            module: module,
+            dumps: options.isStored ? Self.bundlesName : try RelativePath.way(from: output, to: directory.path),
+            lock: lock, lockPath: hasOwnLock ? Self.lockName : nil, isPublic: options.isPublic)
+        files.append(("\(output)/\(module).c", Bytes(utf8: target.source)))
+        files.append(("\(output)/include/\(module).h", Bytes(utf8: target.header)))
+        if let file = options.swiftFile { files.append((file, Bytes(utf8: target.swift))) }
+        return files
+    }
+
+    private func module() throws(ExchangeError) -> String {
+        let name = output.split(separator: "/").last.map { String($0) } ?? ""
+        let isIdentifier =
+            name.utf8.first.map { !(0x30...0x39).contains($0) } ?? false
+            && name.utf8.allSatisfy { byte in
+                (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+                    || byte == 0x5F
+            }
+        guard isIdentifier else {
+            throw ExchangeError(
+                .usage, output, expected: "a folder with a module's name: letters, digits and _, no digit first",
+                found: String(reflecting: name), remedy: "choose another --output, such as Sources/EmbeddedDumps")
+        }
+        return name
+    }
+
+    /// The same snapshot with its records uncompressed. The content stays the same, the file does not.
+    private func stored(
+        _ bundle: BundleReader, _ entry: LockFile.Collection
+    ) throws -> (Bytes, LockFile.Collection) {
+        var sources: [SHA256Digest: AttachmentSource] = [:]
+        for file in try bundle.manifest().files {
+            sources[file.sha256] = file.omitted.map { .omitted($0) } ?? .bundle(bundle)
+        }
+        let writer = BundleWriter(
+            try verifier.snapshot(of: bundle, entry), attachments: sources, records: .stored, limits: limits)
+        let temporary = FileStore.uniquePath("\(FileStore.temporaryDirectory)/rsdump-embed")
+        let written = try writer.write(toNewFile: temporary)
+        defer { try? FileStore.remove(temporary) }
+        // The mapping outlives the name.
+        let content = try MappedFile(path: temporary).bytes
+        var stored = entry
+        stored.bundle = .init(collection: bundle.head.collection, size: written.size, sha256: written.sha256)
+        return (content, stored)
+    }
+}

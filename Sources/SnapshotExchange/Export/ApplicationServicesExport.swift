@@ -1,0 +1,30 @@
+import RemoteSettingsModel
+
+/// The `dumps` directory of application-services: for each collection `<bucket>/<name>.json` and `.timestamp`, and for
+/// each attachment `<bucket>/attachments/<name>/<record>` and `.meta.json`.
+///
+/// The client compiles in what its list of packaged collections names and reads the timestamp from its own file, so that
+/// nothing is parsed to find out what is newer.
+enum ApplicationServicesExport {
+    static func write(_ collection: LaidOutCollection, into directory: ExportDirectory) throws {
+        let id = collection.id
+        try directory.write(collection.text(.applicationServices), to: "\(id.bucket)/\(id.name).json")
+        try directory.write(Array("\(collection.timestamp)".utf8), to: "\(id.bucket)/\(id.name).timestamp")
+        for (entry, attachment) in collection.packaged {
+            let name = "\(id.bucket)/attachments/\(id.name)/\(entry.id)"
+            try directory.write(to: name) { write in
+                _ = try collection.bundle.streamAttachment(attachment.hash, to: write)
+            }
+            try directory.write(sidecar(attachment), to: "\(name).meta.json")
+        }
+    }
+
+    private static func sidecar(_ attachment: Attachment) -> [UInt8] {
+        let members: [JSONValue.Member] = [
+            .init(key: "location", value: .string(attachment.location)),
+            .init(key: "hash", value: .string(attachment.hash.hex)),
+            .init(key: "size", value: .number(JSONNumber(attachment.size))),
+        ]
+        return DumpText.record(.object(members), keys: .sorted, indent: 2)
+    }
+}

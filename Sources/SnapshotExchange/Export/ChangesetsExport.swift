@@ -1,0 +1,31 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// What a server would answer: for each collection `<bucket>/<name>.json`, `{"metadata": …, "timestamp": …, "changes": […]}`
+/// with the metadata as it was served, and its chain in `<name>.pem`; attachments by hash in `attachments/`.
+enum ChangesetsExport {
+    static func write(_ bundle: BundleReader, into directory: ExportDirectory, limits: Limits) throws {
+        let id = bundle.head.collection
+        var reader = JSONReader(try bundle.payload(), limits: limits)
+        try reader.beginObject()
+        var records = Bytes(utf8: "[]")
+        while let key = try reader.nextKey() {
+            let value = try reader.skipValue()
+            if key == "data" { records = value }
+        }
+        let metadata = try bundle.metadata()
+        try directory.write(to: "\(id.bucket)/\(id.name).json") { write in
+            try write(Array("{\"metadata\":".utf8).span)
+            try metadata.withSpan { try write($0) }
+            try write(Array(",\"timestamp\":\(bundle.head.timestamp),\"changes\":".utf8).span)
+            try records.withSpan { try write($0) }
+            try write(Array("}\n".utf8).span)
+        }
+        if let chain = try bundle.chain() { try directory.write(chain.array, to: "\(id.bucket)/\(id.name).pem") }
+        for digest in bundle.attachments where !directory.contains("attachments/\(digest)") {
+            try directory.write(to: "attachments/\(digest)") { write in
+                _ = try bundle.streamAttachment(digest, to: write)
+            }
+        }
+    }
+}

@@ -1,0 +1,35 @@
+/// The forms that bundles can be exported to.
+public enum ExportLayout: String, CaseIterable, Sendable {
+    case applicationServices = "application-services"
+    case firefox
+    case changesets
+    case tarZstd = "tar.zst"
+    case tarXz = "tar.xz"
+    case plist
+    case json
+    case xml
+
+    /// One line on what it is, for people.
+    public var summary: String {
+        switch self {
+        case .applicationServices: "the dumps directory of Mozilla's application-services"
+        case .firefox: "Firefox's defaults/settings directory"
+        case .changesets: "a directory of changesets as a server answers them, with chains and attachments"
+        case .tarZstd: "one file with the bundles, lock and dumps.yaml, for a site without network; zstd"
+        case .tarXz: "the same, xz"
+        case .plist: "one collection's fields as defaults for an app: an XML property list"
+        case .json: "the same as one JSON object"
+        case .xml: "the same as Remote Config's <defaultsMap>, where every value is a text"
+        }
+    }
+
+    /// The form of defaults that it is; `nil` for the others.
+    public var defaults: DefaultsFormat? {
+        switch self {
+        case .plist: .plist
+        case .json: .json
+        case .xml: .xml
+        case .applicationServices, .firefox, .changesets, .tarZstd, .tarXz: nil
+        }
+    }
+}

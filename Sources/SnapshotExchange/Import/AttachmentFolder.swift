@@ -1,0 +1,64 @@
+import FileStorage
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotWriter
+
+/// A folder of attachments: `<name>`, and `<name>.meta.json` that may say whose it is.
+struct AttachmentFolder {
+    private static let suffix = ".meta.json"
+
+    let root: String
+    /// Below the root.
+    let folder: String
+    let limits: Limits
+
+    /// Takes the files that belong to records. What belongs to none is noted and passed over.
+    ///
+    /// - Parameter isCache: whether a file that is not its record's is passed over too: the server's zip may lag.
+    /// - Throws: ``ExchangeError`` where a file is not what its record says, or `FileError`.
+    func gather(into collection: inout ImportedCollection, isCache: Bool = false) throws {
+        for name in try FileStore.list("\(root)/\(folder)") ?? [] where !name.hasSuffix(Self.suffix) {
+            let place = folder.isEmpty ? name : "\(folder)/\(name)"
+            guard let size = FileStore.size("\(root)/\(place)") else {
+                throw ExchangeError(
+                    .badInput, root, entry: place, expected: "a regular file", found: "a link or a folder",
+                    remedy: "take it out of the directory")
+            }
+            let id = try sidecar(place)?["id"]?.string ?? name
+            guard let record = collection.records.record(id: id), let attachment = try record.attachment() else {
+                collection.notes.append("\(place): no record has this attachment; it was left out")
+                continue
+            }
+            let digest = try digest(place)
+            guard attachment.size == UInt64(size), attachment.hash == digest else {
+                if isCache {
+                    collection.notes.append("\(place): it is not what record \(id) says; it was left out")
+                    continue
+                }
+                throw ExchangeError(
+                    .unverified, root, entry: place,
+                    expected: "\(attachment.size) bytes with SHA-256 \(attachment.hash), as record \(id) says",
+                    found: "\(size) bytes with \(digest)", remedy: "take the file from its source again")
+            }
+            collection.attachments[digest] = .file(path: "\(root)/\(place)")
+        }
+    }
+
+    private func sidecar(_ place: String) throws -> JSONValue? {
+        let path = "\(root)/\(place)\(Self.suffix)"
+        guard let text = try FileStore.read(path, limit: limits.metadataBytes) else { return nil }
+        do throws(JSONError) {
+            return try JSONValue(parsing: text, limits: limits)
+        } catch {
+            throw ExchangeError(
+                .badInput, root, entry: place + Self.suffix, expected: "JSON", found: "\(error)",
+                remedy: "take the file from its source again")
+        }
+    }
+
+    private func digest(_ place: String) throws(FileError) -> SHA256Digest {
+        var hasher = ContentHasher()
+        try FileStore.readPieces("\(root)/\(place)") { (piece) throws(FileError) in hasher.update(piece) }
+        return hasher.finish()
+    }
+}

@@ -1,0 +1,173 @@
+import ContentSignature
+import FileStorage
+import RemoteSettingsModel
+import SnapshotBuilder
+import SnapshotBundle
+import SnapshotSync
+
+/// Brings collections from somewhere else than a server into a directory of dumps.
+public struct Import: Sendable {
+    public struct Options: Sendable {
+        /// Roots that may vouch for a signed collection.
+        public var roots = TrustAnchors([])
+        /// The leaf certificate's name, where it is not Mozilla's for the bucket.
+        public var signer: String?
+        /// Files with PEM chains that signatures may be verified with.
+        public var chains: [String] = []
+        /// When chains are verified at; never the clock's business.
+        public var time: Timestamp
+        /// The collection of a file that does not name it.
+        public var collection: CollectionID?
+
+        public init(time: Timestamp) {
+            self.time = time
+        }
+    }
+
+    /// What became of one collection.
+    public struct Outcome: Sendable {
+        public let id: CollectionID
+        public let result: Result<SnapshotIntake.Outcome, any Error>
+        public let snapshot: Snapshot?
+        public let notes: [String]
+    }
+
+    private let directory: DumpsDirectory
+    private let format: ImportFormat
+    private let options: Options
+    private let limits: Limits
+
+    public init(into directory: DumpsDirectory, from format: ImportFormat, options: Options, limits: Limits = Limits())
+    {
+        self.directory = directory
+        self.format = format
+        self.options = options
+        self.limits = limits
+    }
+
+    /// Imports the named collections, or all. Does I/O, no network.
+    ///
+    /// - Parameter path: a directory, an archive or a file.
+    /// - Throws: ``ExchangeError``, `BundleError` for an archive that is damaged or not to be trusted, `FileError`, or
+    ///   `RefreshError` where the directory is busy; then nothing has changed. What concerns one collection is in its
+    ///   outcome.
+    public func run(_ path: String, _ names: [CollectionID] = []) throws -> [Outcome] {
+        let intake = try SnapshotIntake(directory, limits: limits)
+        defer { intake.end() }
+        let offers = try offers(path, names, intake)
+        if let missing = names.first(where: { name in !offers.contains { $0.0 == name } }) {
+            throw ExchangeError(
+                .usage, path, entry: "\(missing)", expected: "this collection", found: "none of this name",
+                remedy: "leave the names out to import all that is there")
+        }
+        let outcomes = offers.map { id, offer, notes in
+            Outcome(
+                id: id, result: Result { try intake.take(offer.get()) }, snapshot: try? offer.get().snapshot,
+                notes: notes)
+        }
+        try intake.commit()
+        return outcomes
+    }
+
+    private typealias Offered = (CollectionID, Result<SnapshotIntake.Offer, any Error>, notes: [String])
+
+    private func offers(_ path: String, _ names: [CollectionID], _ intake: SnapshotIntake) throws -> [Offered] {
+        switch format {
+        case .firefox, .applicationServices:
+            let root = try source(path, intake).root()
+            let tree = DumpTree(
+                root: root, project: format == .firefox ? .firefox : .applicationServices, limits: limits)
+            return try tree.collections(names).map { offered($0, $1, path) }
+        case .changeset:
+            let isFile = FileStore.size(path) != nil && (path.hasSuffix(".json") || path.hasSuffix("lz4"))
+            let root = isFile ? path : try source(path, intake).root()
+            let files = ChangesetFiles(path: root, collection: options.collection, limits: limits)
+            return try files.collections(names).map { offered($0, $1, path) }
+        case .dumps:
+            let source = DumpsDirectory(try source(path, intake).root())
+            let verifier = BundleVerifier(roots: options.roots, signer: options.signer, limits: limits)
+            return try DumpsBundles(directory: source, verifier: verifier, limits: limits).offers(names).map {
+                ($0, $1, [])
+            }
+        case .serverZIP: return [try serverZIP(path, intake)]
+        }
+    }
+
+    private func source(_ path: String, _ intake: SnapshotIntake) -> SourceDirectory {
+        SourceDirectory(path: path, format: format, scratch: intake.scratch, limits: limits)
+    }
+
+    private func serverZIP(_ path: String, _ intake: SnapshotIntake) throws -> Offered {
+        guard let id = options.collection ?? ServerZIPFolder.collection(path) else {
+            throw ExchangeError(
+                .usage, path, expected: "a name such as main--regions.zip", found: "another",
+                remedy: "name the collection with --collection BUCKET/COLLECTION")
+        }
+        let root = try source(path, intake).root()
+        let folder = AttachmentFolder(root: root, folder: "", limits: limits)
+        if let (snapshot, entry, bundle) = try intake.held(id, roots: options.roots) {
+            // The collection itself is here already, and better: the zip only has attachments for it.
+            var held = try ImportedCollection(holding: snapshot, records: bundle.records())
+            try folder.gather(into: &held, isCache: true)
+            return (
+                id, .success(.init(snapshot: snapshot, attachments: held.attachments, origin: entry.server)), held.notes
+            )
+        }
+        return offered(
+            id,
+            Result {
+                var collection = try ServerZIPFolder(root: root, limits: limits).collection(id)
+                try folder.gather(into: &collection)
+                return collection
+            }, path)
+    }
+
+    private func offered(
+        _ id: CollectionID, _ collection: Result<ImportedCollection, any Error>, _ path: String
+    ) -> Offered {
+        var notes: [String] = []
+        let offer = Result {
+            let collection = try collection.get()
+            notes = collection.notes
+            return SnapshotIntake.Offer(
+                snapshot: try vouched(collection, &notes), attachments: collection.attachments, origin: origin(path))
+        }
+        return (id, offer, notes)
+    }
+
+    /// Verified where there are a signature and a chain for it: then a signature that is wrong is an error, never a reason
+    /// to take the collection without.
+    private func vouched(_ collection: ImportedCollection, _ notes: inout [String]) throws -> Snapshot {
+        let unverified = collection.unverified
+        var chains = collection.chains
+        for path in options.chains {
+            guard let chain = try FileStore.read(path, limit: limits.chainBytes) else {
+                throw ExchangeError(
+                    .usage, path, expected: "a PEM chain", found: "no file", remedy: "name another path")
+            }
+            chains.append(chain)
+        }
+        guard !unverified.signatures.isEmpty, !chains.isEmpty else {
+            if !unverified.signatures.isEmpty {
+                notes.append("it is signed, but its chain is not there: taken as imported; name the chain with --chain")
+            }
+            return Snapshot(vouchingFor: unverified, chain: nil, provenance: .imported)
+        }
+        let verifier = KeptSnapshotVerifier(roots: options.roots, signer: options.signer, limits: limits)
+        var failure: ContentSignatureError?
+        for chain in chains {
+            do throws(ContentSignatureError) {
+                return try verifier.verified(unverified, chain: chain, at: options.time)
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        throw failure ?? .noSignatures(unverified.collection)
+    }
+
+    /// What the lock says of where it came from: an archive's name, but no path of this machine.
+    private func origin(_ path: String) -> String {
+        guard FileStore.size(path) != nil, let name = path.split(separator: "/").last else { return format.rawValue }
+        return "\(format.rawValue): \(name)"
+    }
+}

@@ -1,0 +1,30 @@
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotWriter
+
+/// A collection as a source gives it. Nothing vouches for it yet.
+struct ImportedCollection {
+    let unverified: UnverifiedSnapshot
+    let records: RecordTable
+    /// PEM texts that may be the chain of its signatures.
+    var chains: [Bytes] = []
+    /// Files of the size and hash that a record says, or why the source has left them out.
+    var attachments: [SHA256Digest: AttachmentSource] = [:]
+    /// What is in the source and cannot be taken, one line each.
+    var notes: [String] = []
+
+    /// - Parameter changeset: `{"metadata": …, "timestamp": …, "changes": …}`, with all records.
+    /// - Throws: `ChangesetError`.
+    init(_ id: CollectionID, changeset: Changeset) throws(ChangesetError) {
+        unverified = try changeset.snapshot(of: id, onto: nil)
+        records = changeset.records
+    }
+
+    /// What is held already, for attachments that belong to it.
+    init(holding snapshot: Snapshot, records: RecordTable) {
+        unverified = UnverifiedSnapshot(
+            collection: snapshot.collection, timestamp: snapshot.timestamp, payload: snapshot.payload,
+            metadata: snapshot.metadata, signatures: [])
+        self.records = records
+    }
+}

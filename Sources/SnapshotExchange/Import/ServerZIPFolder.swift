@@ -1,0 +1,49 @@
+import FileStorage
+import RemoteSettingsModel
+
+/// The unpacked zip of a server: for each record with an attachment `<record>`, and `<record>.meta.json`, the record.
+struct ServerZIPFolder {
+    let root: String
+    let limits: Limits
+
+    /// The collection of a zip's name, `BUCKET--COLLECTION.zip`; `nil` for another name.
+    static func collection(_ path: String) -> CollectionID? {
+        let file = path.split(separator: "/").last.map { String($0) } ?? path
+        guard file.hasSuffix(".zip"), let dashes = file.firstRange(of: "--") else { return nil }
+        return try? CollectionID(
+            bucket: String(file[..<dashes.lowerBound]), name: String(file[dashes.upperBound...].dropLast(4)))
+    }
+
+    /// The records that the zip has, those with attachments, as a collection. Its time is the last change of any of them,
+    /// as the zip does not say better.
+    func collection(_ id: CollectionID) throws -> ImportedCollection {
+        var records: [Bytes] = []
+        var newest: UInt64 = 0
+        for name in try FileStore.list(root) ?? [] where name.hasSuffix(".meta.json") {
+            guard let text = try FileStore.read("\(root)/\(name)", limit: limits.metadataBytes) else { continue }
+            let value: JSONValue
+            do throws(JSONError) {
+                value = try JSONValue(parsing: text, limits: limits)
+            } catch {
+                throw ExchangeError(
+                    .badInput, root, entry: name, expected: "a record", found: "\(error)", remedy: "fetch the zip again"
+                )
+            }
+            newest = max(newest, value["last_modified"]?.number?.uint64 ?? 0)
+            records.append(text)
+        }
+        var changeset = Array("{\"metadata\":".utf8) + JSONText.compact(DumpMetadata.make(id, nil))
+        changeset += Array(",\"timestamp\":\(newest),\"changes\":[".utf8)
+        changeset += records.map(\.array).joined(separator: [UInt8(ascii: ",")]) + Array("]}".utf8)
+        do throws(ChangesetError) {
+            var collection = try ImportedCollection(id, changeset: Changeset(parsing: Bytes(changeset), limits: limits))
+            collection.notes.append(
+                "the zip has only the records with attachments; the timestamp is that of the newest")
+            return collection
+        } catch {
+            throw ExchangeError(
+                .badInput, root, expected: "records in the .meta.json files", found: "\(error)",
+                remedy: "fetch the zip again")
+        }
+    }
+}

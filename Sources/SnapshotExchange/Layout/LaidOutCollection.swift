@@ -1,0 +1,63 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// A bundle's contents as a layout needs them: records as values, and which attachments the bundle has.
+struct LaidOutCollection {
+    struct Entry {
+        let record: JSONValue
+        let id: String
+        let attachment: Attachment?
+        let lastModified: UInt64
+    }
+
+    let id: CollectionID
+    let timestamp: Timestamp
+    /// Sorted by id.
+    let entries: [Entry]
+    let bundle: BundleReader
+    private let metadata: JSONValue
+
+    /// - Throws: `BundleError`, or `ChangesetError` or `JSONError` where a record is not what a bundle can hold.
+    init(_ bundle: BundleReader, limits: Limits) throws {
+        self.bundle = bundle
+        id = bundle.head.collection
+        timestamp = bundle.head.timestamp
+        metadata = try JSONValue(parsing: bundle.metadata(), limits: limits)
+        entries = try bundle.records().map { record in
+            let value = try JSONValue(parsing: record.json, limits: limits)
+            return Entry(
+                record: value, id: record.id, attachment: try record.attachment(),
+                lastModified: value["last_modified"]?.number?.uint64 ?? 0)
+        }
+    }
+
+    /// The entries whose attachments the bundle has.
+    var packaged: [(entry: Entry, attachment: Attachment)] {
+        entries.compactMap { entry in
+            guard let attachment = entry.attachment, bundle.contains(attachment.hash) else { return nil }
+            return (entry, attachment)
+        }
+    }
+
+    /// The collection's file in a project's style, or in the one that it came in.
+    func text(_ project: DumpStyle) -> [UInt8] {
+        let style = DumpMetadata.style(metadata, of: project)
+        return DumpText.document(ordered(style.records).map(\.record), timestamp: timestamp, style: style)
+    }
+
+    private func ordered(_ order: DumpStyle.RecordOrder) -> [Entry] {
+        switch order {
+        case .byID: return entries
+        case .newestFirst:
+            // Ids decide between records of one time: the order is the same for the same snapshot.
+            return entries.sorted {
+                $0.lastModified == $1.lastModified ? $0.id < $1.id : $0.lastModified > $1.lastModified
+            }
+        case .byTypeAndIdentifier:
+            func keys(_ entry: Entry) -> (String, String, String) {
+                (entry.record["recordType"]?.string ?? "", entry.record["identifier"]?.string ?? "", entry.id)
+            }
+            return entries.sorted { keys($0) < keys($1) }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+/// Writes HTML in which nothing but this package's own elements is markup.
+///
+/// There is no way to give it markup as text: names of elements and attributes are closed sets, and every text and every
+/// attribute's value is escaped on its way in. What could hide or reorder text on the screen is made visible
+/// (``HiddenCharacters``).
+struct HTMLWriter {
+    enum Tag: String {
+        case a, body, button, caption, code, dd, del, details, div, dl, dt, figcaption, figure, footer, form, h1, h2,
+            h3,
+            head, header, html, ins, label, li, main, nav, option, p, pre, select, small, span, strong, summary, table,
+            tbody, td, th, thead, time, title, tr, ul
+    }
+
+    /// Elements without content and without an end tag.
+    enum VoidTag: String {
+        case img, input, link, meta
+    }
+
+    private(set) var bytes: [UInt8] = []
+
+    /// The beginning of a document in no-quirks mode.
+    mutating func doctype() { raw("<!DOCTYPE html>\n") }
+
+    mutating func element(_ tag: Tag, _ attributes: Attribute..., content: (inout HTMLWriter) -> Void) {
+        open(tag.rawValue, attributes)
+        content(&self)
+        raw("</", tag.rawValue, ">")
+    }
+
+    mutating func element(_ tag: Tag, _ attributes: Attribute..., text: String) {
+        open(tag.rawValue, attributes)
+        self.text(text)
+        raw("</", tag.rawValue, ">")
+    }
+
+    mutating func void(_ tag: VoidTag, _ attributes: Attribute...) { open(tag.rawValue, attributes) }
+
+    /// A style sheet of this package. A style element's content is not escaped, so that it takes no text from outside.
+    mutating func style(_ sheet: StaticString) { raw("<style>", "\(sheet)", "</style>") }
+
+    /// Text that people read, with what cannot be seen made visible.
+    mutating func text(_ text: String) {
+        guard HiddenCharacters.occur(in: text) else { return escape(text.utf8) }
+        for scalar in text.unicodeScalars {
+            if HiddenCharacters.contains(scalar) {
+                raw("<span class=\"hidden-character\">", HiddenCharacters.name(scalar), "</span>")
+            } else {
+                escape(String(scalar).utf8)
+            }
+        }
+    }
+
+    /// A line feed in the source, which keeps the document readable as text.
+    mutating func newline() { bytes.append(UInt8(ascii: "\n")) }
+
+    private mutating func open(_ name: String, _ attributes: [Attribute]) {
+        raw("<", name)
+        for attribute in attributes {
+            raw(" ", "\(attribute.name)")
+            guard let value = attribute.value else { continue }
+            raw("=\"")
+            escape(HiddenCharacters.spelledOut(value).utf8)
+            raw("\"")
+        }
+        raw(">")
+    }
+
+    private mutating func raw(_ parts: String...) {
+        for part in parts { bytes.append(contentsOf: part.utf8) }
+    }
+
+    private mutating func escape(_ text: some Sequence<UInt8>) {
+        for byte in text {
+            switch byte {
+            case UInt8(ascii: "&"): raw("&amp;")
+            case UInt8(ascii: "<"): raw("&lt;")
+            case UInt8(ascii: ">"): raw("&gt;")
+            case UInt8(ascii: "\""): raw("&quot;")
+            case UInt8(ascii: "'"): raw("&#39;")
+            default: bytes.append(byte)
+            }
+        }
+    }
+}

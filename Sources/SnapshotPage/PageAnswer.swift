@@ -1,0 +1,61 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// What the page answers to a request: for the server to send as it is.
+public struct PageAnswer: Sendable {
+    public enum Body: Sendable {
+        case bytes(Bytes)
+        /// A file of a bundle, of `size` bytes, to be streamed.
+        case attachment(SHA256Digest, of: BundleReader, size: Int)
+    }
+
+    public struct Header: Hashable, Sendable {
+        public let name: String
+        public let value: String
+
+        init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    public let status: Int
+    /// Each once; `Content-Length` is the server's.
+    public let headers: [Header]
+    public let body: Body
+
+    public subscript(header name: String) -> String? {
+        headers.first { $0.name.lowercased() == name.lowercased() }?.value
+    }
+
+    /// A document of the page. Nothing in it can run: there is no script, and the policy allows none.
+    static func document(_ html: HTMLWriter, status: Int = 200) -> PageAnswer {
+        PageAnswer(
+            status: status,
+            headers: [
+                Header("Content-Type", "text/html; charset=utf-8"),
+                Header("Content-Security-Policy", documentPolicy),
+                Header("Cache-Control", "no-cache"),
+            ] + common,
+            body: .bytes(Bytes(html.bytes)))
+    }
+
+    /// What belongs to a record. Hostile, whatever it says of itself: a browser that opens it as a document gets one of
+    /// no origin in which nothing runs (CSP 3, `sandbox`).
+    static func file(_ headers: [Header], _ body: Body) -> PageAnswer {
+        PageAnswer(
+            status: 200,
+            headers: headers + [Header("Content-Security-Policy", filePolicy), Header("Cache-Control", "no-cache")]
+                + common,
+            body: body)
+    }
+
+    private static let documentPolicy =
+        "default-src 'none'; style-src '\(StyleSheet.hash)'; img-src 'self'; form-action 'self'; "
+        + "frame-ancestors 'none'; base-uri 'none'"
+    private static let filePolicy = "sandbox; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+    private static let common = [
+        Header("X-Content-Type-Options", "nosniff"), Header("Referrer-Policy", "no-referrer"),
+        Header("Cross-Origin-Resource-Policy", "same-origin"), Header("Cross-Origin-Opener-Policy", "same-origin"),
+    ]
+}

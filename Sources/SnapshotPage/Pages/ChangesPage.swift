@@ -1,0 +1,100 @@
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotDiff
+
+/// What changed in a collection since an older snapshot of it.
+struct ChangesPage {
+    /// Records shown of each kind; the rest is counted.
+    static let shownRecords = 500
+    /// Characters of a field's value.
+    static let valueLength = 400
+
+    let collection: PageCatalog.Collection
+    let query: String
+    let now: Timestamp
+
+    private var id: CollectionID { collection.id }
+
+    /// - Throws: where one of the two snapshots cannot be read.
+    func answer() async throws -> PageAnswer {
+        let trail = [("\(id)", PageLink.collection(id)), ("Changes", .changes(id))]
+        let wanted = FormText.parameter("from", of: query)
+        let older = collection.olderStates.first { wanted == nil || "\($0.timestamp)" == wanted }
+        guard let older else {
+            return ProblemPage.notFound(
+                collection.olderStates.isEmpty
+                    ? "No older snapshot of \(id) is known here." : "No snapshot of \(id) of that time is known here.")
+        }
+        let old = try await older.bundle()
+        let diff = SnapshotDiff(from: try ComparedSnapshot(old), to: try ComparedSnapshot(collection.bundle))
+        let changes = diff?.records ?? []
+        let html = Frame.document(title: "Changes in \(id)", trail: trail) { html in
+            html.element(.h1) { html in
+                html.text("Changes in ")
+                html.name(of: id)
+            }
+            html.element(.p, .class("lead")) { html in
+                html.text("From ")
+                html.time(older.timestamp)
+                html.text(" to ")
+                html.time(collection.bundle.head.timestamp)
+            }
+            ChangesForm(collection: collection, from: older.timestamp, now: now).write(to: &html)
+            write(changes, to: &html)
+        }
+        return .document(html)
+    }
+
+    private func write(_ changes: [RecordChange], to html: inout HTMLWriter) {
+        guard !changes.isEmpty else {
+            html.element(.p, text: "No record differs.")
+            return
+        }
+        section("Updated", changes.filter { $0.kind == .updated }, &html)
+        section("Created", changes.filter { $0.kind == .created }, &html)
+        section("Deleted", changes.filter { $0.kind == .deleted }, &html)
+    }
+
+    private func section(_ title: String, _ changes: [RecordChange], _ html: inout HTMLWriter) {
+        guard !changes.isEmpty else { return }
+        html.element(.h2, text: "\(title): \(Wording.count(changes.count, "record", "records"))")
+        html.element(.ul, .class("changes")) { html in
+            for change in changes.prefix(Self.shownRecords) {
+                html.newline()
+                html.element(.li) { record(change, &$0) }
+            }
+        }
+        if changes.count > Self.shownRecords {
+            html.element(.p, text: "\(Wording.number(changes.count - Self.shownRecords)) more are not shown.")
+        }
+    }
+
+    private func record(_ change: RecordChange, _ html: inout HTMLWriter) {
+        html.element(.h3) { html in
+            if change.kind == .deleted {
+                html.text(change.id)
+            } else {
+                html.element(.a, .href(.record(id, change.id)), text: change.id)
+            }
+        }
+        html.element(.dl) { html in
+            for field in change.fields where change.kind == .updated || field.path != ["id"] {
+                let excerpt = ValueExcerpt(field, limit: Self.valueLength)
+                html.element(.dt, text: field.path.joined(separator: " › "))
+                html.element(.dd) { html in
+                    if let old = excerpt.old { line(.del, "before ", "care", old, &html) }
+                    if let new = excerpt.new { line(.ins, "after ", "good", new, &html) }
+                }
+            }
+        }
+    }
+
+    private func line(
+        _ tag: HTMLWriter.Tag, _ word: String, _ colour: StaticString, _ value: String, _ html: inout HTMLWriter
+    ) {
+        html.element(tag, .class(colour)) { html in
+            html.element(.span, .class("field-name"), text: word)
+            html.element(.span, .class("string"), .ownDirection, text: value)
+        }
+    }
+}

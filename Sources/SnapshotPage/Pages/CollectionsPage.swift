@@ -1,0 +1,156 @@
+import RemoteSettingsModel
+
+/// The front page: every collection that is served.
+struct CollectionsPage {
+    let catalog: PageCatalog
+    let search: String
+    let now: Timestamp
+
+    var html: HTMLWriter {
+        Frame.document(title: "Remote Settings snapshots") { html in
+            html.element(.h1, text: "Remote Settings snapshots")
+            html.element(.p, .class("lead"), text: summary)
+            problems(&html)
+            form(&html)
+            table(&html)
+        }
+    }
+
+    private var found: [PageCatalog.Collection] {
+        let words = search.lowercased().split(whereSeparator: \.isWhitespace)
+        return catalog.collections.filter { collection in
+            let name = "\(collection.id)".lowercased()
+            return words.allSatisfy { name.contains($0) }
+        }
+    }
+
+    private var summary: String {
+        let heads = catalog.collections.map(\.bundle.head)
+        var parts = [
+            Wording.count(heads.count, "collection", "collections"),
+            Wording.count(heads.reduce(0) { $0 + $1.records }, "record", "records"),
+            Wording.count(heads.reduce(0) { $0 + $1.attachments }, "attachment", "attachments"),
+            Wording.size(catalog.collections.reduce(0) { $0 + $1.bundleSize }),
+        ]
+        if let newest = heads.map(\.timestamp).max() { parts.append("newest data: \(Wording.ago(newest, at: now))") }
+        return parts.joined(separator: " · ")
+    }
+
+    /// The signer of most collections, which is said once.
+    private var usualSigner: String? {
+        var counts: [String: Int] = [:]
+        for collection in catalog.collections {
+            if let signer = collection.verdict.signature?.signer { counts[signer, default: 0] += 1 }
+        }
+        return counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
+    }
+
+    /// What is not as it should be comes first.
+    private func problems(_ html: inout HTMLWriter) {
+        for (id, problem) in catalog.problems.sorted(by: { $0.key < $1.key }) {
+            html.element(.p, .class("notice bad")) { html in
+                html.element(.strong, text: "\(id) is not served as the lock names it. ")
+                html.text(problem)
+            }
+        }
+        let failed = catalog.collections.filter { if case .failed = $0.verdict { true } else { false } }
+        guard !failed.isEmpty else { return }
+        html.element(.p, .class("notice bad")) { html in
+            html.text("\(Wording.count(failed.count, "collection", "collections")) failed verification: ")
+            for (index, collection) in failed.enumerated() {
+                if index > 0 { html.text(", ") }
+                html.element(.a, .href(.collection(collection.id)), text: "\(collection.id)")
+            }
+        }
+    }
+
+    private func form(_ html: inout HTMLWriter) {
+        html.element(.form, .class("search"), .role("search"), .get, .action(.home)) { html in
+            html.element(.div, .class("field")) { html in
+                html.element(.label, .for("q"), text: "Find a collection by its name")
+                html.void(.input, .id("q"), .type("search"), .name("q"), .value(search))
+            }
+            html.element(.button, .type("submit"), text: "Find")
+            if !search.isEmpty { html.element(.a, .href(.home), text: "All collections") }
+        }
+    }
+
+    private func table(_ html: inout HTMLWriter) {
+        let found = found
+        guard !found.isEmpty else {
+            html.element(
+                .p,
+                text: catalog.collections.isEmpty
+                    ? "No collection is served yet: rsdump refresh fills the directory."
+                    : "No collection has “\(search)” in its name.")
+            return
+        }
+        let usualSigner = usualSigner
+        let hasPins = found.contains { $0.pin != nil }
+        html.element(.table, .class("collections"), .role("table")) { html in
+            html.element(.caption) { html in
+                html.text(search.isEmpty ? "All collections, by name." : "Collections named like “\(search)”.")
+                if let usualSigner { html.text(" Signed by \(usualSigner) where a row names nobody else.") }
+            }
+            html.element(.thead, .role("rowgroup")) { html in
+                html.element(.tr, .role("row")) { html in
+                    html.columnHeading("Collection")
+                    html.columnHeading("Timestamp")
+                    html.columnHeading("Age")
+                    html.columnHeading("Records", isNumber: true)
+                    html.columnHeading("Attachments", isNumber: true)
+                    html.columnHeading("Size", isNumber: true)
+                    html.columnHeading("Signature")
+                    if hasPins { html.columnHeading("Pin") }
+                }
+            }
+            html.element(.tbody, .role("rowgroup")) { html in
+                for collection in found {
+                    html.newline()
+                    row(collection, usualSigner: usualSigner, hasPins: hasPins, &html)
+                }
+            }
+        }
+    }
+
+    private func row(
+        _ collection: PageCatalog.Collection, usualSigner: String?, hasPins: Bool, _ html: inout HTMLWriter
+    ) {
+        let head = collection.bundle.head
+        html.element(.tr, .role("row")) { html in
+            html.element(.th, .role("rowheader"), .scope("row")) { html in
+                html.element(.a, .href(.collection(collection.id))) { $0.name(of: collection.id) }
+            }
+            html.element(.td, .role("cell"), .cellLabel("Timestamp"), .class("wide")) { html in
+                html.time(head.timestamp)
+                html.element(.small, text: "\(head.timestamp)")
+            }
+            html.element(
+                .td, .role("cell"), .cellLabel("Age"), .class("nowrap"), text: Wording.age(of: head.timestamp, at: now))
+            html.element(
+                .td, .role("cell"), .cellLabel("Records"), .class("number"), text: Wording.number(head.records))
+            html.element(.td, .role("cell"), .cellLabel("Attachments"), .class("number")) { html in
+                html.text(Wording.number(head.attachments))
+                if head.omitted > 0 { html.element(.small, text: "\(Wording.number(head.omitted)) left out") }
+            }
+            html.element(
+                .td, .role("cell"), .cellLabel("Size"), .class("number nowrap"),
+                text: Wording.size(collection.bundleSize))
+            html.element(.td, .role("cell"), .cellLabel("Signature"), .class("wide")) { html in
+                html.verdict(collection.verdict)
+                if let signer = collection.verdict.signature?.signer, signer != usualSigner {
+                    html.element(.small, text: signer)
+                }
+            }
+            if hasPins {
+                html.element(.td, .role("cell"), .cellLabel("Pin"), .class("wide"), text: collection.pin ?? "")
+            }
+        }
+    }
+}
+
+extension HTMLWriter {
+    mutating func columnHeading(_ text: String, isNumber: Bool = false) {
+        element(.th, .role("columnheader"), .scope("col"), .class(isNumber ? "number" : "column"), text: text)
+    }
+}

@@ -1,0 +1,21 @@
+import RemoteSettingsModel
+
+/// Answers that say why there is nothing to see.
+enum ProblemPage {
+    static func notFound(_ reason: String) -> PageAnswer {
+        .document(page("Not found", reason, detail: nil), status: 404)
+    }
+
+    static func unreadable(_ reason: String, _ detail: String) -> PageAnswer {
+        .document(page("Cannot be read", reason, detail: detail), status: 500)
+    }
+
+    private static func page(_ heading: String, _ reason: String, detail: String?) -> HTMLWriter {
+        Frame.document(title: heading, trail: [(heading, .home)]) { html in
+            html.element(.h1, text: heading)
+            html.element(.p, .class("lead"), text: reason)
+            if let detail { html.element(.pre, .focusable, text: detail) }
+            html.element(.p) { $0.element(.a, .href(.home), text: "All collections") }
+        }
+    }
+}

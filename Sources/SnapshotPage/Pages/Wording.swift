@@ -1,0 +1,72 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Numbers and times as people read them.
+enum Wording {
+    /// With a narrow space between thousands' groups, as in 1 918 (ISO 80000-1), here a comma as English has it.
+    static func number(_ value: Int) -> String {
+        var digits = Array(String(value.magnitude))
+        for place in stride(from: digits.count - 3, to: 0, by: -3) { digits.insert(",", at: place) }
+        return (value < 0 ? "−" : "") + String(digits)
+    }
+
+    static func count(_ value: Int, _ one: String, _ many: String) -> String {
+        "\(number(value)) \(value == 1 ? one : many)"
+    }
+
+    static func size(_ bytes: Int) -> String { ByteSize.text(UInt64(clamping: bytes)) }
+
+    /// To the minute, in UTC.
+    static func date(_ time: Timestamp) -> String {
+        let text = time.rfc3339
+        return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5))"
+    }
+
+    /// How long ago, in one unit.
+    static func age(of time: Timestamp, at now: Timestamp) -> String {
+        let seconds = now.elapsed(since: time).components.seconds
+        let units: [(Int64, String)] = [(31_557_600, "year"), (2_629_800, "month"), (86_400, "day"), (3600, "hour")]
+        for (length, name) in units where seconds >= 2 * length { return "\(seconds / length) \(name)s" }
+        if seconds >= 120 { return "\(seconds / 60) minutes" }
+        return seconds >= 0 ? "just now" : "in the future"
+    }
+
+    /// The age within a sentence.
+    static func ago(_ time: Timestamp, at now: Timestamp) -> String {
+        let age = age(of: time, at: now)
+        return age.first?.isNumber == true ? age + " ago" : age
+    }
+}
+
+extension HTMLWriter {
+    mutating func time(_ time: Timestamp) {
+        element(.time, .datetime(time.rfc3339), .class("nowrap"), text: Wording.date(time) + " UTC")
+    }
+
+    /// A verdict, in words; its colour says the same once more.
+    mutating func verdict(_ verdict: PageCatalog.Verdict) {
+        switch verdict {
+        case .verified: element(.span, .class("verdict good"), text: "Verified")
+        case .locked: element(.span, .class("verdict"), text: "Signed, not checked here")
+        case .unchecked: element(.span, .class("verdict"), text: "Not checked")
+        case .unsigned: element(.span, .class("verdict care"), text: "Unsigned")
+        case .imported: element(.span, .class("verdict care"), text: "Imported, unsigned")
+        case .failed: element(.span, .class("verdict bad"), text: "Verification failed")
+        }
+    }
+
+    /// A collection's name, its bucket set back.
+    mutating func name(of id: CollectionID) {
+        element(.span, .class("bucket"), text: id.bucket + "/")
+        text(id.name)
+    }
+}
+
+extension PageCatalog.Verdict {
+    var signature: LockFile.Signature? {
+        switch self {
+        case .verified(let signature), .locked(let signature): signature
+        case .unchecked, .unsigned, .imported, .failed: nil
+        }
+    }
+}

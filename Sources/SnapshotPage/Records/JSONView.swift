@@ -1,0 +1,53 @@
+import RemoteSettingsModel
+
+/// A JSON value as people read it: indented, names set off from values. Text all the way: no value becomes a link.
+enum JSONView {
+    static func write(_ value: JSONValue, to html: inout HTMLWriter, indent: Int = 0) {
+        switch value {
+        case .null: html.element(.span, .class("literal"), text: "null")
+        case .bool(let bool): html.element(.span, .class("literal"), text: bool ? "true" : "false")
+        case .number(let number): html.element(.span, .class("literal"), text: number.text)
+        case .string(let text): string(text, to: &html)
+        case .array(let elements):
+            list("[", "]", elements, indent: indent, to: &html) { element, html in
+                write(element, to: &html, indent: indent + 1)
+            }
+        case .object(let members):
+            list("{", "}", members, indent: indent, to: &html) { member, html in
+                html.element(.span, .class("key")) { string(member.key, to: &$0) }
+                html.text(": ")
+                write(member.value, to: &html, indent: indent + 1)
+            }
+        }
+    }
+
+    private static func list<Item>(
+        _ open: String, _ close: String, _ items: [Item], indent: Int, to html: inout HTMLWriter,
+        write: (Item, inout HTMLWriter) -> Void
+    ) {
+        html.text(open)
+        for (index, item) in items.enumerated() {
+            html.text((index > 0 ? ",\n" : "\n") + String(repeating: "  ", count: indent + 1))
+            write(item, &html)
+        }
+        if !items.isEmpty { html.text("\n" + String(repeating: "  ", count: indent)) }
+        html.text(close)
+    }
+
+    /// A string in quotes, with its escapes; its text keeps its own direction.
+    private static func string(_ text: String, to html: inout HTMLWriter) {
+        html.element(.span, .class("string"), .ownDirection) { html in
+            var shown = "\""
+            for scalar in text.unicodeScalars {
+                switch scalar {
+                case "\"", "\\": shown += "\\\(scalar)"
+                case "\n": shown += "\\n"
+                case "\t": shown += "\\t"
+                case "\r": shown += "\\r"
+                default: shown.unicodeScalars.append(scalar)
+                }
+            }
+            html.text(shown + "\"")
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// The page for people: what is in the snapshots that a server serves, to be read in a browser.
+///
+/// A function of a request, the time and what is served; no network, no clock. Records and attachments are taken for
+/// hostile: they are shown as text, or as pictures in `<img>`, and no document of the page has or allows a script.
+public struct SnapshotPage: Sendable {
+    private let limits: Limits
+
+    public init(limits: Limits = Limits()) {
+        self.limits = limits
+    }
+
+    /// Whether a path is one of the page's, so that a server knows whom to ask.
+    ///
+    /// - Parameter path: a request's path, percent-encoded as it came.
+    public static func owns(path: String) -> Bool { PageRoute(path: path) != nil }
+
+    /// Answers a GET; for HEAD the body is left out by the server. Reads bundles, and nothing else.
+    ///
+    /// - Parameters:
+    ///   - path: percent-encoded as it came, without the query.
+    ///   - query: as it came, without the `?`.
+    ///   - now: for the ages shown.
+    public func answer(path: String, query: String, of catalog: PageCatalog, now: Timestamp) async -> PageAnswer {
+        switch PageRoute(path: path) {
+        case nil: return ProblemPage.notFound("There is no page at this address.")
+        case .icon: return Icon.answer
+        case .home:
+            let search = FormText.parameter("q", of: query) ?? ""
+            return .document(CollectionsPage(catalog: catalog, search: search, now: now).html)
+        case .collection(let id):
+            return await answer(id, catalog) { collection in
+                try .document(
+                    CollectionPage(collection: collection, listing: RecordListing(query: query), now: now).html())
+            }
+        case .changes(let id):
+            return await answer(id, catalog) { collection in
+                try await ChangesPage(collection: collection, query: query, now: now).answer()
+            }
+        case .record(let id, let record):
+            return await answer(id, catalog) { collection in
+                let records = try collection.bundle.records()
+                guard let page = RecordPage(collection: collection, records: records, id: record) else {
+                    return ProblemPage.notFound("\(id) has no record \(record) in this snapshot.")
+                }
+                return try .document(page.html())
+            }
+        case .attachment(let id, let record):
+            return await answer(id, catalog) { try AttachmentFile(collection: $0, record: record)?.shown() }
+        case .download(let id, let record):
+            return await answer(id, catalog) { try AttachmentFile(collection: $0, record: record)?.downloaded() }
+        }
+    }
+
+    private func answer(
+        _ id: CollectionID, _ catalog: PageCatalog, _ make: (PageCatalog.Collection) async throws -> PageAnswer?
+    ) async -> PageAnswer {
+        guard let collection = catalog[id] else { return ProblemPage.notFound("No collection \(id) is served here.") }
+        do {
+            return try await make(collection)
+                ?? ProblemPage.notFound("The bundle of \(id) has no such attachment: left out, or never there.")
+        } catch {
+            return ProblemPage.unreadable("The snapshot of \(id) cannot be read.", "\(error)")
+        }
+    }
+}

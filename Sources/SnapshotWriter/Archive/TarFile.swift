@@ -1,0 +1,145 @@
+import CArchive
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Writes a compressed tar (POSIX pax) in which nothing is of the machine or the moment: no time, user, group or mask.
+@safe
+public final class TarFile {
+    public enum Compression: Sendable {
+        case zstd
+        case xz
+    }
+
+    /// A regular file, mode 0644.
+    public struct Member: Sendable {
+        public let name: String
+        public let content: Bytes
+
+        public init(name: String, content: Bytes) {
+            self.name = name
+            self.content = content
+        }
+    }
+
+    private let archive: OpaquePointer
+    private let entry: OpaquePointer
+    private let output: ArchiveOutput
+    private var isClosed = false
+
+    /// Writes all members to a new file and brings it to the disk. Does I/O.
+    ///
+    /// - Returns: the file's size in bytes.
+    /// - Throws: `BundleError`; then there is no file.
+    public static func write(
+        _ members: [Member], _ compression: Compression, toNewFile path: String
+    ) throws(BundleError) -> Int {
+        try OutputFile.create(path: path) { (descriptor) throws(BundleError) in
+            let file = OutputFile(descriptor: descriptor, name: path)
+            let tar = try TarFile(ArchiveOutput(file), compression)
+            for member in members { try tar.append(member) }
+            try tar.close()
+            return file.size
+        }
+    }
+
+    private init(_ output: ArchiveOutput, _ compression: Compression) throws(BundleError) {
+        func memory() -> BundleError {
+            BundleError(.unwritable, file: output.file.name, expected: "memory for the archive", found: "too little")
+        }
+        guard let archive = unsafe archive_write_new() else { throw memory() }
+        guard let entry = unsafe archive_entry_new() else {
+            _ = unsafe archive_write_free(archive)
+            throw memory()
+        }
+        unsafe self.archive = archive
+        unsafe self.entry = entry
+        self.output = output
+        try check(unsafe archive_write_set_format_pax_restricted(archive))
+        try check(unsafe archive_write_set_format_option(archive, "pax", "hdrcharset", "UTF-8"))
+        switch compression {
+        case .zstd: try check(unsafe archive_write_add_filter_zstd(archive))
+        case .xz:
+            try check(unsafe archive_write_add_filter_xz(archive))
+            // More than one thread would cut the stream into blocks.
+            try check(unsafe archive_write_set_filter_option(archive, "xz", "threads", "1"))
+        }
+        try check(unsafe archive_write_set_bytes_in_last_block(archive, 1))
+        let context = unsafe Unmanaged.passUnretained(output).toOpaque()
+        try check(unsafe archive_write_open(archive, context, nil, writeToOutput, nil))
+    }
+
+    deinit {
+        if !isClosed { _ = unsafe archive_write_fail(archive) }
+        unsafe archive_entry_free(entry)
+        _ = unsafe archive_write_free(archive)
+    }
+
+    private func append(_ member: Member) throws(BundleError) {
+        _ = unsafe archive_entry_clear(entry)
+        unsafe archive_entry_set_pathname_utf8(entry, member.name)
+        unsafe archive_entry_set_filetype(entry, 0o100000)
+        unsafe archive_entry_set_perm(entry, 0o644)
+        unsafe archive_entry_set_uid(entry, 0)
+        unsafe archive_entry_set_gid(entry, 0)
+        unsafe archive_entry_set_size(entry, la_int64_t(member.content.count))
+        unsafe archive_entry_set_mtime(entry, 0, 0)
+        try check(unsafe archive_write_header(archive, entry), member.name)
+        try unsafe member.content.withUnsafeBytes { (bytes) throws(BundleError) in
+            var offset = 0
+            while offset < bytes.count {
+                let written = unsafe archive_write_data(
+                    archive, bytes.baseAddress.map { unsafe $0 + offset }, bytes.count - offset)
+                guard written > 0 else { throw failure(member.name) }
+                offset += written
+            }
+        }
+        try check(unsafe archive_write_finish_entry(archive), member.name)
+    }
+
+    private func close() throws(BundleError) {
+        try check(unsafe archive_write_close(archive))
+        isClosed = true
+    }
+
+    private func check(_ status: Int32, _ name: String? = nil) throws(BundleError) {
+        guard status == ARCHIVE_OK else { throw failure(name) }
+    }
+
+    private func failure(_ name: String?) -> BundleError {
+        if let failure = output.failure { return failure }
+        let text = unsafe archive_error_string(archive).map { unsafe String(cString: $0) }
+        return BundleError(
+            .unwritable, file: output.file.name, entry: name, expected: "an archive that libarchive can write",
+            found: text ?? "an error without a text")
+    }
+}
+
+/// A file that libarchive writes to, with the error that a C function cannot throw.
+private final class ArchiveOutput {
+    let file: OutputFile
+    private(set) var failure: BundleError?
+
+    init(_ file: OutputFile) {
+        self.file = file
+    }
+
+    func write(_ bytes: Span<UInt8>) -> Bool {
+        do throws(BundleError) {
+            try file.write(bytes)
+            return true
+        } catch {
+            failure = error
+            return false
+        }
+    }
+}
+
+/// Called by libarchive with bytes for the file, and the ``ArchiveOutput`` as its context.
+private func writeToOutput(
+    _ archive: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _ bytes: UnsafeRawPointer?, _ count: Int
+) -> la_ssize_t {
+    guard let context = unsafe context, let bytes = unsafe bytes else { return count == 0 ? 0 : -1 }
+    let output = unsafe Unmanaged<ArchiveOutput>.fromOpaque(context).takeUnretainedValue()
+    let buffer = unsafe UnsafeBufferPointer(start: bytes.assumingMemoryBound(to: UInt8.self), count: count)
+    return unsafe output.write(buffer.span) ? count : -1
+}

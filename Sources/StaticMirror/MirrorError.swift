@@ -1,0 +1,38 @@
+import RemoteSettingsModel
+
+/// Why a mirror could not be published.
+public enum MirrorError: Error, Hashable, Sendable {
+    /// Something is in the folder that is no part of a mirror.
+    case notAMirror(String, found: String)
+    /// The path has characters that cannot stand in nginx's configuration.
+    case unusablePath(String)
+    /// Another process publishes into the same folder.
+    case busy(String)
+    /// What was just written is not there any more.
+    case vanished(String)
+}
+
+extension MirrorError {
+    /// Whether another folder would do.
+    public var isUsage: Bool {
+        switch self {
+        case .notAMirror, .unusablePath: true
+        case .busy, .vanished: false
+        }
+    }
+}
+
+extension MirrorError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .notAMirror(let folder, let found):
+            "\(folder): expected an empty folder or a mirror, found \(VisibleText.escape(found)); "
+                + "choose another folder, or empty this one"
+        case .unusablePath(let folder):
+            "\(VisibleText.escape(folder)): expected an absolute path without quotes, backslashes, $, ;, { or }, "
+                + "which nginx.conf cannot name; choose another folder"
+        case .busy(let folder): "\(folder): another process is publishing there; try again when it is done"
+        case .vanished(let path): "\(path): expected what was just written, found nothing; is somebody cleaning up?"
+        }
+    }
+}

@@ -1,0 +1,118 @@
+import FileStorage
+import RemoteSettingsModel
+import SnapshotOrigin
+
+/// The configuration by which nginx serves a mirror: a file to be included in its `http` block.
+struct NginxConfiguration {
+    let address: OriginAddress
+    /// Where this file lies. Without characters that mean something to nginx, as the root below.
+    let configuration: String
+    /// The link to the tree.
+    let root: String
+
+    /// The regular expression of the path before everything, such as `/mirror`.
+    private var prefix: String {
+        address.path.reduce(into: "") { text, character in
+            let isPlain = character.isLetter || character.isNumber || "/-_".contains(character)
+            text += isPlain ? "\(character)" : "\\\(character)"
+        }
+    }
+
+    /// An address of this machine is listened to as it is; any other one is that of who stands before nginx.
+    private var listen: String {
+        let parts = address.host.split(separator: ":").map(String.init)
+        let isLocal = address.host.hasPrefix("127.") || address.host.hasPrefix("[::1]") || parts.first == "localhost"
+        guard address.isPlainHTTP else { return "    listen 80;  # TLS ends before it" }
+        return isLocal
+            ? "    listen \(address.host);" : "    listen \(parts.count == 2 ? parts[1] : "80");"
+    }
+
+    /// Replaces the file where it would be another.
+    func write(to path: String) throws {
+        let text = Bytes(utf8: text)
+        if try FileStore.read(path, limit: 1 << 20) == text { return }
+        try FileStore.replace(path, with: text)
+    }
+
+    var text: String {
+        """
+        # Serves a static mirror of Remote Settings as \(address.url).
+        # Written by rsdump export --to mirror; include it in the http block of nginx.conf:
+        #     include "\(configuration)";
+
+        # _since: a number, bare or in quotation marks. Where its delta is not among the files, try_files goes on.
+        map $arg__since $remote_settings_changeset {
+            ""                                     "changeset";
+            "~^(?:%22)?(?<rs_since>[0-9]+)(?:%22)?$" "since/$rs_since";
+            default                                "since/unknown";
+        }
+
+        server {
+        \(listen)
+            server_tokens off;
+            autoindex off;
+            gzip_vary on;
+            absolute_redirect off;
+            root "\(root)";
+
+            # Types are said below, once for each kind of file.
+            types { }
+            default_type application/octet-stream;
+            add_header X-Content-Type-Options nosniff always;
+            if ($request_method !~ ^(GET|HEAD)$) { return 405; }
+
+            # Changesets. _expected busts caches, and says nothing else to files.
+            location ~ ^(?<rs_collection>\(prefix)/v[12]/buckets/[A-Za-z0-9][A-Za-z0-9_-]*/collections/[A-Za-z0-9][A-Za-z0-9_-]*)/changeset$ {
+                default_type application/json;
+                gzip_static on;
+                add_header Cache-Control "public, max-age=60" always;
+                add_header X-Content-Type-Options nosniff always;
+                try_files $rs_collection/$remote_settings_changeset @full;
+            }
+
+            # No such delta: to the whole collection, which replaces what a client has (it has no tombstones).
+            location @full {
+                if ($arg__since = "") { return 404; }
+                add_header Cache-Control "public, max-age=60" always;
+                return 307 $uri?_expected=$arg__expected;
+            }
+
+            location ~ ^\(prefix)/v[12]/$ {
+                default_type application/json;
+                gzip_static on;
+                add_header Cache-Control "public, max-age=3600" always;
+                add_header X-Content-Type-Options nosniff always;
+                try_files ${uri}index.json =404;
+            }
+            location ~ ^\(prefix)/v[12]$ { return 307 $uri/; }
+
+            # Their names are hashes of their content.
+            location ^~ \(prefix)/chains/ {
+                default_type application/x-pem-file;
+                gzip_static on;
+                add_header Cache-Control "public, max-age=31536000, immutable" always;
+                add_header X-Content-Type-Options nosniff always;
+                try_files $uri =404;
+            }
+
+            # Made anew at their address when a collection changes.
+            location ^~ \(prefix)/attachments/bundles/ {
+                add_header Cache-Control "public, max-age=3600" always;
+                add_header X-Content-Type-Options nosniff always;
+                try_files $uri =404;
+            }
+
+            # What somebody attached to a record: never a document of this origin.
+            location ^~ \(prefix)/attachments/ {
+                add_header Cache-Control "public, max-age=86400" always;
+                add_header X-Content-Type-Options nosniff always;
+                add_header Content-Security-Policy "sandbox; default-src 'none'" always;
+                try_files $uri =404;
+            }
+
+            location / { return 404; }
+        }
+
+        """
+    }
+}

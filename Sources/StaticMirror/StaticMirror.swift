@@ -1,0 +1,101 @@
+import FileStorage
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotOrigin
+
+/// An origin as plain files: what a web server, an object store or a CDN serves to real clients.
+///
+/// In its folder are `current`, a link to the tree of files, and `nginx.conf`, which serves that tree. A tree never changes:
+/// a new one is written beside it, and the link is then replaced in one step. The same origin gives the same tree, byte
+/// for byte, with the same times of modification.
+public struct StaticMirror: Sendable {
+    /// What was published.
+    public struct Report: Sendable {
+        /// The folder that `current` leads to: named by what is in it.
+        public var tree: String
+        /// Whether that was there before, so that nothing had to be changed.
+        public var isUnchanged: Bool
+        /// What has a URL; compressed copies are not counted.
+        public var objects: Int
+        /// Bytes of all objects.
+        public var bytes: Int
+        /// What is not in the mirror although the origin has it, one line each.
+        public var notes: [String]
+    }
+
+    public static let configurationName = "nginx.conf"
+    static let linkName = "current"
+    private static let treePrefix = "tree-"
+    private static let temporaryPrefix = ".new-"
+
+    private let origin: Origin
+
+    public init(_ origin: Origin) {
+        self.origin = origin
+    }
+
+    /// Publishes into a folder, which is made where it is missing. Does I/O.
+    ///
+    /// - Parameter folder: an absolute path.
+    /// - Throws: ``MirrorError`` where something else is in the folder, or another process publishes there; `BundleError`
+    ///   where a bundle cannot be read; `FileError`. What was published before then still is.
+    public func publish(to folder: String) throws -> Report {
+        try Self.check(folder)
+        try FileStore.makeDirectories(folder)
+        guard let lock = try DirectoryLock(folder) else { throw MirrorError.busy(folder) }
+        defer { withExtendedLifetime(lock) {} }
+        for name in try FileStore.list(folder) ?? [] where name.hasPrefix(Self.temporaryPrefix) {
+            try FileStore.removeTree("\(folder)/\(name)")
+        }
+        let temporary = FileStore.uniquePath("\(folder)/\(Self.temporaryPrefix)tree")
+        try FileStore.makeDirectories(temporary)
+        let newest = origin.collections.map(\.timestamp).max() ?? Timestamp(milliseconds: 0)
+        var tree = MirrorTree(folder: temporary, prefix: origin.address.path, newest: newest)
+        let name: String
+        do {
+            try tree.write(origin)
+            guard let list = try FileStore.read("\(temporary)/objects.json", limit: .max) else {
+                throw MirrorError.vanished(temporary)
+            }
+            name = Self.treePrefix + SHA256Digest(hashing: list).hex.prefix(32)
+        } catch {
+            try? FileStore.removeTree(temporary)
+            throw error
+        }
+        let before = Link.target(of: "\(folder)/\(Self.linkName)")
+        if FileStore.isDirectory("\(folder)/\(name)") {
+            try FileStore.removeTree(temporary)
+        } else {
+            try FileStore.rename(temporary, to: "\(folder)/\(name)")
+        }
+        let configuration = NginxConfiguration(
+            address: origin.address, configuration: "\(folder)/\(Self.configurationName)",
+            root: "\(folder)/\(Self.linkName)")
+        try configuration.write(to: configuration.configuration)
+        if before != name { try Link.replace("\(folder)/\(Self.linkName)", with: name) }
+        for other in try FileStore.list(folder) ?? [] where other.hasPrefix(Self.treePrefix) && other != name {
+            try FileStore.removeTree("\(folder)/\(other)")
+        }
+        return Report(
+            tree: name, isUnchanged: before == name, objects: tree.objects.count,
+            bytes: tree.objects.reduce(0) { $0 + $1.size }, notes: tree.notes)
+    }
+
+    /// A mirror may be replaced by a mirror only.
+    private static func check(_ folder: String) throws {
+        // nginx has no way to write these in a path.
+        let isPlain = folder.hasPrefix("/") && folder.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+        guard isPlain, !folder.contains(where: { "\"\\$;{}".contains($0) }) else {
+            throw MirrorError.unusablePath(folder)
+        }
+        guard let names = try FileStore.list(folder) else {
+            if FileStore.size(folder) != nil { throw MirrorError.notAMirror(folder, found: "a file") }
+            return
+        }
+        let foreign = names.first { name in
+            ![linkName, configurationName].contains(name) && !name.hasPrefix(treePrefix)
+                && !name.hasPrefix(temporaryPrefix)
+        }
+        if let foreign { throw MirrorError.notAMirror(folder, found: foreign) }
+    }
+}

@@ -1,0 +1,35 @@
+import RemoteSettingsModel
+import SnapshotOrigin
+
+/// One file of a mirror, and how it is served: what an upload to an object store needs to know.
+struct MirrorObject {
+    /// The URL's path, percent-encoded.
+    let path: String
+    /// Below the root of the tree.
+    let file: String
+    let contentType: String
+    let cacheControl: String
+    /// Bytes.
+    let size: Int
+    let sha256: SHA256Digest
+    /// Bytes of the file with `.gz` behind its name; `nil` where there is none.
+    let gzipSize: Int?
+    let lastModified: Timestamp
+
+    var json: JSONValue {
+        .members([
+            "path": .string(path), "file": .string(file), "contentType": .string(contentType),
+            "cacheControl": .string(cacheControl), "size": .count(size), "sha256": .string(sha256.hex),
+            "gzipSize": gzipSize.map { .count($0) }, "lastModified": .count(lastModified.milliseconds),
+        ])
+    }
+
+    /// What caches are told about a resource.
+    static func cacheControl(_ freshness: OriginResource.Freshness) -> String {
+        switch freshness {
+        case .seconds(let seconds): "public, max-age=\(seconds)"
+        case .immutable: "public, max-age=31536000, immutable"
+        case .none: "no-cache"
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import RemoteSettingsHTTP
+
+/// The file of a URL's path, below the root of a mirror.
+///
+/// Locations of attachments come from records, so that a path is taken only where it can be nothing but a file below the
+/// root: no empty, `.` or `..` segment, no control character, no name that file systems or web servers treat apart.
+struct MirrorPath: Hashable {
+    /// Relative, with `/`.
+    let file: String
+
+    /// - Parameter path: a URL's path, percent-encoded, from `/` on. One that ends in `/` gets `index.json`.
+    /// - Returns: `nil` where it cannot be a file.
+    init?(_ path: String) {
+        guard path.hasPrefix("/") else { return nil }
+        let name = path.hasSuffix("/") ? path + "index.json" : path
+        let decoded = PercentEncoding.decode(String(name.dropFirst()))
+        let segments = decoded.split(separator: "/", omittingEmptySubsequences: false)
+        guard segments.allSatisfy(Self.isPlain), decoded.utf8.count <= 1024 else { return nil }
+        file = decoded
+    }
+
+    private static func isPlain(_ segment: Substring) -> Bool {
+        (1...200).contains(segment.utf8.count) && !segment.hasPrefix(".")
+            && segment.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\\") }
+    }
+
+    /// Every folder that the file lies in, outermost first.
+    var folders: [String] {
+        let parts = file.split(separator: "/").dropLast()
+        return parts.indices.map { parts[...$0].joined(separator: "/") }
+    }
+}

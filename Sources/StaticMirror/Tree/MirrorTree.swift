@@ -1,0 +1,113 @@
+import FileStorage
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotOrigin
+
+/// The files of a mirror, as they are written into a folder.
+struct MirrorTree {
+    private let folder: String
+    /// The path of the origin's address, before every path.
+    private let prefix: String
+    /// The time of what does not say when it was changed.
+    private let newest: Timestamp
+    private var files: Set<String> = []
+    private var folders: Set<String> = []
+    private(set) var objects: [MirrorObject] = []
+    /// What cannot be a file, one line each.
+    private(set) var notes: [String] = []
+
+    init(folder: String, prefix: String, newest: Timestamp) {
+        self.folder = folder
+        self.prefix = prefix
+        self.newest = newest
+    }
+
+    /// Writes everything of an origin. Does I/O.
+    ///
+    /// - Throws: `BundleError` or `FileError`.
+    mutating func write(_ origin: Origin) throws {
+        try origin.forEachPath { path, resource in try add(path, resource) }
+        for version in APIVersion.allCases {
+            for collection in origin.collections {
+                let times = [collection.timestamp] + collection.history.map(\.head.timestamp)
+                for time in times {
+                    guard let delta = try collection.delta(since: time, version) else { continue }
+                    try add(Self.since(time, of: "\(collection.id)", version), delta)
+                }
+            }
+            for time in monitorTimes(origin) {
+                try add(Self.since(time, of: "monitor/changes", version), origin.monitorChangeset(since: time))
+            }
+        }
+        objects.sort { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }
+        try writeFile(JSONText.indented(.array(objects.map(\.json))), to: "objects.json", newest)
+    }
+
+    /// Where the answer to a `_since` lies: beside the full changeset.
+    private static func since(_ time: Timestamp, of collection: String, _ version: APIVersion) -> String {
+        let parts = collection.split(separator: "/")
+        return "/\(version.rawValue)/buckets/\(parts[0])/collections/\(parts[1])/since/\(time)"
+    }
+
+    /// The times that the monitor can have had, newest first: those of collections. Older ones than these many get the
+    /// full list, which is small.
+    private func monitorTimes(_ origin: Origin) -> [Timestamp] {
+        let times = origin.collections.flatMap { [$0.timestamp] + $0.history.map(\.head.timestamp) }
+        return Array(Set(times).sorted(by: >).prefix(1000))
+    }
+
+    private mutating func add(_ name: String, _ resource: OriginResource) throws {
+        let path = prefix + name
+        guard let place = MirrorPath(path), !folders.contains(place.file), !files.contains(place.file),
+            !place.folders.contains(where: files.contains)
+        else {
+            notes.append("\(VisibleText.escape(path)): left out, it cannot be a file beside the others")
+            return
+        }
+        files.insert(place.file)
+        folders.formUnion(place.folders)
+        let time = resource.lastModified ?? newest
+        let (size, digest) = try write(resource.content, to: place.file, time)
+        var gzipSize: Int?
+        // Attachments are served as they are: clients go on with a broken download by ranges of these bytes.
+        if resource.route != .attachment, let packed = resource.gzip() {
+            gzipSize = try write(.segments(packed), to: place.file + ".gz", time).size
+        }
+        objects.append(
+            MirrorObject(
+                path: path, file: place.file, contentType: resource.contentType,
+                cacheControl: MirrorObject.cacheControl(resource.freshness), size: size, sha256: digest,
+                gzipSize: gzipSize, lastModified: time))
+    }
+
+    private func write(
+        _ content: OriginResource.Content, to name: String, _ time: Timestamp
+    ) throws -> (size: Int, sha256: SHA256Digest) {
+        let path = "\(folder)/\(name)"
+        try FileStore.makeDirectories(FileStore.parent(of: path))
+        let file = try WritableFile(creating: path)
+        defer { file.abandon() }
+        var hasher = ContentHasher()
+        var size = 0
+        func take(_ piece: Bytes) throws {
+            piece.withSpan { hasher.update($0) }
+            size += piece.count
+            try file.write(piece)
+        }
+        switch content {
+        case .segments(let segments):
+            for segment in segments { try take(segment) }
+        case .packed(let packed):
+            let reader = try packed.reader()
+            var piece = [UInt8](repeating: 0, count: 1 << 18)
+            while case let count = try reader.next(into: &piece), count > 0 { try take(Bytes(Array(piece[..<count]))) }
+        }
+        try file.finish(flushing: false)
+        try FileTime.set(path, to: time)
+        return (size, hasher.finish())
+    }
+
+    private func writeFile(_ bytes: [UInt8], to name: String, _ time: Timestamp) throws {
+        _ = try write(.segments([Bytes(bytes)]), to: name, time)
+    }
+}

@@ -1,0 +1,67 @@
+// What an app does at its start, alone in a process, for whole-process measurements: makes a service, gets records twice,
+// and attachments. It links what an app links, no more.
+//
+//     rsbench-app SOURCE DUMPS STORAGE ROOT COLLECTION
+//
+// SOURCE is `nothing` (an empty process), `embedded` (the bundle as memory of the program), `directory` or `cache`. The
+// server is the one that the lock names. Prints one line of JSON, times in milliseconds.
+
+import RemoteSettings
+import SnapshotBundle
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+func fail(_ reason: String) -> Never {
+    print(reason)
+    exit(1)
+}
+
+let arguments = CommandLine.arguments
+guard arguments.count == 6, ["nothing", "embedded", "directory", "cache"].contains(arguments[1]) else {
+    fail("usage: rsbench-app nothing|embedded|directory|cache DUMPS STORAGE ROOT COLLECTION")
+}
+let (source, dumps, id) = (arguments[1], arguments[2], try CollectionID(arguments[5]))
+
+if source == "nothing" {
+    print("{}")
+} else {
+    // The pages of a mapped file come from the page cache, as those of the program's own file do.
+    let lock = try MappedFile(path: "\(dumps)/dumps.lock.json").bytes
+    let entry = try LockFile(parsing: lock, path: dumps).collections[id]
+    guard let entry else { fail("\(dumps) has no \(id)") }
+    let packaged: [PackagedSource] =
+        switch source {
+        case "embedded":
+            [.embedded(lock: lock, bundles: [id: try MappedFile(path: "\(dumps)/\(entry.bundle.path)").bytes])]
+        case "directory": [.directory(dumps)]
+        default: []
+        }
+    let config = RemoteSettingsConfig(
+        server: .custom(url: entry.server), packaged: packaged,
+        trustRoots: try TrustAnchors(parsing: [arguments[4]]))
+
+    let clock = ContinuousClock()
+    func milliseconds(_ duration: Duration) -> Double { duration / .milliseconds(1) }
+
+    let start = clock.now
+    let client = RemoteSettingsService(storageDir: arguments[3], config: config).makeClient(collectionName: "\(id)")
+    let records = client.getRecords()
+    let first = clock.now - start
+    guard let records else { fail("\(client.snapshot)") }
+    let again = clock.now
+    let count = client.getRecords()?.count ?? 0
+    let second = clock.now - again
+    var attachment = Duration.zero
+    if source != "cache", let last = records.last(where: { $0.attachment != nil }) {
+        let before = clock.now
+        guard client.localAttachment(for: last) != nil else { fail("no attachment of \(last.id)") }
+        attachment = clock.now - before
+    }
+    print(
+        "{\"first\": \(milliseconds(first)), \"second\": \(milliseconds(second)), "
+            + "\"attachment\": \(milliseconds(attachment)), \"records\": \(count)}")
+}

@@ -1,0 +1,62 @@
+import ArgumentParser
+import RemoteSettingsModel
+import SnapshotBuilder
+
+/// `rsdump rebuild`
+struct RebuildCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rebuild",
+        abstract: "Write every bundle again from its own contents, and tell whether the bytes are as locked.",
+        discussion: """
+            Each bundle is verified, taken apart and packed again, in a temporary directory that is removed at the end, or in \
+            --output. Offline; nothing under the dumps directory is touched.
+
+            The same zlib and libarchive give the same bytes. Others may compress differently: the bundle then has the same \
+            content (the hash over its uncompressed manifest) in other bytes, which is said and is no failure.
+
+            Exits with 3 where a bundle is not as locked, or cannot be written again with the same content.
+            """)
+
+    @Argument(help: "Collections, as BUCKET/COLLECTION; all of the lock if none is given.")
+    var collections: [String] = []
+
+    @OptionGroup var dumps: DumpsOptions
+
+    @Option(
+        name: .customLong("trust-root"), parsing: .singleValue,
+        help: ArgumentHelp("SHA-256 of a root certificate to trust; may be repeated.", valueName: "sha256"))
+    var trustRoots: [String] = []
+
+    @Option(help: ArgumentHelp("Keep the rebuilt bundles in this directory.", valueName: "dir"))
+    var output: String?
+
+    @Option(help: "How to print the result: text or json.")
+    var format = OutputFormat.text
+
+    func validate() throws {
+        _ = try collectionIDs(collections)
+    }
+
+    func run() async throws {
+        try await running {
+            let directory = dumps.directory
+            var options = ServerOptions()
+            options.server = nil
+            options.trustRoots = trustRoots
+            let configuration = try options.applied(to: try directory.configuration())
+            let roots = try configuration.anchors(file: directory.configurationPath)
+            let names = try collectionIDs(collections)
+            let outcomes = try await TemporaryOutput.with(output) { output in
+                try await Rebuild(
+                    directory, to: output, roots: roots, signer: configuration.trust.signer, limits: Limits()
+                ).run(names)
+            }
+            let report = RebuildReport(outcomes: outcomes)
+            switch format {
+            case .text: Console.print(report.text(Style(isColored: Console.outputIsColored)))
+            case .json: Console.print(json: report.json)
+            }
+            if !report.isGood { throw ExitStatus.verificationFailed.code }
+        }
+    }
+}

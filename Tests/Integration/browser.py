@@ -1,0 +1,77 @@
+"""A real headless Chromium, driven by chromedriver, and `rsdump serve` for it to look at."""
+import contextlib
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+
+import rsdump
+
+SCREENSHOTS = rsdump.REPOSITORY / ".build/test-logs/screenshots"
+PHONE, DESKTOP = 390, 1280
+
+
+@contextlib.contextmanager
+def serving(*arguments):
+    """Runs `rsdump serve` on a free port for as long as the block lasts; gives its address."""
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(
+            [rsdump.BINARY, "serve", "--port", "0", *map(str, arguments)], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=errors, text=True, env=rsdump.environment())
+        try:
+            address = process.stdout.readline().strip()
+            if not address.startswith("http://"):
+                errors.seek(0)
+                raise RuntimeError(f"rsdump serve printed {address!r}\n{errors.read()}")
+            yield address
+        finally:
+            process.terminate()
+            process.wait(timeout=60)
+            process.stdout.close()
+
+
+class Browser(webdriver.Chrome):
+    """Chromium with a profile of its own that goes with it, without a way to the network beyond this machine."""
+
+    def __init__(self, javascript=True):
+        self.profile = tempfile.mkdtemp(prefix="page-chromium-")
+        options = webdriver.ChromeOptions()
+        options.binary_location = shutil.which("chromium") or "/usr/bin/chromium"
+        for argument in (
+                "--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--no-first-run",
+                "--disable-background-networking", "--disable-component-update", "--disable-sync",
+                "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", f"--user-data-dir={self.profile}"):
+            options.add_argument(argument)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        if not javascript:
+            options.add_experimental_option("prefs", {"profile.managed_default_content_settings.javascript": 2})
+        driver = shutil.which("chromedriver") or "/usr/bin/chromedriver"
+        super().__init__(options=options, service=Service(driver))
+        self.set_page_load_timeout(120)
+
+    def quit(self):
+        super().quit()
+        shutil.rmtree(self.profile, ignore_errors=True)
+
+    def look(self, width=DESKTOP, scheme="light", height=900):
+        """Shows pages as on a screen of that width, in that colour scheme."""
+        self.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+            "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width == PHONE})
+        self.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+            "features": [{"name": "prefers-color-scheme", "value": scheme}]})
+
+    def photograph(self, name):
+        """Keeps what is on the screen, for people to look at."""
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        path = pathlib.Path(SCREENSHOTS / f"{name}.png")
+        assert self.save_screenshot(str(path)), path
+
+    def complaints(self):
+        """What the browser has reported since the last call: blocked content, errors, failed requests."""
+        return [entry["message"] for entry in self.get_log("browser")]
+
+    def all_text(self):
+        return self.execute_script("return document.body.innerText")

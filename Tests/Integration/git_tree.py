@@ -1,0 +1,24 @@
+"""A git repository that a dumps directory lies in, made with the real git."""
+import os
+import subprocess
+
+
+class GitTree:
+    def __init__(self, root):
+        self.root = root
+        self.git("init", "--quiet", "--initial-branch=main")
+
+    def git(self, *arguments, cwd=None):
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        for who in ("AUTHOR", "COMMITTER"):
+            kept |= {f"GIT_{who}_NAME": "Test", f"GIT_{who}_EMAIL": "test@example.org"}
+        finished = subprocess.run(
+            ["git", *map(str, arguments)], cwd=cwd or self.root, env={**kept, "GIT_CONFIG_GLOBAL": os.devnull},
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+        assert finished.returncode == 0, finished.stderr
+        return finished.stdout
+
+    def commit(self, message):
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message", message)
+        return self.git("rev-parse", "HEAD").strip()

@@ -1,0 +1,116 @@
+"""A clone that scripts/nightly runs in, of a bare repository that takes its pushes, with a stand-in for gh."""
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+
+import rsdump
+from dumps import Dumps
+from git import ENVIRONMENT, Repository
+
+SCRIPT = rsdump.REPOSITORY / "scripts/nightly"
+GH = rsdump.REPOSITORY / "Tests/Integration/gh.py"
+BRANCH = "remote-settings-dumps"
+
+
+@dataclasses.dataclass(repr=False)
+class Run:
+    code: int
+    out: str
+    err: str
+    summary: str
+
+    def __repr__(self):
+        return f"exit code {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}\n--- summary\n{self.summary}"
+
+
+class Nightly:
+    def __init__(self, folder, dumps):
+        """A repository whose main has the files of `dumps` under dumps/, and a clone of it with gh beside."""
+        self.folder = folder
+        self.origin = Repository.create(folder / "origin.git", bare=True)
+        seed = self.origin.clone(folder / "seed")
+        (seed.path / "README").write_text("An app\n")
+        dumps.copy(seed.path / "dumps")
+        seed.commit("An app with dumps")
+        seed("push", "-q", "origin", "HEAD:main")
+        self.seed = seed
+        self.clone = self.origin.clone(folder / "clone")
+        self.gh_state = folder / "gh.json"
+        self.bin = folder / "bin"
+        self.bin.mkdir()
+        (self.bin / "gh").write_text(f'#!/bin/sh\nexec {sys.executable} {GH} "$@"\n')
+        (self.bin / "gh").chmod(0o755)
+
+    def environment(self, changes=None):
+        return rsdump.environment({
+            **ENVIRONMENT, "PATH": f"{self.bin}:{os.environ['PATH']}", "RSDUMP": str(rsdump.BINARY),
+            "GH_STATE": str(self.gh_state), **(changes or {})})
+
+    def run(self, *arguments, env=None, cwd=None):
+        summary = self.folder / "summary.md"
+        summary.unlink(missing_ok=True)
+        finished = subprocess.run(
+            ["bash", SCRIPT, "--summary", summary, *map(str, arguments)], stdin=subprocess.DEVNULL, capture_output=True,
+            text=True, timeout=rsdump.TIMEOUT, env=self.environment(env), cwd=cwd or self.clone.path)
+        text = summary.read_text() if summary.exists() else ""
+        return Run(finished.returncode, finished.stdout, finished.stderr, text)
+
+    def start(self, *arguments, env=None):
+        """Starts it in a process group of its own, and does not wait."""
+        return subprocess.Popen(
+            ["bash", SCRIPT, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, env=self.environment(env), cwd=self.clone.path, start_new_session=True)
+
+    # What is there afterwards
+
+    @property
+    def requests(self):
+        return json.loads(self.gh_state.read_text())["requests"] if self.gh_state.exists() else []
+
+    def edit_requests(self, change):
+        state = json.loads(self.gh_state.read_text()) if self.gh_state.exists() else {}
+        change(state.setdefault("requests", []))
+        self.gh_state.write_text(json.dumps(state))
+
+    def branches(self):
+        """The commits of the origin's branches."""
+        lines = self.origin("for-each-ref", "--format=%(refname:short) %(objectname)", "refs/heads").split("\n")
+        return dict(line.split() for line in lines)
+
+    def new_commits(self, branch=BRANCH):
+        """The commits that the branch has and main has not, the oldest first."""
+        return self.origin.commits(f"main..{branch}") if branch in self.branches() else []
+
+    def checkout(self, revision, name):
+        """The dumps of a commit, in a directory of their own."""
+        target = self.folder / name
+        self.origin("worktree", "add", "-q", "--detach", target, revision)
+        return Dumps(target / "dumps")
+
+    def merge(self, squash=False):
+        """What a person does with the pull request."""
+        self.seed("fetch", "-q", "origin")
+        self.seed("checkout", "-q", "-B", "main", "origin/main")
+        self.seed("merge", "-q", *(["--squash"] if squash else ["--no-edit"]), f"origin/{BRANCH}")
+        if squash:
+            self.seed("commit", "-q", "-m", "Dumps")
+        self.seed("push", "-q", "origin", "main")
+        self.edit_requests(lambda requests: requests[-1].update(state="MERGED", headRefOid=self.branches()[BRANCH]))
+
+    def on_main(self, edit, message="Somebody's work"):
+        """A commit on main by somebody else; `edit` gets the work tree's path."""
+        self.seed("fetch", "-q", "origin")
+        self.seed("checkout", "-q", "-B", "main", "origin/main")
+        edit(self.seed.path)
+        self.seed.commit(message)
+        self.seed("push", "-q", "origin", "main")
+
+    def is_untouched(self, before):
+        """Whether the clone's own files and branch are as they were."""
+        return self.state() == before
+
+    def state(self):
+        return (self.clone("status", "--porcelain", "--ignored"), self.clone("symbolic-ref", "HEAD"),
+                self.clone("rev-parse", "HEAD"))

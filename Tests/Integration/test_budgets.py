@@ -1,0 +1,126 @@
+"""Budgets: what would become too large is not written, and the error names what makes it so."""
+import re
+
+import pytest
+
+import rsdump
+import samples
+from git_tree import GitTree
+from test_changes import ICONS, SETTINGS
+from test_pins import of
+
+LARGE = "main/large"
+
+
+def budget(dumps, text):
+    """Puts a budget before the collections."""
+    config = dumps.config.read_text()
+    config = re.sub(r"^budget:\n(  .*\n)*", "", config, flags=re.MULTILINE)
+    dumps.config.write_text(config.replace("collections:\n", f"budget:\n{text}collections:\n", 1))
+
+
+def errors(outcome):
+    assert outcome.code == rsdump.SOME_FAILED, str(outcome)
+    return {each["collection"]: each["error"] for each in outcome.json()["collections"] if "error" in each}
+
+
+def test_an_attachment_over_its_budget_is_not_even_downloaded(dumps, sample):
+    content = samples.svg(200) * 3
+    budget(dumps, f"  attachment: {len(content) - 1}\n")
+    sample.put_attachment(ICONS, "petals-99", "big.svg", content, "image/svg+xml")
+    before, position = dumps.files(), sample.log_position()
+    error = errors(dumps.refresh("--format", "json"))[ICONS]
+    assert error["code"] == "budget" and "petals-99" in error["message"]
+    assert error["overBudget"]["budget"] == "attachment" and error["overBudget"]["limit"] == len(content) - 1
+    assert [each["size"] for each in error["overBudget"]["largest"]] == [len(content)]
+    assert not any("attachments/" in each["path"] for each in sample.requests(position))
+    assert dumps.files() == before
+    budget(dumps, f"  attachment: {len(content)}\n")
+    assert dumps.refresh().code == rsdump.DONE
+
+
+def test_a_bundle_over_its_budget_stays_as_it_was(dumps, sample):
+    size = dumps.bundle_path(ICONS).stat().st_size
+    budget(dumps, f"  bundle: {max(size, dumps.bundle_path(LARGE).stat().st_size)}\n")
+    before = dumps.bundle_path(ICONS).read_bytes()
+    for number in range(100, 160):
+        sample.put_attachment(ICONS, f"petals-{number}", f"{number}.svg", samples.svg(number) * 4, "image/svg+xml")
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    outcome = dumps.refresh("--format", "json")
+    error = errors(outcome)[ICONS]
+    assert list(errors(outcome)) == [ICONS] and error["overBudget"]["budget"] == "bundle"
+    sizes = [each["size"] for each in error["overBudget"]["largest"]]
+    assert len(sizes) == 5 and sizes == sorted(sizes, reverse=True)
+    assert sizes[0] == max(len(samples.svg(number) * 4) for number in range(100, 160))
+    assert of(outcome.json(), SETTINGS)["status"] == "updated"
+    assert dumps.bundle_path(ICONS).read_bytes() == before and dumps.verify().code == rsdump.DONE
+    # A budget of its own lets it in; what was downloaded is used.
+    text = dumps.config.read_text()
+    dumps.config.write_text(text.replace(f"  {ICONS}:\n", f"  {ICONS}:\n    budget: {{bundle: 100 MiB}}\n"))
+    position = sample.log_position()
+    assert dumps.refresh().code == rsdump.DONE
+    assert not any("attachments/" in each["path"] for each in sample.requests(position))
+    assert dumps.verify("--locked").code == rsdump.DONE
+
+
+def test_all_bundles_together_are_all_or_nothing(dumps, sample):
+    total = sum(each["bundle"]["size"] for each in dumps.lock["collections"].values())
+    budget(dumps, f"  total: {total + 100}\n")
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    sample.put_attachment(ICONS, "petals-99", "big.svg", samples.svg(99) + bytes(range(256)) * 8, "image/svg+xml")
+    before = dumps.files()
+    outcome = dumps.refresh("--format", "json")
+    assert sorted(errors(outcome)) == [ICONS, SETTINGS]
+    excess = outcome.json()["overBudget"]
+    assert excess["budget"] == "total" and excess["limit"] == total + 100 and excess["size"] > excess["limit"]
+    assert excess["largest"][0]["name"] == LARGE and len(excess["largest"]) == 5
+    assert dumps.files() == before
+    assert dumps.refresh().says("over budget", LARGE)
+    budget(dumps, "  total: 100 MiB\n")
+    position = sample.log_position()
+    assert dumps.refresh().code == rsdump.DONE
+    assert not any("attachments/" in each["path"] for each in sample.requests(position))
+    assert dumps.verify("--locked").code == rsdump.DONE and not (dumps.path / ".rsdump").exists()
+
+
+@pytest.mark.parametrize("limit, names", [("bundle: 20 kB", [LARGE]), ("attachment: 400 B", [ICONS])])
+def test_a_budget_that_was_lowered_is_noticed_though_nothing_changed(dumps, limit, names):
+    before = dumps.files()
+    budget(dumps, f"  {limit}\n")
+    assert sorted(errors(dumps.refresh("--format", "json"))) == names
+    assert dumps.files() | {"dumps.yaml": ""} == before | {"dumps.yaml": ""}
+
+
+def test_a_total_that_was_lowered_is_noticed_though_nothing_changed(dumps):
+    budget(dumps, "  total: 10 kB\n")
+    outcome = dumps.refresh("--format", "json")
+    assert outcome.code == rsdump.SOME_FAILED and outcome.json()["overBudget"]["budget"] == "total", str(outcome)
+    assert outcome.json()["failed"] == 0
+
+
+@pytest.mark.parametrize("line", ["  bundle: huge\n", "  nonsense: 1\n", "  total: 0\n"])
+def test_a_wrong_budget_is_named_by_file_and_line(dumps, line):
+    budget(dumps, line)
+    outcome = dumps.refresh()
+    assert outcome.code == rsdump.USAGE and re.search(r"dumps\.yaml:\d+: ", outcome.err), str(outcome)
+
+
+def test_status_shows_sizes_and_growth_against_head(dumps, sample):
+    unknown = dumps.status("--format", "json").json()
+    assert "totalGrowthBytes" not in unknown and "git" in unknown["growthUnknown"]
+    tree = GitTree(dumps.path.parent)
+    assert "growthUnknown" in dumps.status("--format", "json").json()
+    tree.commit("first")
+    old = {name: each["bundle"]["size"] for name, each in dumps.lock["collections"].items()}
+    report = dumps.status("--format", "json").json()
+    assert report["totalBytes"] == sum(old.values()) and report["totalGrowthBytes"] == 0
+    sample.put_attachment(ICONS, "petals-99", "big.svg", samples.svg(99), "image/svg+xml")
+    assert dumps.refresh().code == rsdump.DONE
+    new = {name: each["bundle"]["size"] for name, each in dumps.lock["collections"].items()}
+    budget(dumps, "  bundle: 1 kB\n  total: 50 MiB\n")
+    report = dumps.status("--format", "json", "--offline").json()
+    assert of(report, ICONS)["growthBytes"] == new[ICONS] - old[ICONS] > 0
+    assert of(report, SETTINGS)["growthBytes"] == 0
+    assert report["totalGrowthBytes"] == new[ICONS] - old[ICONS] and report["totalBudgetBytes"] == 50 << 20
+    text = dumps.status("--offline")
+    assert text.code == rsdump.DONE and text.says("growth", "since HEAD", "of 50.0 MiB", "over its budget"), str(text)

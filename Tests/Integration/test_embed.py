@@ -1,0 +1,128 @@
+"""Bundles as a part of a program."""
+import json
+import subprocess
+import zipfile
+
+import pytest
+
+import rsdump
+from dumps import Dumps
+
+SETTINGS, REGIONS = "main/settings", "main/regions"
+EXAMPLE = rsdump.REPOSITORY / "Examples/OfflineExample"
+WOULD_CHANGE = 6
+
+
+def embed(dumps, folder, *arguments, **options):
+    return rsdump.run("embed", "--dumps", dumps.path, "--output", folder, *arguments, **options)
+
+
+def compiles(folder):
+    """Whether the C source compiles, and what it has read."""
+    subprocess.run(
+        ["clang", "-c", f"{folder.name}.c", "-I", "include", "-o", "/dev/null", "-MD", "-MF", "out.d"], cwd=folder,
+        check=True)
+    found = (folder / "out.d").read_text()
+    (folder / "out.d").unlink()
+    return found
+
+
+def test_the_example_is_what_the_command_writes():
+    outcome = embed(
+        Dumps(EXAMPLE / "dumps"), EXAMPLE / "Sources/EmbeddedDumps", "--check", "--swift",
+        EXAMPLE / "Sources/offline-example/PackagedSource+EmbeddedDumps.swift")
+    assert outcome.code == rsdump.DONE, str(outcome)
+
+
+def test_the_projects_own_dumps_are_embedded_as_they_are():
+    outcome = subprocess.run(
+        [rsdump.REPOSITORY / "scripts/embed-dumps", "--check"], env={**rsdump.environment(), "RSDUMP": rsdump.BINARY},
+        capture_output=True, text=True)
+    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
+    dumps = Dumps(rsdump.REPOSITORY / "dumps")
+    assert dumps.verify().code == rsdump.DONE
+    assert len(dumps.names) == 5 and len(dumps.bundle("blocklists/addons-bloomfilters").attachments) == 2
+
+
+def test_bundles_in_place(dumps, tmp_path):
+    folder = tmp_path / "Sources/Embedded"
+    outcome = embed(dumps, folder, "--swift", tmp_path / "Sources/App/Embedded.swift")
+    assert outcome.code == rsdump.DONE, str(outcome)
+    read = compiles(folder)
+    assert all(f"{name}.zip" in read for name in dumps.names) and "dumps.lock.json" in read
+    assert '#embed "../../dumps/dumps.lock.json"' in (folder / "Embedded.c").read_text()
+    assert "ofEmbedded()" in (tmp_path / "Sources/App/Embedded.swift").read_text()
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    assert embed(dumps, folder).code == rsdump.DONE
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+
+
+def test_check_notices_what_is_stale(dumps, sample, tmp_path):
+    folder = tmp_path / "Sources/Embedded"
+    assert embed(dumps, folder, "--check").code == WOULD_CHANGE and not folder.exists()
+    assert embed(dumps, folder).code == rsdump.DONE
+    assert embed(dumps, folder, "--check").code == rsdump.DONE
+    # New data in the same collections needs no new source: the compiler reads the bundles.
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    assert dumps.refresh().code == rsdump.DONE
+    assert embed(dumps, folder, "--check").code == rsdump.DONE
+    assert dumps.remove(SETTINGS).code == rsdump.DONE
+    outcome = embed(dumps, folder, "--check")
+    assert outcome.code == WOULD_CHANGE and outcome.says("Embedded.c"), str(outcome)
+    assert embed(dumps, folder).code == rsdump.DONE
+    assert embed(dumps, folder, "--check").code == rsdump.DONE
+
+
+def test_some_collections_have_a_lock_of_their_own(dumps, tmp_path):
+    folder = tmp_path / "Sources/Embedded"
+    assert embed(dumps, folder, REGIONS).code == rsdump.DONE
+    lock = json.loads((folder / "dumps.lock.json").read_text())
+    assert lock["collections"] == {REGIONS: dumps.lock["collections"][REGIONS]}
+    read = compiles(folder)
+    assert f"{REGIONS}.zip" in read and f"{SETTINGS}.zip" not in read
+    assert embed(dumps, folder).code == rsdump.DONE
+    assert not (folder / "dumps.lock.json").exists()
+
+
+def test_stored_records(dumps, tmp_path):
+    folder = tmp_path / "Sources/Embedded"
+    assert embed(dumps, folder, "--stored").code == rsdump.DONE
+    lock = json.loads((folder / "dumps.lock.json").read_text())
+    for name in dumps.names:
+        with zipfile.ZipFile(folder / f"bundles/{name}.zip") as archive:
+            assert archive.getinfo("records.json").compress_type == zipfile.ZIP_STORED
+            assert archive.read("records.json") == dumps.bundle(name).payload
+        assert lock["collections"][name]["content"] == dumps.lock["collections"][name]["content"]
+    assert all(f"bundles/{name}.zip" in compiles(folder) for name in dumps.names)
+    own = Dumps(tmp_path / "own")
+    own.path.mkdir()
+    (own.path / "dumps.yaml").write_text(dumps.config.read_text())
+    (own.path / "dumps.lock.json").write_bytes((folder / "dumps.lock.json").read_bytes())
+    (folder / "bundles/main").rename(own.path / "main")
+    assert own.verify().code == rsdump.DONE
+    (own.path / "main").rename(folder / "bundles/main")
+    assert embed(dumps, folder, "--stored", "--check").code == rsdump.DONE
+    assert embed(dumps, folder).code == rsdump.DONE
+    assert not (folder / "bundles").exists() and not (folder / "dumps.lock.json").exists()
+
+
+def test_nothing_of_the_machine_is_in_it(dumps, tmp_path):
+    def files(root):
+        return {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+    assert embed(dumps, tmp_path / "Sources/Embedded", "--stored").code == rsdump.DONE
+    elsewhere = tmp_path / "else where"
+    elsewhere.mkdir()
+    dumps.copy(elsewhere / "dumps")
+    outcome = rsdump.run(
+        "embed", "--stored", "--output", "Sources/Embedded", cwd=elsewhere, umask=0o077,
+        env={"TZ": "Asia/Tokyo", "LC_ALL": "C", "LANG": "C"})
+    assert outcome.code == rsdump.DONE, str(outcome)
+    assert files(tmp_path / "Sources") == files(elsewhere / "Sources")
+
+
+@pytest.mark.parametrize("name", ["7up", "with-hyphen", "a b"])
+def test_a_folder_that_is_no_modules_name(dumps, tmp_path, name):
+    outcome = embed(dumps, tmp_path / name)
+    assert outcome.code == rsdump.USAGE and outcome.says(name), str(outcome)
+    assert not (tmp_path / name).exists()

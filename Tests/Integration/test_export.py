@@ -1,0 +1,255 @@
+"""Bundles in the forms of other projects."""
+import hashlib
+import json
+import plistlib
+import subprocess
+import tarfile
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+import rsdump
+import samples
+from conftest import REAL_COLLECTIONS
+from dumps import Dumps
+
+SETTINGS, REGIONS, ICONS = "main/settings", "main/regions", "main/icons"
+
+
+def export(layout, dumps, output, *arguments, **options):
+    return rsdump.run("export", "--to", layout, "--dumps", dumps.path, "--output", output, *arguments, **options)
+
+
+def exported(layout, dumps, output, *arguments, **options):
+    outcome = export(layout, dumps, output, *arguments, **options)
+    assert outcome.code == rsdump.DONE, str(outcome)
+    return output
+
+
+def tree(path):
+    return {file.relative_to(path).as_posix(): file.read_bytes() for file in path.rglob("*") if file.is_file()}
+
+
+def contents(dumps):
+    return {name: entry["content"] for name, entry in dumps.lock["collections"].items()}
+
+
+# The real collections
+
+
+def test_firefox_files_come_out_as_they_went_in(imported_real, tmp_path):
+    written = tree(exported("firefox", imported_real, tmp_path / "settings"))
+    given = tree(REAL_COLLECTIONS)
+    times, known = json.loads(written.pop("last_modified.json")), json.loads(given.pop("last_modified.json"))
+    # Firefox's own list has collections that the tree lacks, and lacks some that the tree has.
+    assert set(times) == set(imported_real.names)
+    assert all(times[name] == known[name] for name in times.keys() & known.keys())
+    # A file that no record names is no part of a collection.
+    ids = {name: {r["id"] for r in imported_real.bundle(name).records} for name in imported_real.names}
+    orphans = {
+        path for path in given if path.endswith(".meta.json")
+        and json.loads(given[path])["id"] not in ids[path.rsplit("/", 1)[0]]}
+    orphans |= {path.removesuffix(".meta.json") for path in orphans}
+    assert set(written) == set(given) - orphans and len(written) > 100
+    assert [path for path in written if written[path] != given[path]] == []
+
+
+def test_application_services_can_load_it(imported_real, tmp_path):
+    output = exported("application-services", imported_real, tmp_path / "dumps")
+    for name in imported_real.names:
+        bucket, collection = name.split("/")
+        text = (output / f"{name}.json").read_text()
+        document, bundle = json.loads(text), imported_real.bundle(name)
+        assert list(document) == ["data", "timestamp"] and document["data"] == bundle.records
+        assert (output / f"{name}.timestamp").read_text() == str(document["timestamp"]) == str(bundle.timestamp)
+        if document["data"]:
+            assert text == json.dumps(document, indent=2, ensure_ascii=False, sort_keys=True)
+        packaged = {r["id"]: r["attachment"] for r in bundle.records
+                    if r.get("attachment", {}).get("hash") in bundle.attachments}
+        folder = output / bucket / "attachments" / collection
+        assert {path.name for path in folder.glob("*") if path.suffix != ".json"} == set(packaged)
+        for record, attachment in packaged.items():
+            content = (folder / record).read_bytes()
+            assert hashlib.sha256(content).hexdigest() == attachment["hash"]
+            sidecar = (folder / f"{record}.meta.json").read_text()
+            assert sidecar == json.dumps({key: attachment[key] for key in ("location", "hash", "size")}, indent=2)
+
+
+@pytest.mark.parametrize("layout, source", [
+    ("firefox", "firefox"), ("application-services", "application-services"), ("changesets", "changeset"),
+    ("tar.zst", "dumps"), ("tar.xz", "dumps")])
+def test_what_was_exported_comes_back(imported_real, tmp_path, layout, source):
+    path = exported(layout, imported_real, tmp_path / f"out.{layout}")
+    back = Dumps(tmp_path / "back")
+    outcome = rsdump.run("import", "--from", source, path, "--dumps", back.path)
+    assert outcome.code == rsdump.DONE, str(outcome)
+    assert contents(back) == contents(imported_real)
+    assert {n: back.bundle_path(n).read_bytes() for n in back.names} == {
+        n: imported_real.bundle_path(n).read_bytes() for n in imported_real.names}
+
+
+# Signed collections
+
+
+@pytest.mark.parametrize("layout, source", [("changesets", "changeset"), ("tar.zst", "dumps"), ("tar.xz", "dumps")])
+def test_signatures_come_along(dumps, sample, tmp_path, layout, source):
+    path = exported(layout, dumps, tmp_path / f"out.{layout}")
+    back = Dumps(tmp_path / "back")
+    outcome = rsdump.run(
+        "import", "--from", source, path, "--dumps", back.path, "--server", sample.url, "--trust-root", sample.root)
+    assert outcome.code == rsdump.DONE, str(outcome)
+    assert contents(back) == contents(dumps)
+    assert all("signed" in entry["trust"] for entry in back.lock["collections"].values())
+    assert back.verify().code == rsdump.DONE
+    outcome = rsdump.run(
+        "import", "--from", source, path, "--dumps", tmp_path / "other", "--server", sample.url, "--trust-root",
+        sample.other_root)
+    assert outcome.code == rsdump.VERIFICATION and not (tmp_path / "other").exists(), str(outcome)
+
+
+def test_changesets_are_what_the_server_answers(dumps, sample, tmp_path):
+    output = exported("changesets", dumps, tmp_path / "out", SETTINGS, ICONS)
+    written, served = json.loads((output / f"{SETTINGS}.json").read_text()), sample.changeset(SETTINGS)
+    assert written["timestamp"] == served["timestamp"]
+    assert written["changes"] == sorted(served["changes"], key=lambda record: record["id"])
+    assert written["metadata"] == dumps.bundle(SETTINGS).metadata
+    assert (output / f"{SETTINGS}.pem").read_bytes() == dumps.bundle(SETTINGS).chain
+    assert {path.name for path in (output / "attachments").iterdir()} == set(dumps.bundle(ICONS).attachments)
+    assert not (output / f"{REGIONS}.json").exists()
+
+
+# The output
+
+
+@pytest.mark.parametrize("layout", ["firefox", "application-services", "changesets", "tar.zst", "tar.xz"])
+def test_nothing_of_the_machine_is_in_it(dumps, tmp_path, layout):
+    first = exported(layout, dumps, tmp_path / "first")
+    (tmp_path / "else where").mkdir()
+    copy = dumps.copy(tmp_path / "else where/dumps")
+    second = exported(
+        layout, copy, "second", cwd=tmp_path / "else where", umask=0o077,
+        env={"TZ": "Asia/Tokyo", "LC_ALL": "C", "LANG": "C"})
+    second = tmp_path / "else where/second"
+    if first.is_file():
+        assert first.read_bytes() == second.read_bytes()
+    else:
+        assert tree(first) == tree(second) and tree(first)
+
+
+def test_an_archive_is_a_directory_of_dumps(dumps, tmp_path):
+    path = exported("tar.xz", dumps, tmp_path / "dumps.tar.xz", SETTINGS, REGIONS)
+    with tarfile.open(path) as archive:
+        for member in archive:
+            assert member.isreg() and (member.mode, member.uid, member.gid, member.mtime) == (0o644, 0, 0, 0)
+    subprocess.run(["bsdtar", "-xf", path, "-C", tmp_path], check=True)
+    out = Dumps(tmp_path / "dumps")
+    assert out.names == [REGIONS, SETTINGS]
+    assert out.verify().code == rsdump.DONE
+
+
+@pytest.mark.parametrize("layout", ["application-services", "tar.zst"])
+def test_what_is_there_is_replaced_only_when_told(dumps, tmp_path, layout):
+    output = tmp_path / "output"
+    output.write_text("mine")
+    outcome = export(layout, dumps, output)
+    assert outcome.code == rsdump.USAGE and outcome.says(str(output), "--force"), str(outcome)
+    assert output.read_text() == "mine"
+    exported(layout, dumps, output, "--force")
+    exported(layout, dumps, output, "--force", SETTINGS)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dumps", "output"]
+    if layout == "application-services":
+        assert set(tree(output)) == {f"{SETTINGS}.json", f"{SETTINGS}.timestamp"}
+
+
+def test_a_damaged_bundle_is_not_exported(dumps, tmp_path):
+    path = dumps.bundle_path(SETTINGS)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    (tmp_path / "there").mkdir()
+    outcome = export("application-services", dumps, tmp_path / "there", "--force")
+    assert outcome.code == rsdump.VERIFICATION and outcome.says(f"{SETTINGS}.zip"), str(outcome)
+    assert list((tmp_path / "there").iterdir()) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dumps", "there"]
+
+
+def test_names_and_places_that_are_none(dumps, tmp_path):
+    outcome = export("firefox", dumps, tmp_path / "out", "main/unheard-of")
+    assert outcome.code == rsdump.USAGE and outcome.says("main/unheard-of"), str(outcome)
+    assert export("nothing", dumps, tmp_path / "out").code == rsdump.USAGE
+    assert export("firefox", dumps, "/dev/null/out").code == rsdump.SOME_FAILED
+    assert not (tmp_path / "out").exists()
+
+
+# Defaults
+
+
+@pytest.fixture
+def values(sample, tmp_path):
+    """A collection with a value of each type."""
+    sample.put_collection("main/values")
+    given = {
+        "text": "a < b & \"c\" > 'd' \u00e9\U0001f600\r\n", "whole": 7, "negative": -3, "real": 1.5, "large": 2 ** 53,
+        "yes": True, "no": False, "list": [1, "two", [3.25]], "object": {"b": 1, "a": {"c": []}}, "empty": ""}
+    for name, value in given.items():
+        sample.put_record("main/values", {"id": name, "key": name, "value": value})
+    dumps = Dumps(tmp_path / "values")
+    assert dumps.add(sample, "main/values").code == rsdump.DONE
+    assert dumps.refresh().code == rsdump.DONE
+    return sample, dumps, given
+
+
+FIELDS = ("--key", "key", "--value", "value", "main/values")
+
+
+def test_defaults_as_json_and_plist(values, tmp_path):
+    _, dumps, given = values
+    assert json.loads(exported("json", dumps, tmp_path / "d.json", *FIELDS).read_text()) == given
+    found = plistlib.loads(exported("plist", dumps, tmp_path / "d.plist", *FIELDS).read_bytes())
+    assert found == given
+    assert {key: type(value) for key, value in found.items()} == {key: type(value) for key, value in given.items()}
+
+
+def test_defaults_as_xml(values, tmp_path):
+    sample, dumps, given = values
+    outcome = export("xml", dumps, tmp_path / "d.xml", *FIELDS)
+    assert outcome.code == rsdump.USAGE and outcome.says("record list", "a list"), str(outcome)
+    assert not (tmp_path / "d.xml").exists()
+    for name in ("list", "object"):
+        sample.delete_record("main/values", name)
+    assert dumps.refresh().code == rsdump.DONE
+    root = ElementTree.parse(exported("xml", dumps, tmp_path / "d.xml", *FIELDS)).getroot()
+    assert root.tag == "defaultsMap"
+    found = {entry.find("key").text: entry.find("value").text or "" for entry in root}
+    assert found == {
+        key: value if isinstance(value, str) else json.dumps(value) for key, value in given.items()
+        if not isinstance(value, (list, dict))}
+
+
+@pytest.mark.parametrize("record, layout, word", [
+    ({"id": "bad", "key": "bad", "value": None}, "plist", "null"),
+    ({"id": "bad", "key": "bad", "value": [None]}, "plist", "null"),
+    ({"id": "bad", "key": "bad", "value": "\u0001"}, "plist", "XML"),
+    ({"id": "bad", "key": "bad", "value": 2 ** 63}, "plist", "64 bits"),
+    ({"id": "bad", "key": "\u0001", "value": "a"}, "xml", "XML"),
+    ({"id": "bad", "key": 7, "value": "a"}, "json", "text"),
+    ({"id": "bad", "value": "a"}, "json", "key"),
+    ({"id": "bad", "key": "bad"}, "json", "value"),
+    ({"id": "bad", "key": "whole", "value": "a"}, "json", "whole"),
+])
+def test_what_cannot_be_said_names_the_record(values, tmp_path, record, layout, word):
+    sample, dumps, _ = values
+    for name in ("list", "object"):
+        sample.delete_record("main/values", name)
+    sample.put_record("main/values", record)
+    assert dumps.refresh().code == rsdump.DONE
+    outcome = export(layout, dumps, tmp_path / "out", *FIELDS)
+    assert outcome.code == rsdump.USAGE and outcome.says("record", word), str(outcome)
+    assert "record bad" in outcome.err or "record whole" in outcome.err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("arguments", [("main/settings",), ("--key", "id", "--value", "value"), ("--key", "id", SETTINGS)])
+def test_defaults_need_one_collection_and_two_fields(dumps, tmp_path, arguments):
+    assert export("json", dumps, tmp_path / "out", *arguments).code == rsdump.USAGE
+    assert export("firefox", dumps, tmp_path / "out", "--key", "id", "--value", "value").code == rsdump.USAGE

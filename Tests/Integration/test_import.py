@@ -1,0 +1,383 @@
+"""Collections that come from elsewhere than a server. Archives are really made, hostile ones too."""
+import ctypes
+import gzip
+import hashlib
+import json
+import shutil
+import struct
+import subprocess
+import tarfile
+import zipfile
+
+import pytest
+
+import rsdump
+import samples
+from conftest import REAL_COLLECTIONS
+from dumps import Dumps
+
+SETTINGS, REGIONS, ICONS = "main/settings", "main/regions", "main/icons"
+BLOOM = "blocklists/addons-bloomfilters"
+
+
+def import_(source, path, dumps, *arguments, **options):
+    return rsdump.run("import", "--from", source, path, "--dumps", dumps, *arguments, **options)
+
+
+def contents(dumps):
+    return {name: entry["content"] for name, entry in dumps.lock["collections"].items()}
+
+
+def document(records, timestamp):
+    return json.dumps({"data": records, "timestamp": timestamp}, indent=2) + "\n"
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A small defaults/settings with one attachment."""
+    root = tmp_path / "tree"
+    (root / "main/icons").mkdir(parents=True)
+    content = samples.svg(5)
+    attachment = {
+        "hash": hashlib.sha256(content).hexdigest(), "size": len(content), "filename": "a.svg",
+        "location": "main-workspace/icons/a.svg", "mimetype": "image/svg+xml"}
+    record = {"attachment": attachment, "id": "a", "last_modified": 1700000000001}
+    (root / "main/icons.json").write_text(document([record], 1700000000001))
+    (root / "main/icons/a").write_bytes(content)
+    (root / "main/icons/a.meta.json").write_text(json.dumps(record))
+    (root / "main/settings.json").write_text(document([{"value": 1.5, "id": "x", "last_modified": 5}], 1700000000002))
+    return root
+
+
+def zip_of(tree, path, prefix="defaults/settings/"):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(tree.rglob("*")):
+            if file.is_file():
+                archive.write(file, prefix + file.relative_to(tree).as_posix())
+    return path
+
+
+def packed(tree, path):
+    """An archive of the tree, of the kind that its name says, by bsdtar."""
+    subprocess.run(["bsdtar", "-a", "-cf", path, "-C", tree, "main"], check=True)
+    return path
+
+
+# The real collections
+
+
+def test_all_real_collections_are_taken_and_verify(imported_real):
+    names = sorted(p.relative_to(REAL_COLLECTIONS).as_posix()[:-5] for p in REAL_COLLECTIONS.glob("*/*.json"))
+    assert len(names) >= 31 and imported_real.names == names
+    assert all(entry["trust"] == "imported" for entry in imported_real.lock["collections"].values())
+    outcome = imported_real.verify()
+    assert outcome.code == rsdump.DONE, str(outcome)
+    assert len(imported_real.bundle(BLOOM).attachments) == 2
+    for name in (BLOOM, "main/ai-window-prompts", "main/search-config-v2"):
+        given = json.loads((REAL_COLLECTIONS / f"{name}.json").read_text())
+        bundle = imported_real.bundle(name)
+        assert bundle.timestamp == given["timestamp"]
+        assert bundle.records == sorted(given["data"], key=lambda record: record["id"])
+
+
+def test_the_same_from_an_omni_ja_and_a_debian_package(imported_real, tmp_path):
+    omni = zip_of(REAL_COLLECTIONS, tmp_path / "omni.ja")
+    with zipfile.ZipFile(omni, "a") as archive:
+        archive.writestr("chrome/main/other.json", "{}")
+    package = tmp_path / "package"
+    (package / "usr/lib/firefox-esr/browser").mkdir(parents=True)
+    shutil.copy(omni, package / "usr/lib/firefox-esr/browser/omni.ja")
+    (package / "usr/bin").mkdir()
+    (package / "usr/bin/firefox").symlink_to("../lib/firefox-esr/firefox")
+    (package / "DEBIAN").mkdir()
+    (package / "DEBIAN/control").write_text(
+        "Package: firefox-esr\nVersion: 1\nArchitecture: all\nMaintainer: Nobody <nobody@example.org>\n"
+        "Description: a test\n")
+    subprocess.run(
+        ["dpkg-deb", "--root-owner-group", "-Zxz", "-z0", "--build", package, tmp_path / "firefox-esr.deb"],
+        check=True, stdout=subprocess.DEVNULL)
+    for path in (omni, tmp_path / "firefox-esr.deb"):
+        dumps = Dumps(tmp_path / f"dumps-{path.suffix[1:]}")
+        outcome = import_("firefox", path, dumps.path, BLOOM, "main/search-config-icons")
+        assert outcome.code == rsdump.DONE, str(outcome)
+        assert dumps.names == [BLOOM, "main/search-config-icons"]
+        for name in dumps.names:
+            assert dumps.bundle_path(name).read_bytes() == imported_real.bundle_path(name).read_bytes()
+
+
+def test_nothing_of_the_machine_is_in_the_bundles(tree, tmp_path):
+    elsewhere = tmp_path / "else where"
+    shutil.copytree(tree, elsewhere / "settings")
+    first, second = Dumps(tmp_path / "first"), Dumps(tmp_path / "second")
+    assert import_("firefox", tree, first.path).code == rsdump.DONE
+    outcome = import_(
+        "firefox", "settings", tmp_path / "second", cwd=elsewhere, umask=0o077,
+        env={"TZ": "Asia/Tokyo", "LC_ALL": "C", "LANG": "C"})
+    assert outcome.code == rsdump.DONE, str(outcome)
+    assert first.files() == second.files()
+
+
+# Formats
+
+
+@pytest.mark.parametrize("name", ["t.tar", "t.tar.gz", "t.tar.xz", "t.tar.zst", "t.zip", "t.7z"])
+def test_archives(tree, tmp_path, name):
+    plain, dumps = Dumps(tmp_path / "plain"), Dumps(tmp_path / "dumps")
+    assert import_("firefox", tree, plain.path).code == rsdump.DONE
+    outcome = import_("firefox", packed(tree, tmp_path / name), dumps.path)
+    assert outcome.code == rsdump.DONE, str(outcome)
+    assert contents(dumps) == contents(plain) and set(contents(dumps)) == {ICONS, SETTINGS}
+    assert dumps.verify().code == rsdump.DONE
+    assert not (dumps.path / ".rsdump").exists()
+
+
+def test_application_services(tree, tmp_path):
+    (tree / "main/attachments").mkdir()
+    (tree / "main/icons").rename(tree / "main/attachments/icons")
+    (tree / "main/icons.timestamp").write_text("1700000000001")
+    dumps = Dumps(tmp_path / "dumps")
+    outcome = import_("application-services", tree, dumps.path)
+    assert outcome.code == rsdump.DONE, str(outcome)
+    assert samples.svg(5) in dumps.bundle(ICONS).attachments.values()
+    (tree / "main/icons.timestamp").write_text("1700000000000")
+    outcome = import_("application-services", tree, tmp_path / "other", ICONS)
+    assert outcome.code == rsdump.SOME_FAILED and outcome.says("icons.timestamp", "1700000000001"), str(outcome)
+
+
+def lz4(content):
+    library = ctypes.CDLL("liblz4.so.1")
+    output = ctypes.create_string_buffer(library.LZ4_compressBound(len(content)))
+    size = library.LZ4_compress_default(content, output, len(content), len(output))
+    return b"mozLz40\0" + struct.pack("<I", len(content)) + output.raw[:size]
+
+
+def test_changesets_in_mozlz4(sample, tmp_path):
+    changesets = [sample.changeset(SETTINGS), sample.changeset(REGIONS)]
+    path = tmp_path / "changesets.json.mozlz4"
+    path.write_bytes(lz4(json.dumps(changesets).encode()))
+    dumps = Dumps(tmp_path / "dumps")
+    outcome = import_("changeset", path, dumps.path)
+    assert outcome.code == rsdump.DONE and outcome.says("--chain"), str(outcome)
+    assert dumps.lock["collections"][SETTINGS]["trust"] == "imported"
+    assert dumps.bundle(REGIONS).records == sorted(changesets[1]["changes"], key=lambda record: record["id"])
+    whole = path.read_bytes()
+    damaged = {
+        "cut": whole[:-1], "head": whole[:10], "larger": whole[:8] + struct.pack("<I", 4_000_000_000) + whole[12:],
+        "smaller": whole[:8] + struct.pack("<I", 10) + whole[12:]}
+    for name, content in damaged.items():
+        path.write_bytes(content)
+        outcome = import_("changeset", path, tmp_path / name)
+        assert outcome.code == rsdump.USAGE and outcome.says(path.name), f"{name}: {outcome}"
+        assert not (tmp_path / name).exists()
+
+
+def test_a_signed_changeset_with_its_chain(dumps, sample, tmp_path):
+    path, chain = tmp_path / "settings.json", tmp_path / "chain.pem"
+    path.write_text(json.dumps(sample.changeset(SETTINGS)))
+    chain.write_bytes(dumps.bundle(SETTINGS).chain)
+    trust = ("--server", sample.url, "--trust-root", sample.root, "--chain", chain)
+    taken = Dumps(tmp_path / "taken")
+    outcome = import_("changeset", path, taken.path, *trust)
+    assert outcome.code == rsdump.DONE, str(outcome)
+    assert "signed" in taken.lock["collections"][SETTINGS]["trust"]
+    assert taken.verify().code == rsdump.DONE
+    outcome = import_(
+        "changeset", path, tmp_path / "a", "--server", sample.url, "--trust-root", sample.other_root, "--chain", chain)
+    assert outcome.code == rsdump.VERIFICATION and not (tmp_path / "a").exists(), str(outcome)
+    changed = sample.changeset(SETTINGS)
+    changed["changes"][0]["value"] = "another"
+    path.write_text(json.dumps(changed))
+    outcome = import_("changeset", path, tmp_path / "b", *trust)
+    assert outcome.code == rsdump.VERIFICATION and not (tmp_path / "b").exists(), str(outcome)
+    path.write_text(json.dumps(sample.changeset(SETTINGS)))
+    outcome = import_("changeset", path, tmp_path / "c", *trust, "--verify-at", "2150-01-01")
+    assert outcome.code == rsdump.VERIFICATION and not (tmp_path / "c").exists(), str(outcome)
+
+
+def test_a_servers_zip(tree, tmp_path):
+    content = (tree / "main/icons/a").read_bytes()
+    path = tmp_path / "main--icons.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a", content)
+        archive.writestr("a.meta.json", (tree / "main/icons/a.meta.json").read_text())
+    dumps = Dumps(tmp_path / "dumps")
+    outcome = import_("server-zip", path, dumps.path)
+    assert outcome.code == rsdump.DONE, str(outcome)
+    assert dumps.bundle(ICONS).timestamp == 1700000000001
+    assert list(dumps.bundle(ICONS).attachments.values()) == [content]
+
+
+def test_a_servers_zip_fills_what_is_held(dumps, tmp_path):
+    before = contents(dumps)[ICONS]
+    bundle = dumps.bundle(ICONS)
+    lean = Dumps(tmp_path / "lean")
+    lean.path.mkdir()
+    lean.config.write_text(dumps.config.read_text().replace("attachments: all", "attachments: none"))
+    assert lean.refresh().code == rsdump.DONE and not lean.bundle(ICONS).attachments
+    lean.config.write_text(dumps.config.read_text())
+    path = tmp_path / "main--icons.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for record in bundle.records:
+            archive.writestr(record["id"], bundle.attachments[record["attachment"]["hash"]])
+    outcome = import_("server-zip", path, lean.path)
+    assert outcome.code == rsdump.DONE, str(outcome)
+    assert contents(lean)[ICONS] == before
+    assert lean.verify().code == rsdump.DONE
+
+
+# What is held
+
+
+def test_a_signed_refresh_replaces_what_was_imported(sample, tmp_path):
+    changeset = sample.changeset(SETTINGS)
+    changeset["metadata"].pop("signature", None)
+    changeset["metadata"].pop("signatures", None)
+    path = tmp_path / "settings.json"
+    path.write_text(json.dumps(changeset))
+    dumps = Dumps(tmp_path / "dumps")
+    outcome = import_("changeset", path, dumps.path, "--server", sample.url, "--trust-root", sample.root)
+    assert outcome.code == rsdump.DONE and dumps.lock["collections"][SETTINGS]["trust"] == "imported", str(outcome)
+    outcome = dumps.refresh()
+    assert outcome.code == rsdump.DONE, str(outcome)
+    assert "signed" in dumps.lock["collections"][SETTINGS]["trust"]
+    before = dumps.files()
+    outcome = import_("changeset", path, dumps.path)
+    assert outcome.code == rsdump.DONE and outcome.says("unchanged"), str(outcome)
+    assert dumps.files() == before
+    changeset["changes"][0]["value"] = "another"
+    path.write_text(json.dumps(changeset))
+    outcome = import_("changeset", path, dumps.path)
+    assert outcome.code == rsdump.SOME_FAILED and outcome.says("signature", SETTINGS), str(outcome)
+    assert dumps.files() == before
+
+
+def test_a_server_behind_what_was_imported_is_a_rollback(sample, tmp_path):
+    changeset = sample.changeset(SETTINGS)
+    changeset["metadata"].pop("signature", None)
+    changeset["metadata"].pop("signatures", None)
+    changeset["timestamp"] += 10_000_000
+    path = tmp_path / "settings.json"
+    path.write_text(json.dumps(changeset))
+    dumps = Dumps(tmp_path / "dumps")
+    assert import_(
+        "changeset", path, dumps.path, "--server", sample.url, "--trust-root", sample.root).code == rsdump.DONE
+    before = dumps.files()
+    outcome = dumps.refresh()
+    assert outcome.code == rsdump.SOME_FAILED and outcome.says(SETTINGS, "older"), str(outcome)
+    assert dumps.files() == before
+
+
+def test_nothing_older_is_taken(tree, tmp_path):
+    dumps = Dumps(tmp_path / "dumps")
+    assert import_("firefox", tree, dumps.path).code == rsdump.DONE
+    before = dumps.files()
+    (tree / "main/settings.json").write_text(document([], 1700000000001))
+    outcome = import_("firefox", tree, dumps.path)
+    assert outcome.code == rsdump.SOME_FAILED and outcome.says(SETTINGS, "1700000000002"), str(outcome)
+    assert dumps.files() == before
+    (tree / "main/settings.json").write_text(document([], 1700000000003))
+    assert import_("firefox", tree, dumps.path).code == rsdump.DONE
+    assert dumps.bundle(SETTINGS).records == []
+
+
+# What is refused
+
+
+def refused(source, path, tmp_path, *words, code=rsdump.USAGE):
+    target = tmp_path / "refused"
+    outcome = import_(source, path, target)
+    assert outcome.code == code and outcome.says(*words), str(outcome)
+    assert not target.exists(), sorted(target.rglob("*"))
+    return outcome
+
+
+@pytest.mark.parametrize("name", ["../evil.json", "/evil.json", "main/../../evil.json", "main//x.json", "a\\b.json"])
+def test_paths_that_escape(tree, tmp_path, name):
+    path = zip_of(tree, tmp_path / "t.zip", prefix="")
+    with zipfile.ZipFile(path, "a") as archive:
+        info = zipfile.ZipInfo("placeholder")
+        info.filename = name
+        archive.writestr(info, "{}")
+    refused("firefox", path, tmp_path, name.split("/")[-1].split("\\")[-1], "inside of the archive")
+    assert not (tmp_path / "evil.json").exists()
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE])
+def test_links_and_special_files(tree, tmp_path, kind):
+    path = packed(tree, tmp_path / "t.tar")
+    with tarfile.open(path, "a") as archive:
+        info = tarfile.TarInfo("main/linked.json")
+        info.type, info.linkname = kind, "/etc/passwd" if kind == tarfile.SYMTYPE else "main/icons.json"
+        archive.addfile(info)
+    refused("firefox", path, tmp_path, "main/linked.json", "a regular file")
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_the_same_name_twice(tree, tmp_path):
+    path = zip_of(tree, tmp_path / "t.zip", prefix="")
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("main/settings.json", document([], 1700000000009))
+    refused("firefox", path, tmp_path, "main/settings.json", "twice")
+
+
+def test_ten_gigabytes_from_ten_kilobytes(tmp_path):
+    size = 10 << 30
+    info = tarfile.TarInfo("main/settings.json")
+    info.size = size
+    piece = gzip.compress(bytes(64 << 20), mtime=0)
+    stream = gzip.compress(info.tobuf(tarfile.GNU_FORMAT), mtime=0) + piece * (size // (64 << 20) + 1)
+    path = tmp_path / "bomb.tar.gz"
+    path.write_bytes(gzip.compress(gzip.compress(stream, mtime=0), mtime=0))
+    assert path.stat().st_size < 12_000
+    outcome = refused("firefox", path, tmp_path, "bomb.tar.gz", "archiveRatio")
+    assert outcome.peak < 200 << 20
+
+
+def test_a_zip_that_lies_about_a_size(tree, tmp_path):
+    path = zip_of(tree, tmp_path / "t.zip", prefix="")
+    content = bytearray(path.read_bytes())
+    place = content.rindex(b"main/settings.json") - 46
+    assert content[place:place + 4] == b"PK\1\2"
+    content[place + 24:place + 28] = struct.pack("<I", 7)
+    path.write_bytes(content)
+    refused("firefox", path, tmp_path, "settings.json")
+
+
+@pytest.mark.parametrize("name", ["t.zip", "t.tar.gz", "t.tar.xz", "t.tar.zst", "t.7z"])
+def test_archives_that_are_cut_off(tree, tmp_path, name):
+    path = packed(tree, tmp_path / name)
+    whole = path.read_bytes()
+    for length in sorted({0, 1, 20, len(whole) // 4, len(whole) // 2, len(whole) - 30, len(whole) - 1}):
+        path.write_bytes(whole[:length])
+        refused("firefox", path, tmp_path, name)
+
+
+def test_an_attachment_that_is_not_its_records(tree, tmp_path):
+    for content, word in ((b"short", "5 bytes"), (bytes(len(samples.svg(5))), "SHA-256")):
+        (tree / "main/icons/a").write_bytes(content)
+        dumps = Dumps(tmp_path / "dumps")
+        outcome = import_("firefox", tree, dumps.path)
+        assert outcome.code == rsdump.VERIFICATION and outcome.says("main/icons/a", word), str(outcome)
+        assert dumps.names == [SETTINGS]
+
+
+@pytest.mark.parametrize("text, word", [
+    ("", "ends too early"), ("[]", "object"), ('{"data": []}', "timestamp"), ('{"timestamp": 1}', "data"),
+    ('{"data": [{"id": "../x"}], "timestamp": 1}', "record id"), ('{"data": [{"id":"a"},{"id":"a"}],"timestamp":1}', "two"),
+    ('{"data": [], "timestamp": "1"}', "timestamp"),
+])
+def test_files_that_are_no_collection(tmp_path, text, word):
+    (tmp_path / "tree/main").mkdir(parents=True)
+    (tmp_path / "tree/main/broken.json").write_text(text)
+    outcome = import_("firefox", tmp_path / "tree", tmp_path / "dumps")
+    assert outcome.code == rsdump.SOME_FAILED and outcome.says("main/broken.json"), str(outcome)
+    assert not (tmp_path / "dumps").exists()
+
+
+def test_what_is_not_there(tree, tmp_path):
+    refused("firefox", tmp_path / "nowhere", tmp_path, "nowhere")
+    (tmp_path / "empty").mkdir()
+    refused("firefox", tmp_path / "empty", tmp_path, "BUCKET/COLLECTION.json")
+    outcome = import_("firefox", tree, tmp_path / "dumps", "main/unheard-of")
+    assert outcome.code == rsdump.USAGE and outcome.says("main/unheard-of"), str(outcome)
+    assert not (tmp_path / "dumps").exists()

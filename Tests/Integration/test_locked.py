@@ -1,0 +1,201 @@
+"""Locked runs: nothing may change, nothing may be there that is not locked, and bundles can be written again."""
+import json
+import shutil
+import zipfile
+
+import pytest
+
+import rsdump
+from test_changes import ICONS, REGIONS, SETTINGS
+from test_pins import everything, flip_in_chain, pinned
+
+WOULD_CHANGE = 6
+
+
+def locked(dumps, *arguments, code, **options):
+    """A locked refresh, which must leave every byte of the directory as it is."""
+    before, stats = everything(dumps), dumps.stats()
+    names = sorted(path.name for path in dumps.path.iterdir())
+    outcome = dumps.refresh("--locked", *arguments, **options)
+    assert outcome.code == code, str(outcome)
+    assert everything(dumps) == before and dumps.stats() == stats
+    assert sorted(path.name for path in dumps.path.iterdir()) == names
+    return outcome
+
+
+def test_nothing_changed(dumps, sample):
+    position = sample.log_position()
+    assert locked(dumps, code=rsdump.DONE).says("nothing would change")
+    assert len(sample.requests(position)) == 1
+
+
+def test_the_server_has_something_newer(dumps, sample):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    assert locked(dumps, code=WOULD_CHANGE).says(SETTINGS, "would be updated", "something would change")
+    report = locked(dumps, "--format", "json", code=WOULD_CHANGE).json()
+    assert report["locked"] is True and report["exitCode"] == WOULD_CHANGE
+    # Other collections than the changed one may be named.
+    locked(dumps, REGIONS, code=rsdump.DONE)
+
+
+def test_a_bundle_is_missing_or_damaged(dumps):
+    path = dumps.bundle_path(SETTINGS)
+    content = path.read_bytes()
+    path.write_bytes(content[:-1])
+    assert locked(dumps, code=WOULD_CHANGE).says(SETTINGS)
+    path.unlink()
+    assert locked(dumps, code=WOULD_CHANGE).says(SETTINGS, "missing")
+    path.write_bytes(content)
+    locked(dumps, code=rsdump.DONE)
+
+
+def test_the_configuration_asks_for_something_else(dumps, sample):
+    text = dumps.config.read_text()
+    dumps.config.write_text(text.replace(f"  {ICONS}:\n    attachments: all\n", f"  {ICONS}:\n    attachments: none\n"))
+    assert dumps.config.read_text() != text
+    assert locked(dumps, code=WOULD_CHANGE).says(ICONS, "attachment rule")
+    dumps.config.write_text(text)
+    sample.put_collection("main/another")
+    assert dumps.add(sample, "main/another").code == rsdump.DONE
+    assert locked(dumps, code=WOULD_CHANGE).says("main/another", "would be created")
+
+
+def test_a_refresh_that_was_interrupted_before_it_wrote_the_lock(dumps, sample):
+    lock = dumps.path / "dumps.lock.json"
+    before = lock.read_bytes()
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    assert dumps.refresh().code == rsdump.DONE
+    after = json.loads(lock.read_bytes())
+    pending = dumps.path / ".rsdump/pending"
+    pending.mkdir(parents=True)
+    after["collections"] = {SETTINGS: after["collections"][SETTINGS]}
+    (pending / "main--settings.json").write_text(json.dumps(after))
+    lock.write_bytes(before)
+    locked(dumps, code=WOULD_CHANGE)
+
+
+def test_a_pinned_collection_is_as_locked(dumps, sample):
+    pinned(dumps, SETTINGS)
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    locked(dumps, code=rsdump.DONE)
+
+
+def test_a_collection_that_the_monitor_does_not_list(dumps, sample):
+    unlisted = json.dumps({"timestamp": 1, "metadata": {}, "changes": []})
+    sample.faults({"path": "monitor", "body": unlisted})
+    locked(dumps, code=rsdump.DONE)
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    assert locked(dumps, code=WOULD_CHANGE).says(SETTINGS)
+
+
+def test_failures_leave_nothing_either(dumps, sample):
+    sample.faults({"path": "monitor", "status": 503, "headers": {"Retry-After": "3600"}})
+    locked(dumps, code=rsdump.BACKOFF)
+    sample.faults()
+    # What no file keeps does not hold the next run up.
+    locked(dumps, code=rsdump.DONE)
+    sample.faults({"path": "monitor", "status": 404})
+    locked(dumps, code=rsdump.SOME_FAILED)
+
+
+def test_locked_goes_with_no_other_mode(dumps):
+    for flag in ("--dry-run", "--full"):
+        assert dumps.refresh("--locked", flag).code == rsdump.USAGE
+    assert dumps.verify("--locked", SETTINGS).code == rsdump.USAGE
+
+
+# verify --locked
+
+
+def test_a_directory_as_locked(dumps, sample):
+    for name in ("README.md", "NOTICE", "LICENSE-MPL", "COPYING", ".gitignore", ".gitattributes"):
+        (dumps.path / name).write_text("x")
+    position = sample.log_position()
+    outcome = dumps.verify("--locked")
+    assert outcome.code == rsdump.DONE, str(outcome)
+    assert sample.requests(position) == []
+
+
+@pytest.mark.parametrize("path", [
+    "main/stray.zip", "main/.DS_Store", "main/README", "notes.txt", ".hidden", "other/x.zip", "dumps.lock.json.tmp",
+    "main/folder/x"])
+def test_a_file_too_many(dumps, path):
+    stray = dumps.path / path
+    stray.parent.mkdir(parents=True, exist_ok=True)
+    stray.write_text("x")
+    assert dumps.verify().code == rsdump.DONE
+    outcome = dumps.verify("--locked")
+    named = {"other/x.zip": "other/", "main/folder/x": "main/folder"}.get(path, path)
+    assert outcome.code == rsdump.VERIFICATION and outcome.says(named, "not in the lock"), str(outcome)
+    assert dumps.verify("--locked", "--format", "json").json()["unexpectedFiles"] == [named]
+
+
+def test_a_link_is_no_file_of_the_lock(dumps, tmp_path):
+    (dumps.path / "README").symlink_to(dumps.config)
+    assert dumps.verify("--locked").says("README", "not in the lock")
+    (dumps.path / "README").unlink()
+    shutil.move(dumps.bundle_path(SETTINGS), tmp_path / "settings.zip")
+    dumps.bundle_path(SETTINGS).symlink_to(tmp_path / "settings.zip")
+    assert dumps.verify("--locked").code == rsdump.VERIFICATION
+
+
+def test_a_file_too_few(dumps):
+    dumps.bundle_path(SETTINGS).unlink()
+    assert dumps.verify("--locked").code == rsdump.VERIFICATION
+
+
+# rebuild
+
+
+def rebuild(dumps, *arguments, **options):
+    return rsdump.run("rebuild", *arguments, "--dumps", dumps.path, **options)
+
+
+def test_the_same_machine_gives_the_same_bytes(dumps, sample, tmp_path):
+    temporary, output = tmp_path / "temporary", tmp_path / "output"
+    temporary.mkdir()
+    before, position = everything(dumps), sample.log_position()
+    outcome = rebuild(dumps, env={"TMPDIR": str(temporary), "TZ": "Asia/Kathmandu"}, umask=0o077)
+    assert outcome.code == rsdump.DONE and outcome.says("5 of 5 bundles"), str(outcome)
+    assert list(temporary.iterdir()) == [] and everything(dumps) == before and sample.requests(position) == []
+    assert rebuild(dumps, SETTINGS, ICONS, "--output", output).code == rsdump.DONE
+    assert {path.relative_to(output).as_posix(): path.read_bytes() for path in output.rglob("*.zip")} == {
+        f"{name}.zip": dumps.bundle_path(name).read_bytes() for name in (SETTINGS, ICONS)}
+    assert rebuild(dumps, "main/unheard-of").code == rsdump.USAGE
+
+
+def compress_otherwise(dumps, name):
+    """Writes a bundle again with another compressor's choices, and locks it."""
+    path = dumps.bundle_path(name)
+    with zipfile.ZipFile(path) as archive:
+        entries = [(each.filename, each.compress_type, archive.read(each)) for each in archive.infolist()]
+    with zipfile.ZipFile(path, "w") as archive:
+        for filename, method, content in entries:
+            info = zipfile.ZipInfo(filename, (1980, 1, 1, 0, 0, 0))
+            info.create_system, info.external_attr = 3, 0o100644 << 16
+            archive.writestr(info, content, compress_type=method, compresslevel=1)
+    lock = dumps.path / "dumps.lock.json"
+    old = dumps.lock["collections"][name]["bundle"]
+    new_hash = dumps.files()[f"{name}.zip"]
+    text = lock.read_text().replace(old["sha256"], new_hash)
+    text = text.replace(f'"size": {old["size"]},\n        "sha256": "{new_hash}"',
+                        f'"size": {path.stat().st_size},\n        "sha256": "{new_hash}"')
+    lock.write_text(text)
+
+
+def test_another_compressor_gives_the_same_content_in_other_bytes(dumps):
+    compress_otherwise(dumps, "main/large")
+    verified = dumps.verify("--locked")
+    assert verified.code == rsdump.DONE, str(verified)
+    outcome = rebuild(dumps)
+    assert outcome.code == rsdump.DONE and outcome.says("same content, other bytes", "4 of 5"), str(outcome)
+    report = rebuild(dumps, "main/large", "--format", "json").json()
+    (large,) = report["collections"]
+    assert report["rebuilt"] is True and large["status"] == "same-content"
+    assert large["rebuiltBundle"]["size"] < large["lockedBundle"]["size"]
+
+
+def test_a_damaged_bundle_is_not_rebuilt(dumps, tmp_path):
+    flip_in_chain(dumps.bundle_path(SETTINGS))
+    outcome = rebuild(dumps, env={"TMPDIR": str(tmp_path)})
+    assert outcome.code == rsdump.VERIFICATION and outcome.says(SETTINGS, "failed", "4 of 5"), str(outcome)

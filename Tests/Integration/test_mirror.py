@@ -1,0 +1,257 @@
+"""`rsdump export --to mirror`, served by real nginx with the configuration that it writes."""
+import gzip
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+import requests
+from kinto_http import Client
+
+import nginx
+import rsdump
+from dumps import Dumps
+from json_shape import lock_entries
+
+
+class Mirror(nginx.Nginx):
+    """An nginx that serves a mirror in its folder, by including the mirror's own nginx.conf."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.origin = f"http://127.0.0.1:{self.port}"
+        self.output = self.folder / "mirror"
+
+    def publish(self, dumps, *names, history=(), url=None):
+        options = [word for place in history for word in ("--history", place)]
+        return rsdump.run(
+            "export", "--to", "mirror", *names, "--dumps", dumps.path, "--url", url or self.origin, *options,
+            "--output", self.output, "--format", "json")
+
+    def configuration(self, user):
+        return (
+            f"{user}\npid {self.folder}/nginx.pid;\nerror_log {self.folder}/error.log warn;\nworker_processes 1;\n"
+            f"events {{ worker_connections 1024; }}\nhttp {{\n    access_log off;\n"
+            + "".join(f"    {kind}_temp_path {self.folder}/tmp-{kind};\n"
+                      for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+            + f"    include {self.output}/nginx.conf;\n}}\n")
+
+    def get(self, path, **options):
+        return requests.get(self.origin + path, allow_redirects=False, timeout=30, **options)
+
+    def changeset(self, name, version="v1", **query):
+        bucket, collection = name.split("/")
+        query = "&".join(f"_{key}={value}" for key, value in {"expected": 0, **query}.items())
+        return self.get(f"/{version}/buckets/{bucket}/collections/{collection}/changeset?{query}")
+
+    def tree(self):
+        root = self.output / "current"
+        return {
+            path.relative_to(root).as_posix(): (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns)
+            for path in sorted(root.rglob("*")) if path.is_file()
+        }
+
+
+@pytest.fixture(scope="module")
+def real_mirror(refreshed_real, tmp_path_factory):
+    mirror = Mirror(tmp_path_factory.mktemp("mirror"))
+    outcome = mirror.publish(refreshed_real)
+    assert outcome.code == rsdump.DONE, str(outcome)
+    with mirror:
+        yield mirror
+
+
+def test_refreshes_from_the_mirror_end_with_the_same_content(
+        real_mirror, refreshed_real, real_server, real_names, tmp_path):
+    expected = {name: entry["content"] for name, entry in lock_entries(refreshed_real.lock).items()}
+    for version in ("v1", "v2"):
+        dumps = Dumps(tmp_path / version)
+        assert dumps.add(real_server, *real_names, url=f"{real_mirror.origin}/{version}").code == rsdump.DONE
+        outcome = dumps.refresh()
+        assert outcome.code == rsdump.DONE, str(outcome)
+        assert {name: entry["content"] for name, entry in lock_entries(dumps.lock).items()} == expected
+
+
+def test_kinto_http_reads_every_collection(real_mirror, refreshed_real, real_names):
+    client = Client(server_url=f"{real_mirror.origin}/v1")
+    assert client.server_info()["capabilities"]["attachments"]["base_url"].startswith(real_mirror.origin)
+    for name in real_names:
+        bucket, collection = name.split("/")
+        changeset = client.get_changeset(bucket=bucket, collection=collection)
+        bundle = refreshed_real.bundle(name)
+        assert sorted(changeset["changes"], key=lambda record: record["id"]) == bundle.records, name
+        assert changeset["timestamp"] == bundle.timestamp, name
+
+
+def test_curl_reads_an_attachment_and_goes_on_with_a_range(real_mirror, refreshed_real):
+    record = next(each for each in refreshed_real.bundle("main/search-config-icons").records if each.get("attachment"))
+    attachment = record["attachment"]
+    base = real_mirror.get("/v1/").json()["capabilities"]["attachments"]["base_url"]
+    curl = ["curl", "--silent", "--show-error", "--fail", "--max-time", "60"]
+    whole = subprocess.run([*curl, base + attachment["location"]], capture_output=True, check=True).stdout
+    assert hashlib.sha256(whole).hexdigest() == attachment["hash"]
+    rest = subprocess.run(
+        [*curl, "--range", "10-", base + attachment["location"]], capture_output=True, check=True).stdout
+    assert rest == whole[10:]
+
+
+def test_types_caching_and_compression(real_mirror, refreshed_real):
+    plain = real_mirror.changeset("security-state/onecrl", headers=None)
+    assert plain.headers["Content-Type"] == "application/json"
+    assert plain.headers["Cache-Control"] == "public, max-age=60"
+    assert plain.headers["X-Content-Type-Options"] == "nosniff"
+    # requests accepts gzip: it is what nginx has beside the file, never made by the way.
+    assert plain.headers["Content-Encoding"] == "gzip" and plain.headers["Vary"] == "Accept-Encoding"
+    packed = real_mirror.output / "current/v1/buckets/security-state/collections/onecrl/changeset.gz"
+    assert int(plain.headers["Content-Length"]) == packed.stat().st_size
+    assert gzip.decompress(packed.read_bytes()) == packed.with_suffix("").read_bytes() == plain.content
+    # Nothing changed: nothing is sent.
+    url = "/v1/buckets/security-state/collections/onecrl/changeset?_expected=0"
+    assert real_mirror.get(url, headers={"If-None-Match": plain.headers["ETag"]}).status_code == 304
+    signature = plain.json()["metadata"]["signatures"][0]
+    chain = requests.get(signature["x5u"], timeout=30)
+    assert chain.status_code == 200 and chain.headers["Content-Type"] == "application/x-pem-file"
+    assert chain.headers["Cache-Control"].endswith("immutable")
+    location = next(
+        each for each in refreshed_real.bundle("main/search-config-icons").records if each.get("attachment")
+    )["attachment"]["location"]
+    icon = real_mirror.get(f"/attachments/{location}")
+    assert icon.headers["Content-Type"] == "application/octet-stream"
+    assert icon.headers["Content-Security-Policy"].startswith("sandbox")
+
+
+@pytest.mark.parametrize("path", [
+    "/", "/objects.json", "/nginx.conf", "/v1/buckets/", "/v1/buckets/main/", "/attachments/", "/chains/",
+    "/v1/buckets/main/collections/none/changeset?_expected=0", "/v1/index.json", "/v3/", "/attachments/none",
+    "/attachments/../nginx.conf", "/attachments/%2e%2e/%2e%2e/nginx.conf", "/attachments/..%2f..%2fnginx.conf",
+    "/v1/buckets/main/collections/regions/since/1", "/v1/buckets/..%2f..%2fx/collections/y/changeset?_expected=0",
+])
+def test_nothing_else_is_there(real_mirror, path):
+    request = requests.Request("GET", real_mirror.origin).prepare()
+    request.url = real_mirror.origin + path    # as it is: requests would tidy it
+    with requests.Session() as session:
+        answer = session.send(request, allow_redirects=False, timeout=30)
+    assert answer.status_code in (400, 404), f"{path}: {answer.status_code}"
+
+
+def test_other_methods_are_refused(real_mirror):
+    for method in ("POST", "PUT", "DELETE"):
+        assert requests.request(method, f"{real_mirror.origin}/v1/", timeout=30).status_code == 405
+
+
+@pytest.fixture
+def mirror(tmp_path):
+    return Mirror(tmp_path / "nginx")
+
+
+def change(server, name, record):
+    url = f"{server.url}/buckets/{name.split('/')[0]}/collections/{name.split('/')[1]}/records/{record}"
+    answer = requests.delete(url, auth=("admin", "admin"), timeout=30)
+    assert answer.status_code == 200, answer.text
+
+
+def test_since_a_known_state_gives_the_delta_and_else_a_redirect(mirror, dumps, sample, tmp_path):
+    """A record is deleted: a client with the older bundle must lose it, and so must one with a still older state."""
+    name = "main/regions"
+    old = dumps.bundle(name)
+    older = dumps.copy(tmp_path / "older")
+    gone = old.records[0]["id"]
+    change(sample, name, gone)
+    assert dumps.refresh().code == rsdump.DONE
+    new = dumps.bundle(name)
+    outcome = mirror.publish(dumps, history=[older.path])
+    assert outcome.code == rsdump.DONE, str(outcome)
+    with mirror:
+        for version in ("v1", "v2"):
+            delta = mirror.changeset(name, version, since=old.timestamp)
+            assert delta.status_code == 200
+            assert [(each["id"], each.get("deleted")) for each in delta.json()["changes"]] == [(gone, True)]
+            same = mirror.changeset(name, version, since=new.timestamp)
+            assert same.status_code == 200 and same.json()["changes"] == []
+            for unknown in (old.timestamp - 1, "x", "1%0d%0aX:1", "../../changeset"):
+                answer = mirror.changeset(name, version, expected=7, since=unknown)
+                assert answer.status_code == 307, unknown
+                assert answer.headers["Location"] == (
+                    f"/{version}/buckets/main/collections/regions/changeset?_expected=7")
+            assert mirror.changeset("monitor/changes", version, since=1).status_code == 307
+            changes = mirror.changeset("monitor/changes", version, since=old.timestamp).json()["changes"]
+            assert any(each["collection"] == "regions" for each in changes)
+        assert mirror.changeset(name, since=f'"{old.timestamp}"').status_code == 200
+        # Our own client takes the delta, and after the redirect replaces what it has.
+        for state in (older, old_state(older, tmp_path)):
+            assert rsdump.run("verify", "--dumps", state.path).code == rsdump.DONE
+            point_to(state, mirror)
+            assert state.refresh().code == rsdump.DONE
+            assert state.bundle(name).payload == new.payload
+
+
+def old_state(dumps, tmp_path):
+    return dumps.copy(tmp_path / "oldest")
+
+
+def point_to(dumps, mirror):
+    lines = dumps.config.read_text().splitlines()
+    dumps.config.write_text("".join(
+        f"server: {mirror.origin}/v1\n" if line.startswith("server:") else f"{line}\n" for line in lines))
+
+
+def test_the_same_bundles_give_the_same_tree(mirror, dumps, tmp_path):
+    first = mirror.publish(dumps)
+    assert first.code == rsdump.DONE, str(first)
+    tree, link = mirror.tree(), os.readlink(mirror.output / "current")
+    stats = {path: path.stat().st_ino for path in mirror.output.rglob("*")}
+    again = mirror.publish(dumps)
+    assert again.json()["unchanged"] is True
+    assert {path: path.stat().st_ino for path in mirror.output.rglob("*")} == stats
+    shutil.rmtree(mirror.output)
+    assert mirror.publish(dumps).json()["tree"] == first.json()["tree"] == link
+    assert mirror.tree() == tree
+
+
+def test_a_new_tree_takes_the_place_of_the_old_one(mirror, dumps, sample):
+    assert mirror.publish(dumps).code == rsdump.DONE
+    before = os.readlink(mirror.output / "current")
+    (mirror.output / ".new-tree.left-over").mkdir()
+    with mirror:
+        timestamp = mirror.changeset("main/regions").json()["timestamp"]
+        change(sample, "main/regions", dumps.bundle("main/regions").records[0]["id"])
+        assert dumps.refresh().code == rsdump.DONE
+        assert mirror.publish(dumps).json()["unchanged"] is False
+        assert mirror.changeset("main/regions").json()["timestamp"] > timestamp
+    after = os.readlink(mirror.output / "current")
+    assert after != before
+    assert sorted(path.name for path in mirror.output.iterdir()) == sorted(["current", "nginx.conf", after])
+
+
+def test_a_folder_with_something_else_is_left_alone(mirror, dumps, tmp_path):
+    mirror.output.mkdir(parents=True)
+    (mirror.output / "letter.txt").write_text("dear")
+    outcome = mirror.publish(dumps)
+    assert outcome.code == rsdump.USAGE and "letter.txt" in outcome.err
+    assert [path.name for path in mirror.output.iterdir()] == ["letter.txt"]
+    missing = rsdump.run("export", "--to", "mirror", "--dumps", dumps.path, "--output", tmp_path / "m")
+    assert missing.code == rsdump.USAGE and "--url" in missing.err
+
+
+def test_objects_json_tells_an_upload_all_it_needs(mirror, dumps):
+    assert mirror.publish(dumps).code == rsdump.DONE
+    root = mirror.output / "current"
+    objects = json.loads((root / "objects.json").read_bytes())
+    for each in objects:
+        content = (root / each["file"]).read_bytes()
+        assert (len(content), hashlib.sha256(content).hexdigest()) == (each["size"], each["sha256"])
+        assert each["contentType"] and each["cacheControl"]
+        assert ("gzipSize" in each) == pathlib.Path(f"{root / each['file']}.gz").exists()
+    with mirror:
+        for each in objects:
+            path = each["path"]
+            if "/since/" in path:
+                path = path.replace("/since/", "/changeset?_expected=0&_since=")
+            elif path.endswith("/changeset"):
+                path += "?_expected=0"
+            answer = mirror.get(path)
+            assert answer.status_code == 200, path
+            assert hashlib.sha256(answer.content).hexdigest() == each["sha256"], path

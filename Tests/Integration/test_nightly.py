@@ -1,0 +1,334 @@
+"""scripts/nightly, from a changed server to the updated branch and its pull request."""
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+import rsdump
+import samples
+from nightly import BRANCH, Nightly
+from nginx import free_port
+from test_changes import ICONS, REGIONS, SETTINGS
+
+GIT_FAILED = 7
+
+
+@pytest.fixture
+def nightly(dumps, tmp_path):
+    return Nightly(tmp_path, dumps)
+
+
+def check(run, code=rsdump.DONE):
+    assert run.code == code, str(run)
+    return run
+
+
+def value(dumps, name=SETTINGS, record="telemetry"):
+    return {each["id"]: each for each in dumps.bundle(name).records}[record]["value"]
+
+
+def test_nothing_changed(nightly):
+    before, branches = nightly.state(), nightly.branches()
+    run = check(nightly.run())
+    assert "Nothing has changed." in run.summary
+    assert nightly.branches() == branches and nightly.requests == [] and nightly.is_untouched(before)
+
+
+def test_a_change_lands_with_one_pull_request(nightly, sample):
+    before = nightly.state()
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    sample.put_attachment(ICONS, "petals-23", "petals-23.svg", samples.svg(23), "image/svg+xml")
+    run = check(nightly.run())
+    commits = nightly.new_commits()
+    assert len(commits) == 1
+    assert set(nightly.origin.changed_files(commits[0])) == {
+        "dumps/dumps.lock.json", "dumps/main/icons.zip", "dumps/main/settings.zip"}
+    message = nightly.origin("log", "-1", "--format=%B", commits[0])
+    assert message.startswith("Remote Settings dumps: 2 of 5 collections changed\n"), message
+    assert "1 record created, 1 updated; 1 attachment added" in message
+    landed = nightly.checkout(BRANCH, "landed")
+    assert value(landed) is True
+    assert landed.verify("--locked").code == rsdump.DONE
+    [request] = nightly.requests
+    assert request["state"] == "OPEN" and (request["head"], request["base"]) == (BRANCH, "main")
+    assert "`telemetry`" in request["body"] and "petals-23" in request["body"]
+    assert "Landed on" in run.summary and "https://github.example/pull/1" in run.summary and "`telemetry`" in run.summary
+    assert nightly.is_untouched(before)
+
+    again = check(nightly.run())
+    assert "Nothing has changed." in again.summary
+    assert nightly.new_commits() == commits and nightly.requests == [request]
+
+
+def test_the_next_night_goes_on_upon_the_same_branch(nightly, sample):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    check(nightly.run())
+    sample.delete_record(REGIONS, "nowhere")
+    position = sample.log_position()
+    check(nightly.run())
+    asked = [each["path"] for each in sample.requests(position) if "/changeset" in each["path"]]
+    assert not any("/settings/" in path for path in asked), asked
+    commits = nightly.new_commits()
+    assert [len(nightly.origin.changed_files(each)) for each in commits] == [2, 2]
+    [request] = nightly.requests
+    assert "`telemetry`" in request["body"] and "`nowhere`" in request["body"]
+
+
+def test_a_fresh_clone_each_night_as_in_continuous_integration(nightly, sample):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    check(nightly.run())
+    sample.delete_record(REGIONS, "nowhere")
+    shallow = nightly.folder / "shallow"
+    subprocess.run(["git", "clone", "-q", "--depth", "1", f"file://{nightly.origin.path}", shallow], check=True)
+    check(nightly.run(cwd=shallow))
+    assert len(nightly.new_commits()) == 2 and len(nightly.requests) == 1
+
+
+@pytest.mark.parametrize("squash", [False, True])
+def test_after_the_merge_the_branch_begins_anew(nightly, sample, squash):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    check(nightly.run())
+    nightly.merge(squash)
+    check(nightly.run())
+    assert len(nightly.requests) == 1
+    sample.delete_record(REGIONS, "nowhere")
+    check(nightly.run())
+    commits = nightly.new_commits()
+    assert [nightly.origin.changed_files(each) for each in commits] == [
+        ["dumps/dumps.lock.json", "dumps/main/regions.zip"]]
+    assert nightly.origin("rev-parse", f"{commits[0]}~1") == nightly.branches()["main"]
+    assert [each["state"] for each in nightly.requests] == ["MERGED", "OPEN"]
+
+
+def test_work_of_others_on_the_base_is_taken_over(nightly, sample):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    check(nightly.run())
+    nightly.on_main(lambda tree: (tree / "README").write_text("Another text\n"))
+    check(nightly.run())
+    assert len(nightly.new_commits()) == 1, "a commit elsewhere is no reason for a merge"
+
+    def remove(tree):
+        config = tree / "dumps/dumps.yaml"
+        config.write_text(config.read_text() + "# a comment\n")
+    nightly.on_main(remove)
+    sample.delete_record(REGIONS, "nowhere")
+    check(nightly.run())
+    landed = nightly.checkout(BRANCH, "landed")
+    assert "# a comment" in landed.config.read_text() and value(landed) is True
+    assert landed.verify("--locked").code == rsdump.DONE
+
+
+def test_a_branch_that_cannot_be_merged_is_made_anew(nightly, sample):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    check(nightly.run())
+    sample.delete_record(SETTINGS, "search-bar")
+
+    def refresh(tree):
+        outcome = rsdump.run("refresh", "--dumps", tree / "dumps")
+        assert outcome.code == rsdump.DONE, str(outcome)
+    nightly.on_main(refresh)
+    sample.delete_record(REGIONS, "nowhere")
+    run = check(nightly.run())
+    assert "is made anew" in run.err, str(run)
+    [commit] = nightly.new_commits()
+    assert nightly.origin.changed_files(commit) == ["dumps/dumps.lock.json", "dumps/main/regions.zip"]
+    assert len(nightly.requests) == 1
+
+
+def test_a_failing_collection_does_not_keep_the_others(nightly, sample):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    sample.delete_record(REGIONS, "nowhere")
+    sample.faults({"path": "collections/settings/changeset", "body": "::error::no\nJSON @octocat"})
+    step = nightly.folder / "step.md"
+    run = check(nightly.run(env={"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(step)}), rsdump.SOME_FAILED)
+    [commit] = nightly.new_commits()
+    assert nightly.origin.changed_files(commit) == ["dumps/dumps.lock.json", "dumps/main/regions.zip"]
+    assert "### Failed" in run.summary and SETTINGS in run.summary and "`nowhere`" in run.summary
+    assert step.read_text() == run.summary
+    annotations = [line for line in run.out.splitlines() if line.startswith("::")]
+    assert [line.split("::")[1].split()[0] for line in annotations] == ["warning", "error"], run.out
+    assert SETTINGS in annotations[0]
+    # It is repaired the next night, in the same pull request.
+    sample.faults()
+    check(nightly.run())
+    assert len(nightly.new_commits()) == 2 and len(nightly.requests) == 1
+
+
+def test_a_new_collection_that_was_never_fetched_does_not_keep_the_others(nightly, sample):
+    def name(tree):
+        assert rsdump.run("add", "main/unheard-of", "--dumps", tree / "dumps").code == rsdump.DONE
+    nightly.on_main(name)
+    sample.delete_record(REGIONS, "nowhere")
+    run = check(nightly.run(), rsdump.SOME_FAILED)
+    assert len(nightly.new_commits()) == 1 and "main/unheard-of" in run.summary, str(run)
+
+
+@pytest.mark.parametrize("fault, code", [
+    ({"path": "monitor/collections/changes", "status": 503, "headers": {"Retry-After": "600"}}, rsdump.BACKOFF),
+    ({"path": "monitor/collections/changes", "body": "{}"}, rsdump.SOME_FAILED),
+], ids=["backoff", "no monitor"])
+def test_a_server_that_does_not_answer(nightly, sample, fault, code):
+    before, branches = nightly.state(), nightly.branches()
+    sample.faults(fault)
+    run = check(nightly.run(), code)
+    assert "**Error:**" in run.summary
+    assert nightly.branches() == branches and nightly.is_untouched(before)
+
+
+def test_what_the_server_asked_for_is_kept_for_the_next_night(nightly, sample):
+    sample.faults({"path": "monitor/collections/changes", "status": 503, "headers": {"Retry-After": "600"}})
+    check(nightly.run(), rsdump.BACKOFF)
+    sample.faults()
+    position = sample.log_position()
+    check(nightly.run(), rsdump.BACKOFF)
+    assert sample.requests(position) == []
+
+
+def test_a_server_that_cannot_be_reached(nightly):
+    nobody = f"http://127.0.0.1:{free_port()}/v1"
+    run = check(nightly.run("--", "--server", nobody), rsdump.UNREACHABLE)
+    assert BRANCH not in nightly.branches(), str(run)
+
+
+def test_without_gh_it_says_what_to_do(nightly, sample):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    run = check(nightly.run("--no-pull-request", "--push-option", "ci.skip", env={"GIT_TRACE": "0"}), GIT_FAILED)
+    assert "git push" in run.summary, "a bare repository takes no push options until it is told to"
+    nightly.origin("config", "receive.advertisePushOptions", "true")
+    run = check(nightly.run("--no-pull-request", "--push-option", "ci.skip"))
+    assert f"open a pull request from `{BRANCH}` into `main`" in run.summary, str(run)
+    assert nightly.requests == [] and len(nightly.new_commits()) == 1
+
+
+def test_a_failed_push_is_made_up_for(nightly, sample):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    hook = nightly.origin.path / "hooks/pre-receive"
+    hook.write_text("#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+    run = check(nightly.run(), GIT_FAILED)
+    assert "git push to origin failed" in run.summary and BRANCH not in nightly.branches(), str(run)
+    hook.unlink()
+    position = sample.log_position()
+    check(nightly.run())
+    assert len(sample.requests(position)) == 1, "what was downloaded is not downloaded again"
+    assert len(nightly.new_commits()) == 1 and len(nightly.requests) == 1
+
+
+@pytest.mark.parametrize("command", ["list", "create"])
+def test_a_failed_pull_request_is_made_up_for(nightly, sample, command):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    run = check(nightly.run(env={"GH_FAIL": command}), GIT_FAILED)
+    assert f"gh pr {command} failed" in run.summary and len(nightly.new_commits()) == 1, str(run)
+    run = check(nightly.run())
+    assert len(nightly.requests) == 1 and len(nightly.new_commits()) == 1, str(run)
+
+
+def test_a_request_that_was_closed_stays_closed_until_something_changes(nightly, sample):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    check(nightly.run())
+    tip = nightly.branches()[BRANCH]
+    nightly.edit_requests(lambda requests: requests[0].update(state="CLOSED", headRefOid=tip))
+    check(nightly.run())
+    assert [each["state"] for each in nightly.requests] == ["CLOSED"]
+    sample.delete_record(REGIONS, "nowhere")
+    check(nightly.run())
+    assert [each["state"] for each in nightly.requests] == ["CLOSED", "OPEN"]
+
+
+def test_a_request_of_a_fork_is_left_alone(nightly, sample):
+    theirs = {"number": 1, "state": "OPEN", "isCrossRepository": True, "head": BRANCH, "base": "main", "title": "x",
+              "body": "theirs", "headRefOid": "0" * 40}
+    nightly.edit_requests(lambda requests: requests.append(theirs))
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    check(nightly.run())
+    assert nightly.requests[0] == theirs and len(nightly.requests) == 2
+
+
+def test_directly_on_the_base(nightly, sample):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    before = nightly.branches()["main"]
+    check(nightly.run("--branch", "main", "--base", "main"))
+    assert nightly.origin.commits(f"{before}..main") == [nightly.branches()["main"]]
+    assert nightly.requests == [] and list(nightly.branches()) == ["main"]
+
+
+def test_uncommitted_work_in_the_clone_is_left_alone(nightly, sample):
+    (nightly.clone.path / "README").write_text("Work under way\n")
+    (nightly.clone.path / "dumps/dumps.yaml").write_text("also under way")
+    nightly.clone("checkout", "-q", "-b", "feature")
+    before = nightly.state()
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    check(nightly.run())
+    assert nightly.is_untouched(before) and len(nightly.new_commits()) == 1
+    (nightly.clone.path / "folder").mkdir()
+    check(nightly.run(cwd=nightly.clone.path / "folder"))
+
+
+def test_bundles_that_git_ignores_are_not_lost_silently(nightly, sample):
+    def ignore(tree):
+        (tree / ".gitignore").write_text("icons.zip\n")
+        nightly.seed("rm", "-q", "--cached", "dumps/main/icons.zip")
+    nightly.on_main(ignore)
+    sample.delete_record(REGIONS, "nowhere")
+    run = check(nightly.run(), rsdump.USAGE)
+    assert "icons.zip" in run.summary and "gitignore" in run.summary and BRANCH not in nightly.branches(), str(run)
+
+
+def test_killed_at_a_real_moment_it_goes_on_where_it_was(nightly, sample):
+    """The process group gets SIGKILL while an attachment is on its way, others having arrived."""
+    sample.patch_metadata(ICONS, {"attachment": {"bundle": False}})
+    for number in range(23, 29):
+        sample.put_attachment(ICONS, f"petals-{number}", f"p{number}.svg", samples.svg(number), "image/svg+xml")
+    sample.delete_record(REGIONS, "nowhere")
+    # All but two attachments arrive; those two take longer than this test.
+    sample.faults({"path": "/attachments/", "skip": 4, "times": 2, "slow": [1, 1]})
+    before, position = nightly.state(), sample.log_position()
+    process = nightly.start()
+    wait_until(lambda: len(arrived(sample, position)) == 4)
+    os.killpg(process.pid, signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    assert BRANCH not in nightly.branches() and nightly.is_untouched(before)
+
+    sample.faults()
+    position = sample.log_position()
+    check(nightly.run())
+    assert len(nightly.new_commits()) == 1
+    landed = nightly.checkout(BRANCH, "landed")
+    assert landed.verify("--locked").code == rsdump.DONE
+    assert samples.svg(28) in landed.bundle(ICONS).attachments.values()
+
+
+def arrived(sample, position):
+    """Attachments that the server has sent to their ends."""
+    return [each for each in sample.requests(position) if "/attachments/" in each["path"] and each["status"] == 200]
+
+
+def wait_until(condition):
+    deadline = time.monotonic() + rsdump.TIMEOUT
+    while not condition():
+        assert time.monotonic() < deadline, "what was waited for did not happen"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("arguments", [
+    ["--nonsense"], ["--dumps"], ["--dumps", "/etc"], ["--dumps", "../dumps"], ["--branch", "a..b"],
+    ["--remote", "elsewhere"], ["--dumps", "README"],
+])
+def test_wrong_usage(nightly, arguments):
+    before = nightly.state()
+    run = check(nightly.run(*arguments), rsdump.USAGE)
+    assert run.err and nightly.is_untouched(before)
+
+
+def test_help_is_the_heading(nightly):
+    run = check(nightly.run("--help"))
+    assert run.out.startswith("nightly: brings a directory") and "--no-pull-request" in run.out
+    assert not any(line.startswith(("#", "set")) for line in run.out.splitlines()), run.out
+
+
+def test_outside_of_a_repository(nightly, tmp_path):
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    assert nightly.run(cwd=folder).code == rsdump.USAGE

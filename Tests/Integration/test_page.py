@@ -1,0 +1,301 @@
+"""The page for people, in a real browser. It has no script of its own: what is asserted of documents is asked by the
+driver, from outside."""
+import json
+import pathlib
+
+import axe_core_python
+import pytest
+import requests
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+import browser
+import rsdump
+from browser import DESKTOP, PHONE, Browser, serving
+from dumps import Dumps
+from rs_server.client import Server
+
+AXE = pathlib.Path(axe_core_python.__file__).parent / "axe.min.js"
+
+HOSTILE_SVG = b"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64" onload="document.title='owned';alert(1)">
+<script>document.title='owned';alert(1)</script><circle cx="32" cy="32" r="28" fill="#0a5a6e"/></svg>"""
+HOSTILE_HTML = b"<!DOCTYPE html><title>owned</title><script>document.title='owned';alert(1)</script><p>hello"
+HOSTILE_TEXTS = {
+    "script": "<script>document.title='owned';alert(1)</script>",
+    "onerror": "<img src=x onerror=\"document.title='owned';alert(1)\">",
+    "url": "javascript:document.title='owned';alert(1)",
+    "attribute": "\" autofocus onfocus=\"document.title='owned';alert(1)",
+    "bidi": "invoice\u202Egnp.exe",
+}
+
+
+@pytest.fixture(scope="module")
+def real_site(refreshed_real):
+    with serving("--dumps", refreshed_real.path) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    """A collection whose records and attachments want to run, with an older state; and a pinned one."""
+    folder = tmp_path_factory.mktemp("hostile")
+    main = folder / "dump/main"
+    (main / "hostile").mkdir(parents=True)
+    records = [{"id": f"text-{name}", "last_modified": 1760000000000, "name": text, text: [text]}
+               for name, text in HOSTILE_TEXTS.items()]
+    for name, kind, content in (
+            ("svg", "image/svg+xml", HOSTILE_SVG), ("html", "text/html", HOSTILE_HTML),
+            ("fake", "image/png", HOSTILE_HTML)):
+        (main / "hostile" / f"file-{name}").write_bytes(content)
+        records.append({
+            "id": f"file-{name}", "last_modified": 1760000000000, "name": HOSTILE_TEXTS["onerror"],
+            "attachment": attachment(f"{HOSTILE_TEXTS['attribute']}.{name}", f"main-workspace/hostile/{name}", kind, content)})
+    (main / "hostile.json").write_text(json.dumps({"timestamp": 1760000000001, "data": records}))
+    with Server.start(folder / "server") as server:
+        server.load(folder / "dump")
+        older = Dumps(folder / "older")
+        assert older.add(server, "main/hostile").code == rsdump.DONE
+        outcome = older.refresh()
+        assert outcome.code == rsdump.DONE, str(outcome)
+        changed = {**records[0], "name": HOSTILE_TEXTS["onerror"]}
+        changed.pop("last_modified")
+        url = f"{server.url}/buckets/main/collections/hostile/records"
+        for method, record, data in (("PUT", "text-script", changed), ("DELETE", "text-url", None)):
+            answer = requests.request(
+                method, f"{url}/{record}", json={"data": data} if data else None, auth=("admin", "admin"), timeout=30)
+            assert answer.ok, answer.text
+        dumps = older.copy(folder / "dumps")
+        assert dumps.refresh().code == rsdump.DONE
+    with serving("--dumps", dumps.path, "--history", older.path) as address:
+        yield address
+
+
+def attachment(filename, location, kind, content):
+    import hashlib
+    return {"filename": filename, "hash": hashlib.sha256(content).hexdigest(), "location": location,
+            "mimetype": kind, "size": len(content)}
+
+
+@pytest.fixture(scope="module")
+def demo_site():
+    with serving("--demo") as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    driver = Browser()
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+def assert_inert(chromium):
+    assert chromium.title != "owned"
+    assert not chromium.find_elements(By.CSS_SELECTOR, "script, iframe, object, embed, [onload], [onerror], [onfocus]")
+    assert not [link for link in chromium.find_elements(By.TAG_NAME, "a")
+                if not link.get_attribute("href").startswith("http://127.0.0.1:")]
+    with pytest.raises(Exception, match="no such alert"):
+        chromium.switch_to.alert.text
+
+
+def test_hostile_records_show_as_text(chromium, hostile):
+    chromium.look()
+    pages = ["/", "/collections/main/hostile", "/collections/main/hostile/changes",
+             "/collections/main/hostile?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E"]
+    pages += [f"/collections/main/hostile/records/text-{name}" for name in HOSTILE_TEXTS if name != "url"]
+    pages += [f"/collections/main/hostile/records/file-{name}" for name in ("svg", "html", "fake")]
+    for page in pages:
+        chromium.get(hostile + page)
+        assert_inert(chromium)
+        # Nothing was even tried: the policy had nothing to block.
+        assert not [each for each in chromium.complaints() if "Content Security Policy" in each], page
+    chromium.get(hostile + "/collections/main/hostile/records/text-bidi")
+    assert "invoiceU+202Egnp.exe" in chromium.all_text()
+    chromium.photograph("hostile-bidi-1280")
+    chromium.get(hostile + "/collections/main/hostile")
+    assert HOSTILE_TEXTS["onerror"] in chromium.all_text()
+    chromium.photograph("hostile-list-1280")
+    chromium.get(hostile + "/collections/main/hostile/changes")
+    text = chromium.all_text()
+    assert "Updated: 1 record" in text and "Deleted: 1 record" in text and HOSTILE_TEXTS["onerror"] in text.replace("\\", "")
+    chromium.photograph("changes-1280")
+
+
+def test_a_hostile_picture_is_seen_and_does_not_run(chromium, hostile):
+    chromium.get(hostile + "/collections/main/hostile/records/file-svg")
+    picture = chromium.find_element(By.CSS_SELECTOR, "figure img")
+    WebDriverWait(chromium, 60).until(lambda _: picture.get_property("complete"))
+    assert picture.get_property("naturalWidth") > 0
+    assert_inert(chromium)
+    chromium.photograph("hostile-picture-1280")
+    chromium.get(hostile + "/collections/main/hostile/records/file-html")
+    assert HOSTILE_HTML.decode().splitlines()[0] in chromium.find_element(By.CSS_SELECTOR, "pre.file-text").text
+
+
+@pytest.mark.parametrize("name", ["svg", "html", "fake"])
+@pytest.mark.parametrize("last", ["attachment", "download"])
+def test_an_attachment_opened_by_its_address_is_no_document_here(chromium, hostile, name, last):
+    chromium.get(hostile + "/")
+    url = f"{hostile}/collections/main/hostile/records/file-{name}/{last}"
+    answer = requests.get(url, timeout=30)
+    assert answer.status_code == 200
+    assert answer.headers["Content-Security-Policy"].startswith("sandbox; default-src 'none'")
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["Content-Disposition"].startswith("attachment")
+    assert answer.headers["Content-Type"] == (
+        "image/svg+xml" if (name, last) == ("svg", "attachment") else "application/octet-stream")
+    chromium.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "deny"})
+    chromium.execute_script("location.href = arguments[0]", url)
+    assert_inert(chromium)
+
+
+def test_31_collections_load_at_once(chromium, real_site, real_names):
+    for width in (PHONE, DESKTOP):
+        chromium.look(width)
+        chromium.get(real_site)
+        rows = chromium.find_elements(By.CSS_SELECTOR, "tbody tr")
+        assert [row.find_element(By.TAG_NAME, "th").text for row in rows] == real_names
+        assert all("Verified" in row.text for row in rows)
+
+
+def test_1918_records_load_at_once(chromium, real_site):
+    chromium.look()
+    chromium.get(real_site + "/collections/security-state/onecrl")
+    assert len(chromium.find_elements(By.CSS_SELECTOR, "tbody tr")) == 100
+    chromium.find_element(By.PARTIAL_LINK_TEXT, "Show all 1,918").click()
+    assert len(chromium.find_elements(By.CSS_SELECTOR, "tbody tr")) == 1918
+    assert "1,918 records" in chromium.find_element(By.TAG_NAME, "caption").text
+
+
+def test_search_works_without_javascript(real_site):
+    driver = Browser(javascript=False)
+    try:
+        driver.get("data:text/html,<noscript>off</noscript>")
+        assert driver.find_element(By.TAG_NAME, "noscript").text == "off", "JavaScript is still on"
+        driver.get(real_site + "/collections/main/search-config-v2")
+        field = driver.find_element(By.NAME, "q")
+        field.send_keys("wikipedia", Keys.ENTER)
+        WebDriverWait(driver, 60).until(lambda _: "q=wikipedia" in driver.current_url)
+        caption = driver.find_element(By.TAG_NAME, "caption").text
+        assert "contain “wikipedia”" in caption and "of 158 records" in caption
+        rows = driver.find_elements(By.CSS_SELECTOR, "tbody tr")
+        assert 0 < len(rows) < 158
+        rows[0].find_element(By.TAG_NAME, "a").click()
+        assert "ikipedia" in driver.find_element(By.TAG_NAME, "pre").text
+        driver.get(real_site)
+        driver.find_element(By.NAME, "q").send_keys("onecrl", Keys.ENTER)
+        WebDriverWait(driver, 60).until(lambda _: "q=onecrl" in driver.current_url)
+        assert [row.text for row in driver.find_elements(By.CSS_SELECTOR, "tbody th")] == ["security-state/onecrl"]
+    finally:
+        driver.quit()
+
+
+SHOWN = {
+    "collections": "/", "records": "/collections/main/search-config-v2",
+    "search": "/collections/main/search-config-v2?q=google", "missing": "/nothing/here",
+}
+SHOWN_DEMO = {"demo": "/", "icons": "/collections/main/icons"}
+
+
+def every_page(real_site, demo_site, hostile):
+    yield from ((name, real_site + path) for name, path in SHOWN.items())
+    yield from ((name, demo_site + path) for name, path in SHOWN_DEMO.items())
+    yield "record", first_record(real_site, "main/search-config-v2")
+    yield "picture", first_record(demo_site, "main/icons")
+    yield "changes", hostile + "/collections/main/hostile/changes"
+    yield "hostile", hostile + "/collections/main/hostile"
+    yield "file", hostile + "/collections/main/hostile/records/file-html"
+
+
+def first_record(site, name):
+    bucket, collection = name.split("/")
+    changeset = requests.get(f"{site}/v1/buckets/{bucket}/collections/{collection}/changeset?_expected=0", timeout=60)
+    return f"{site}/collections/{name}/records/{min(record['id'] for record in changeset.json()['changes'])}"
+
+
+def test_nothing_scrolls_sideways_and_screenshots_are_kept(chromium, real_site, demo_site, hostile):
+    for name, url in every_page(real_site, demo_site, hostile):
+        for width in (PHONE, DESKTOP):
+            for scheme in ("light", "dark"):
+                chromium.look(width, scheme, height=1400 if width == PHONE else 1000)
+                chromium.get(url)
+                inner, full = chromium.execute_script(
+                    "return [document.documentElement.clientWidth, document.documentElement.scrollWidth]")
+                assert full <= inner == width, f"{name} at {width}: {full} pixels wide"
+                chromium.photograph(f"{name}-{width}-{scheme}")
+
+
+def test_both_colour_schemes_are_there(chromium, real_site):
+    colours = {}
+    for scheme in ("light", "dark"):
+        chromium.look(DESKTOP, scheme)
+        chromium.get(real_site)
+        colours[scheme] = chromium.execute_script(
+            "const style = getComputedStyle(document.documentElement); return [style.backgroundColor, style.color]")
+    light, dark = colours["light"], colours["dark"]
+    assert brightness(light[0]) > 230 and brightness(light[1]) < 70
+    assert brightness(dark[0]) < 40 and brightness(dark[1]) > 200
+
+
+def brightness(colour):
+    return sum(int(part) for part in colour.strip("rgb()").split(",")[:3]) / 3
+
+
+def test_axe_finds_nothing(chromium, real_site, demo_site, hostile):
+    """axe-core's rules for WCAG 2.1 A and AA and its best practices, contrast among them, in both schemes and widths.
+    The driver puts its script in past the policy, which pages cannot."""
+    script = AXE.read_text()
+    for name, url in every_page(real_site, demo_site, hostile):
+        for width, scheme in ((PHONE, "dark"), (DESKTOP, "light"), (DESKTOP, "dark")):
+            chromium.look(width, scheme)
+            chromium.get(url)
+            chromium.execute_script(script)
+            found = chromium.execute_async_script(
+                "const done = arguments[arguments.length - 1];"
+                "axe.run(document).then(result => done(result.violations), problem => done([{id: String(problem)}]))")
+            assert not found, f"{name} at {width}, {scheme}: " + json.dumps(
+                [(each["id"], [node["html"] for node in each.get("nodes", [])][:3]) for each in found], indent=1)
+
+
+def test_the_keyboard_reaches_everything(chromium, hostile, demo_site):
+    for url in (hostile + "/", hostile + "/collections/main/hostile", hostile + "/collections/main/hostile/changes",
+                hostile + "/collections/main/hostile/records/file-html", demo_site + "/collections/main/icons"):
+        chromium.look()
+        chromium.get(url)
+        wanted = chromium.execute_script(
+            "return [...document.querySelectorAll('a, input:not([type=hidden]), select, button, [tabindex=\"0\"]')]"
+            ".map(each => each.outerHTML)")
+        reached = []
+        for _ in wanted:
+            chromium.switch_to.active_element.send_keys(Keys.TAB)
+            reached.append(chromium.execute_script("return document.activeElement.outerHTML"))
+            outline = chromium.execute_script(
+                "const style = getComputedStyle(document.activeElement);"
+                "return style.outlineStyle + ' ' + style.outlineWidth")
+            assert outline == "solid 3px", f"{reached[-1]}: {outline}"
+        assert reached == wanted, url
+
+
+def test_the_skip_link_goes_to_the_content(chromium, real_site):
+    chromium.look()
+    chromium.get(real_site)
+    chromium.switch_to.active_element.send_keys(Keys.TAB)
+    skip = chromium.switch_to.active_element
+    assert skip.text == "Skip to the content" and skip.rect["x"] >= 0
+    chromium.photograph("skip-link-1280")
+    skip.send_keys(Keys.ENTER)
+    assert chromium.switch_to.active_element.get_attribute("id") == "main"
+
+
+def test_what_the_page_loads_comes_from_the_same_origin(chromium, demo_site):
+    chromium.look()
+    chromium.get(demo_site + "/collections/main/icons")
+    names = chromium.execute_script("return performance.getEntriesByType('resource').map(each => each.name)")
+    assert names and all(name.startswith(demo_site + "/") for name in names)
+    pictures = chromium.find_elements(By.CSS_SELECTOR, "td img")
+    WebDriverWait(chromium, 60).until(lambda _: pictures[0].get_property("complete"))
+    assert pictures[0].get_property("naturalWidth") > 0
+    assert not chromium.complaints()

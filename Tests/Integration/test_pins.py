@@ -1,0 +1,295 @@
+"""Pins: a collection stays where it is, or goes back to where it was, and every command knows."""
+import json
+import os
+import re
+import shutil
+
+import pytest
+
+import rsdump
+from dumps import Dumps
+from git_tree import GitTree
+from test_changes import ICONS, REGIONS, SETTINGS
+
+DAY = 86_400_000
+
+
+def pin(dumps, *arguments, **options):
+    return rsdump.run("pin", *arguments, "--dumps", dumps.path, **options)
+
+
+def pinned(dumps, *arguments, **options):
+    outcome = pin(dumps, *arguments, **options)
+    assert outcome.code == rsdump.DONE, str(outcome)
+    return outcome
+
+
+def unpin(dumps, *names):
+    return rsdump.run("unpin", *names, "--dumps", dumps.path)
+
+
+def refreshed(dumps, *arguments):
+    outcome = dumps.refresh(*arguments)
+    assert outcome.code == rsdump.DONE, str(outcome)
+    return outcome
+
+
+def of(report, name):
+    return next(each for each in report["collections"] if each["collection"] == name)
+
+
+def timestamp(dumps, name):
+    return dumps.lock["collections"][name]["timestamp"]
+
+
+def everything(dumps):
+    """Every file, hidden ones too."""
+    return {path.relative_to(dumps.path): path.read_bytes() for path in dumps.path.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def history(dumps, sample):
+    """The directory in a git repository, with a commit of the first state and one of a later state."""
+    tree = GitTree(dumps.path.parent)
+    tree.commit("first")
+    first = dumps.copy(dumps.path.parent.parent / f"{dumps.path.parent.name}-first")
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    sample.delete_record(REGIONS, "nowhere")
+    refreshed(dumps)
+    tree.commit("second")
+    dumps.tree, dumps.first = tree, first
+    return dumps
+
+
+def test_a_pinned_collection_stays_and_says_how_far_behind_it_is(dumps, sample, tmp_path):
+    text = dumps.config.read_text()
+    outcome = pinned(dumps, SETTINGS, "--reason", 'until "bug 1" is fixed', "--until", "2999-12-31")
+    assert outcome.says(str(timestamp(dumps, SETTINGS)), "present bundle"), str(outcome)
+    at, before = timestamp(dumps, SETTINGS), dumps.bundle_path(SETTINGS).read_bytes()
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    sample.delete_record(REGIONS, "nowhere")
+    summary = tmp_path / "summary.md"
+    outcome = refreshed(dumps, "--format", "json", "--summary", summary)
+    report = outcome.json()
+    assert of(report, REGIONS)["status"] == "updated"
+    settings = of(report, SETTINGS)
+    server = settings["serverTimestamp"]
+    assert settings["status"] == "pinned" and server > at
+    assert settings["pin"] == {
+        "at": at, "reason": 'until "bug 1" is fixed', "until": "2999-12-31", "overdue": False,
+        "serverTimestamp": server, "behindMilliseconds": server - at, "behindDays": (server - at) // DAY}
+    assert dumps.bundle_path(SETTINGS).read_bytes() == before and timestamp(dumps, SETTINGS) == at
+    assert f"({server - at} ms) behind" in summary.read_text() and "### Pinned" in summary.read_text()
+    text_outcome = refreshed(dumps)
+    assert text_outcome.says(f"({server - at} ms) behind", str(server), "until 2999-12-31", 'until "bug 1"')
+    status = dumps.status("--format", "json").json()
+    assert of(status, SETTINGS)["pin"]["behindMilliseconds"] == server - at
+    assert of(status, SETTINGS)["verdict"] == "fresh"
+    assert dumps.verify().code == rsdump.DONE
+
+    outcome = unpin(dumps, SETTINGS)
+    assert outcome.code == rsdump.DONE and outcome.says(SETTINGS, str(at)), str(outcome)
+    assert dumps.config.read_text() == text
+    refreshed(dumps)
+    assert timestamp(dumps, SETTINGS) == server
+
+
+def test_an_older_state_comes_back_from_git_and_asks_no_server(history, sample):
+    at = timestamp(history.first, SETTINGS)
+    assert timestamp(history, SETTINGS) > at
+    position = sample.log_position()
+    # What the environment says about git must not lead to another repository.
+    outcome = pinned(
+        history, SETTINGS, "--at", at, env={"GIT_DIR": "/nowhere", "GIT_WORK_TREE": "/nowhere", "GIT_INDEX_FILE": "/x"})
+    assert outcome.says("git:", "verified as of"), str(outcome)
+    assert sample.requests(position) == []
+    assert history.bundle_path(SETTINGS).read_bytes() == history.first.bundle_path(SETTINGS).read_bytes()
+    assert history.lock["collections"][SETTINGS] == history.first.lock["collections"][SETTINGS]
+    assert timestamp(history, REGIONS) > timestamp(history.first, REGIONS)
+    assert not (history.path / ".rsdump").exists()
+    assert history.verify("--locked").code == rsdump.DONE
+    report = refreshed(history, "--format", "json").json()
+    assert of(report, SETTINGS)["status"] == "pinned"
+    assert timestamp(history, SETTINGS) == at
+
+
+def test_a_time_means_the_newest_state_until_then(history):
+    first, second = timestamp(history.first, SETTINGS), timestamp(history, SETTINGS)
+    entry = history.first.lock["collections"][SETTINGS]
+    assert pinned(history, SETTINGS, "--at", entry["lastModified"], "--format", "json").json()["at"] == first
+    # The later state is no longer in place, and found in the history again.
+    assert pinned(history, SETTINGS, "--at", "2999-01-01", "--format", "json").json()["at"] == second
+    assert timestamp(history, SETTINGS) == second
+    day_before = pin(history, SETTINGS, "--at", "2001-01-01")
+    assert day_before.code == rsdump.SOME_FAILED and day_before.says(str(first), str(second)), str(day_before)
+
+
+def test_what_cannot_be_had_is_said_and_changes_nothing(history, tmp_path):
+    before = everything(history)
+    outcome = pin(history, SETTINGS, "--at", 1234567890123)
+    assert outcome.code == rsdump.SOME_FAILED, str(outcome)
+    assert outcome.says("1234567890123", str(timestamp(history.first, SETTINGS)), "--from"), str(outcome)
+    unknown = pin(history, "main/unheard-of")
+    assert unknown.code == rsdump.USAGE and unknown.says("rsdump add"), str(unknown)
+    assert everything(history) == before
+
+
+def test_a_directory_outside_of_git(history, tmp_path):
+    alone = history.copy(tmp_path / "elsewhere")
+    # The copy's parent is the repository's root, so that its .git has to go.
+    shutil.rmtree(history.tree.root / ".git")
+    outcome = pin(alone, SETTINGS, "--at", timestamp(history.first, SETTINGS))
+    assert outcome.code == rsdump.USAGE and outcome.says("git work tree", "older bundles"), str(outcome)
+
+
+def test_a_shallow_clone_says_how_to_get_more(history, tmp_path):
+    at = timestamp(history.first, SETTINGS)
+    clone = tmp_path / "clone"
+    history.tree.git("clone", "--quiet", "--depth=1", f"file://{history.tree.root}", clone)
+    shallow = Dumps(clone / "dumps")
+    outcome = pin(shallow, SETTINGS, "--at", at)
+    assert outcome.code == rsdump.SOME_FAILED and outcome.says("git fetch --unshallow"), str(outcome)
+    history.tree.git("fetch", "--quiet", "--unshallow", cwd=clone)
+    pinned(shallow, SETTINGS, "--at", at)
+    assert shallow.bundle_path(SETTINGS).read_bytes() == history.first.bundle_path(SETTINGS).read_bytes()
+
+
+def test_a_path_without_git_installed(history, tmp_path):
+    at = timestamp(history.first, SETTINGS)
+    nothing = tmp_path / "no-programs"
+    nothing.mkdir()
+    # measure.py is started with the absolute path of Python, rsdump with its own.
+    outcome = pin(history, SETTINGS, "--at", at, env={"PATH": str(nothing)})
+    assert outcome.code == rsdump.USAGE and outcome.says("no program git"), str(outcome)
+    pinned(history, SETTINGS, "--at", at, "--from", history.first.path, env={"PATH": str(nothing)})
+    assert timestamp(history, SETTINGS) == at
+
+
+def test_from_a_folder_the_lock_beside_it_tells_when_it_was_verified(history):
+    at = timestamp(history.first, SETTINGS)
+    report = pinned(history, SETTINGS, "--at", at, "--from", history.first.path, "--format", "json").json()
+    assert report["verifiedAsLocked"] is True
+    assert history.lock["collections"][SETTINGS] == history.first.lock["collections"][SETTINGS]
+
+
+def test_a_bare_bundle_is_verified_now(history, tmp_path):
+    bare = tmp_path / "backups/2026/any name.bin"
+    bare.parent.mkdir(parents=True)
+    shutil.copy(history.first.bundle_path(ICONS), bare.with_name("icons.zip"))
+    shutil.copy(history.first.bundle_path(SETTINGS), bare)
+    report = pinned(history, SETTINGS, "--from", tmp_path / "backups", "--format", "json").json()
+    assert report["verifiedAsLocked"] is False and report["restoredFrom"] == str(bare)
+    old = history.first.lock["collections"][SETTINGS]
+    new = history.lock["collections"][SETTINGS]
+    assert new["trust"]["signed"].pop("verifiedAt") > old["trust"]["signed"].pop("verifiedAt")
+    assert new == old
+    assert history.verify("--locked").code == rsdump.DONE
+    assert of(refreshed(history, "--format", "json").json(), SETTINGS)["status"] == "pinned"
+
+
+def flip_in_chain(path):
+    """Changes a bit of the compressed chain, behind its first header."""
+    data = bytearray(path.read_bytes())
+    data[data.index(b"chain.pem") + 100] ^= 1
+    path.write_bytes(data)
+
+
+def test_a_bundle_that_nobody_vouches_for_is_refused(history, tmp_path):
+    at = timestamp(history.first, SETTINGS)
+    damaged, other = tmp_path / "damaged.zip", tmp_path / "other.zip"
+    shutil.copy(history.first.bundle_path(SETTINGS), damaged)
+    flip_in_chain(damaged)
+    shutil.copy(history.first.bundle_path(ICONS), other)
+    before = everything(history)
+    for path in (damaged, other):
+        outcome = pin(history, SETTINGS, "--at", at, "--from", path)
+        assert outcome.code == rsdump.VERIFICATION and outcome.says(path.name), str(outcome)
+        assert everything(history) == before
+    wrong_root = pin(history, SETTINGS, "--at", at, "--trust-root", "0" * 64)
+    assert wrong_root.code == rsdump.VERIFICATION, str(wrong_root)
+    assert everything(history) == before
+
+
+def test_a_pin_past_its_last_day_warns_and_then_fails(dumps, sample):
+    pinned(dumps, SETTINGS, "--until", "2999-12-31")
+    dumps.config.write_text(dumps.config.read_text().replace("2999-12-31", "2020-12-31"))
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    outcome = refreshed(dumps)
+    assert "warning: main/settings: its pin was to end on 2020-12-31" in outcome.err, str(outcome)
+    assert refreshed(dumps, "--max-age", "90d").says("2020-12-31")
+    failed = dumps.refresh("--max-age", "0m")
+    assert failed.code == rsdump.SOME_FAILED and failed.says("rsdump unpin main/settings"), str(failed)
+    status = dumps.status()
+    assert status.code == rsdump.DONE and status.says("warning", "2020-12-31"), str(status)
+    assert dumps.status("--max-age", "0m").code == rsdump.SOME_FAILED
+    for arguments in (["--until", "2020-12-31"], ["--until", "soon"], ["--at", "soon"], ["--reason", "a\nb"]):
+        assert pin(dumps, SETTINGS, *arguments).code == rsdump.USAGE
+
+
+def test_a_pinned_bundle_that_is_gone_is_not_replaced_by_another_state(history, sample):
+    at = timestamp(history.first, SETTINGS)
+    pinned(history, SETTINGS, "--at", at)
+    history.bundle_path(SETTINGS).unlink()
+    sample.delete_record(REGIONS, "jp")
+    outcome = history.refresh("--format", "json")
+    assert outcome.code == rsdump.SOME_FAILED, str(outcome)
+    error = of(outcome.json(), SETTINGS)["error"]
+    assert error["code"] == "pin" and f"rsdump pin {SETTINGS} --at {at}" in error["message"]
+    assert of(outcome.json(), REGIONS)["status"] == "updated"
+    assert not history.bundle_path(SETTINGS).exists()
+    pinned(history, SETTINGS, "--at", at)
+    assert history.verify("--locked").code == rsdump.DONE
+
+
+def test_a_pin_by_hand_is_held_against_what_is_there(dumps):
+    at = timestamp(dumps, SETTINGS)
+    pinned(dumps, SETTINGS)
+    dumps.config.write_text(dumps.config.read_text().replace(str(at), str(at - 1), 1))
+    verified = dumps.verify()
+    assert verified.code == rsdump.VERIFICATION and verified.says(str(at), str(at - 1), "rsdump unpin"), str(verified)
+    before = dumps.files()
+    outcome = dumps.refresh()
+    assert outcome.code == rsdump.SOME_FAILED and outcome.says(str(at - 1)), str(outcome)
+    assert dumps.files() == before
+
+
+def test_the_server_is_asked_where_it_has_the_pinned_state(dumps, sample):
+    at = timestamp(dumps, SETTINGS)
+    pinned(dumps, SETTINGS)
+    content = dumps.bundle_path(SETTINGS).read_bytes()
+    dumps.bundle_path(SETTINGS).unlink()
+    refreshed(dumps)
+    assert dumps.bundle_path(SETTINGS).read_bytes() == content and timestamp(dumps, SETTINGS) == at
+    dumps.config.write_text(dumps.config.read_text().replace(str(at), str(at + 1), 1))
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    assert dumps.refresh().code == rsdump.SOME_FAILED
+
+
+def test_comments_are_kept(dumps):
+    text = dumps.config.read_text()
+    commented = re.sub(rf"( +{SETTINGS}:)(\n)", r"\1  # the settings\2    # about its attachments\2", text)
+    assert commented != text
+    dumps.config.write_text(commented)
+    pinned(dumps, SETTINGS, "--reason", "x: # \\ ü")
+    with_pin = dumps.config.read_text()
+    assert "# the settings" in with_pin and "# about its attachments" in with_pin
+    pinned(dumps, SETTINGS, "--reason", "another")
+    assert dumps.config.read_text().count("pin:") == 1
+    assert json.loads(dumps.refresh("--format", "json").out)["collections"]
+    assert unpin(dumps, SETTINGS).code == rsdump.DONE
+    assert dumps.config.read_text() == commented
+    again = unpin(dumps, SETTINGS)
+    assert again.code == rsdump.DONE and again.says("not pinned"), str(again)
+
+
+@pytest.mark.parametrize("lines", [
+    "    pin: soon\n", "    pin:\n      reason: x\n", "    pin:\n      at: 1\n      until: 2026\n",
+    "    pin:\n      at: 1\n      nonsense: 1\n", "    pin: 0\n",
+])
+def test_a_wrong_pin_is_named_by_file_and_line(dumps, lines):
+    text = dumps.config.read_text()
+    head, tail = text.split(f"  {SETTINGS}:\n")
+    dumps.config.write_text(f"{head}  {SETTINGS}:\n{lines}{tail}")
+    outcome = dumps.refresh()
+    assert outcome.code == rsdump.USAGE and re.search(r"dumps\.yaml:\d+: ", outcome.err), str(outcome)
+    assert os.listdir(dumps.path)

@@ -1,0 +1,29 @@
+import RemoteSettingsModel
+import Testing
+
+struct ByteSizeTests {
+    @Test(
+        arguments: [
+            ("1", 1), ("20000", 20_000), ("512 KiB", 524_288), ("20MiB", 20_971_520), ("1.5 GB", 1_500_000_000),
+            ("0.25 MiB", 262_144), ("3 B", 3), ("1024 TiB", 1 << 50),
+        ] as [(String, UInt64)])
+    func parses(text: String, bytes: UInt64) {
+        #expect(ByteSize.parse(text) == bytes)
+    }
+
+    @Test(arguments: [
+        "", "0", "-1", "1.5", "MiB", "1 XiB", "1..5 MiB", "1025 TiB", "99999999999999999999", "٣ MiB", "1e3",
+    ])
+    func refuses(_ text: String) {
+        #expect(ByteSize.parse(text) == nil)
+    }
+
+    @Test(
+        arguments: [
+            (0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1536, "1.5 KiB"), (300 << 10, "300 KiB"),
+            (7 << 30, "7.0 GiB"),
+        ] as [(UInt64, String)])
+    func prints(bytes: UInt64, text: String) {
+        #expect(ByteSize.text(bytes) == text)
+    }
+}

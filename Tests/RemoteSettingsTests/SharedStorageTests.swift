@@ -1,0 +1,92 @@
+import Foundation
+import RemoteSettings
+import Testing
+
+extension ServerTests {
+    /// Several processes with one storage directory; a service each stands for a process.
+    @Suite struct SharedStorageTests {
+        let place: Workplace
+
+        init() throws { place = try Workplace() }
+
+        private func reader(_ collection: ServerCollection, packaged: [PackagedSource] = []) -> RemoteSettingsClient {
+            place.service {
+                $0.transport = NoTransport()
+                $0.packaged = packaged
+            }.makeClient(collectionName: collection.name)
+        }
+
+        private func snapshotFile(_ collection: ServerCollection) -> URL {
+            URL(fileURLWithPath: "\(place.storage)/main/\(collection.name).snapshot")
+        }
+
+        @Test func whatAnotherProcessSyncedIsServed() async throws {
+            let collection = try await place.server.makeCollection()
+            try await collection.put("a", ["n": 1])
+            let dumps = try await place.package([collection])
+            let reader = reader(collection, packaged: [.directory(dumps)])
+            #expect(reader.getRecords()?.map(\.id) == ["a"])
+            var changes = reader.changes.makeAsyncIterator()
+            let writer = place.service().makeClient(collectionName: collection.name)
+            try await collection.put("a", ["n": 2])
+            try await collection.put("b")
+            try await writer.sync()
+            #expect(state(of: reader) == state(of: writer))
+            #expect(reader.snapshot.source == .cached)
+            #expect(reader.getLastModifiedTimestamp() == writer.getLastModifiedTimestamp())
+            let told = try #require(await changes.next())
+            #expect(told.created.map(\.id) == ["b"])
+            #expect(told.updated.map(\.new.id) == ["a"])
+            #expect(told.current.count == 2)
+            // And again, from one cached state to the next.
+            try await collection.delete("a")
+            try await writer.sync()
+            #expect(reader.getRecords()?.map(\.id) == ["b"])
+            #expect(await changes.next()?.deleted.map(\.id) == ["a"])
+            #expect(reader.getRecords() == reader.getRecords())
+        }
+
+        /// A file that is older, damaged or gone does not take back what a process has seen; a later sync puts it right.
+        @Test(arguments: ["older", "damaged", "gone"])
+        func withinAProcessOnlyForward(_ what: String) async throws {
+            let collection = try await place.server.makeCollection()
+            try await collection.put("a")
+            let client = place.service().makeClient(collectionName: collection.name)
+            try await client.sync()
+            let file = snapshotFile(collection)
+            let old = try Data(contentsOf: file)
+            try await collection.put("b")
+            try await client.sync()
+            switch what {
+            case "older": try old.write(to: file, options: .atomic)
+            case "damaged": try Data("{}".utf8).write(to: file, options: .atomic)
+            default: try FileManager.default.removeItem(at: file)
+            }
+            for _ in 0..<2 {
+                #expect(client.getRecords()?.map(\.id) == ["a", "b"])
+                #expect(client.snapshot.unused.count == (what == "gone" ? 0 : 1))
+            }
+            try await collection.put("c")
+            try await client.sync()
+            #expect(try await state(of: client) == collection.state())
+            #expect(state(of: reader(collection)) == state(of: client))
+        }
+
+        /// The explicit way back.
+        @Test func resetIsExplicit() async throws {
+            let collection = try await place.server.makeCollection()
+            try await collection.put("a")
+            let dumps = try await place.package([collection])
+            try await collection.put("b")
+            let reader = reader(collection, packaged: [.directory(dumps)])
+            let writer = place.service { $0.packaged = [.directory(dumps)] }.makeClient(collectionName: collection.name)
+            try await writer.sync()
+            #expect(reader.getRecords()?.count == 2)
+            try writer.resetStorage()
+            #expect(writer.getRecords()?.count == 1)
+            #expect(reader.getRecords()?.count == 2)
+            try reader.resetStorage()
+            #expect(reader.getRecords()?.count == 1)
+        }
+    }
+}

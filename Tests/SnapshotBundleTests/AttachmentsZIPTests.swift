@@ -1,0 +1,145 @@
+import Foundation
+import RemoteSettingsModel
+import SnapshotBundle
+import Testing
+
+@Suite struct AttachmentsZIPTests {
+    private let sizes = ["a": 3, "b": 4]
+
+    /// What the zip gives of the two files that are wanted.
+    private func read(_ bytes: [UInt8], limits: Limits = Limits()) throws -> [String: [UInt8]] {
+        files(try AttachmentsZIP(Bytes(bytes), name: "server.zip", limits: limits))
+    }
+
+    private func files(_ zip: AttachmentsZIP) -> [String: [UInt8]] {
+        var files: [String: [UInt8]] = [:]
+        for (id, size) in sizes { files[id] = zip.file(of: id, size: size)?.array }
+        return files
+    }
+
+    private let base: [HandmadeZIP.Entry] = [
+        .init("a", [1, 2, 3]), .init("a.meta.json", [0x7B, 0x7D]), .init("b", [1, 2, 3, 4]), .init("c", [5]),
+    ]
+
+    private func changed(_ change: (inout [HandmadeZIP.Entry]) -> Void) -> [UInt8] {
+        var entries = base
+        change(&entries)
+        return HandmadeZIP(entries: entries).bytes
+    }
+
+    private func error(_ change: (inout [HandmadeZIP.Entry]) -> Void) -> BundleError? {
+        do {
+            _ = try read(changed(change))
+            return nil
+        } catch {
+            return error as? BundleError
+        }
+    }
+
+    @Test func wantedFilesOfTheRightSizeAreGiven() throws {
+        let zip = try AttachmentsZIP(Bytes(HandmadeZIP(entries: base).bytes), name: "server.zip", limits: Limits())
+        #expect(files(zip) == ["a": [1, 2, 3], "b": [1, 2, 3, 4]])
+        #expect(zip.file(of: "a", size: 2) == nil)
+        #expect(zip.file(of: "a", size: -1) == nil)
+        #expect(zip.file(of: "d", size: 1) == nil)
+        #expect(zip.file(of: "a.meta.json", size: 2) == nil)
+    }
+
+    /// `a` is not what the zip says, and `b` is as before.
+    @Test func wrongSizesMakeAFileMissing() throws {
+        let changes: [(inout HandmadeZIP.Entry) -> Void] = [
+            { $0 = .init("a", [1, 2, 3, 4]) },
+            { $0.size = 4 },
+            { $0.size = .max },
+            { $0.data = [1, 2] },
+            { $0.method = 8 },
+            { $0.method = 12 },
+            { $0.offset = 1 << 30 },
+            { $0.offset = 5 },
+            // Two bytes deflated, three announced; and four.
+            { entry in (entry.data, entry.method, entry.size) = ([0x4B, 0x4C, 0x04, 0x00], 8, 3) },
+            { entry in (entry.data, entry.method, entry.size) = ([0x4B, 0x4C, 0x4A, 0x4E, 0x01, 0x00], 8, 3) },
+        ]
+        for (index, change) in changes.enumerated() {
+            #expect(try read(changed { change(&$0[0]) }) == ["b": [1, 2, 3, 4]], "change \(index)")
+        }
+    }
+
+    @Test func zipOfPythonIsRead() throws {
+        try TemporaryDirectory.with { directory in
+            let script = """
+                import zipfile
+                with zipfile.ZipFile('s.zip', 'w', zipfile.ZIP_DEFLATED) as z:
+                    z.writestr('a', b'abc')
+                    z.writestr('a.meta.json', '{"id": "a"}')
+                    z.writestr('b', b'\\0' * 4)
+                """
+            let python = try run("python3", ["-c", script], in: directory)
+            try #require(python.status == 0, "\(python.output)")
+            let zip = try AttachmentsZIP(path: directory + "/s.zip", limits: Limits())
+            #expect(files(zip) == ["a": [0x61, 0x62, 0x63], "b": [0, 0, 0, 0]])
+        }
+    }
+
+    @Test(arguments: ["", "../x", "/x", "x/y", "x/", ".hidden", "a.json", "a.meta.json.meta.json", "é", "a b", "..\\x"])
+    func foreignNamesAreRefused(name: String) {
+        #expect(error { $0[3].name = name }?.kind == .malformed)
+    }
+
+    @Test func duplicatesLinksAndDirectoriesAreRefused() {
+        #expect(error { $0[3].name = "a" }?.kind == .malformed)
+        #expect(error { $0[3].name = "a.meta.json" }?.kind == .malformed)
+        #expect(error { $0[3].mode = 0o120777 }?.kind == .malformed)
+        #expect(error { $0[3].mode = 0o040755 }?.kind == .malformed)
+        #expect(error { $0[3].flags = 1 }?.kind == .malformed)
+        #expect(error { _ in } == nil)
+    }
+
+    /// Whatever is cut off, what is still given is right.
+    @Test func truncationAnywhereIsReportedOrGivesRightFiles() throws {
+        let bytes = HandmadeZIP(entries: base).bytes
+        for count in 0..<bytes.count {
+            #expect(throws: BundleError.self, "\(count) bytes") { try read(Array(bytes[..<count])) }
+        }
+    }
+
+    /// A zip with any one byte changed is refused, or gives files that a hash can tell: never more than was asked for.
+    @Test func changedBytesNeverGiveAnotherSize() throws {
+        let bytes = changed { $0[0].isZIP64 = true }
+        for index in bytes.indices {
+            for bit in 0..<8 {
+                var damaged = bytes
+                damaged[index] ^= 1 << UInt8(bit)
+                guard let files = try? read(damaged) else { continue }
+                for (id, file) in files { #expect(file.count == sizes[id]) }
+            }
+        }
+    }
+
+    @Test func limitsAreKept() throws {
+        let bytes = HandmadeZIP(entries: base).bytes
+        var limits = Limits()
+        limits.attachmentsZipBytes = bytes.count - 1
+        #expect(throws: BundleError.self) { try read(bytes, limits: limits) }
+        limits = Limits()
+        limits.attachments = 1
+        #expect(throws: BundleError.self) { try read(bytes, limits: limits) }
+    }
+
+    @Test func bombIsPassedOver() throws {
+        try TemporaryDirectory.with { directory in
+            let script = """
+                import zipfile
+                with zipfile.ZipFile('s.zip', 'w', zipfile.ZIP_DEFLATED) as z:
+                    z.writestr('a', b'\\0' * (80 << 20))
+                    z.writestr('b', b'four')
+                """
+            let python = try run("python3", ["-c", script], in: directory)
+            try #require(python.status == 0, "\(python.output)")
+            let zip = try AttachmentsZIP(path: directory + "/s.zip", limits: Limits())
+            #expect(files(zip) == ["b": Array("four".utf8)])
+            // Not even where a record claims that size.
+            #expect(zip.file(of: "a", size: 80 << 20) == nil)
+        }
+    }
+}

@@ -1,0 +1,249 @@
+import FaultyServer
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import Testing
+
+@Suite("Statuses, redirects and holds over a real connection")
+struct AnswerTests {
+    let collection: CollectionID
+    let since = Timestamp(milliseconds: 1_700_000_000_000)
+
+    init() throws {
+        collection = try CollectionID("main/regions")
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func requestsAreThoseOfTheProtocol(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        var limits = Limits()
+        limits.chainBytes = document.count
+        let client = try server.client("ok", limits: limits)
+        _ = try await client.monitor()
+        _ = try await client.monitor(expected: Timestamp(milliseconds: 5), since: since)
+        _ = try await client.changeset(collection, expected: Timestamp(milliseconds: 9))
+        _ = try await client.changeset(collection, since: since)
+        _ = try await client.chain(x5u: "chains/a.pem")
+        #expect(
+            try await server.requests().map(\.target) == [
+                "/ok/v1/buckets/monitor/collections/changes/changeset?_expected=0",
+                "/ok/v1/buckets/monitor/collections/changes/changeset?_expected=5&_since=1700000000000",
+                "/ok/v1/buckets/main/collections/regions/changeset?_expected=9",
+                "/ok/v1/buckets/main/collections/regions/changeset?_expected=0&_since=1700000000000",
+                "/ok/v1/chains/a.pem",
+            ])
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func nothingNewer(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let client = try server.client(server.raw("HTTP/1.1 204 No Content\r\n\r\n"))
+        #expect(try await client.changeset(collection, since: since) == .nothing)
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func errorBodyIsShown(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let body = #"{"code": 404, "errno": 111, "error": "Not Found", "message": "no such collection"}"#
+        let client = try server.client(
+            server.raw("HTTP/1.1 404 Not Found\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"))
+        let error = await #expect(throws: HTTPError.self) { try await client.changeset(collection) }
+        #expect(error?.reason == .status(404, body: body))
+        #expect(error?.category == .answer)
+        #expect(client.metrics.requests == 1)
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func longErrorBodyIsCut(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let body = "\u{1B}[31m" + String(repeating: "é", count: 2000)
+        let client = try server.client(server.raw("HTTP/1.1 400 Bad\r\n\r\n" + body))
+        let why = await reason { try await client.rootDocument() }
+        guard case .status(400, let body) = why else {
+            Issue.record("\(String(describing: why))")
+            return
+        }
+        #expect(body.utf8.count <= Limits().errorBodyBytes + 3)
+        #expect(body.hasPrefix(" [31mé"))
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func quotedSinceIsTriedAfterA400(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let client = try server.client("quoted")
+        let answer = try await client.changeset(collection, since: since)
+        guard case .changes(let document, answersSince: true) = answer else {
+            Issue.record("\(answer)")
+            return
+        }
+        #expect(document.body.text == "delta")
+        #expect(try await server.requests().last?.target.hasSuffix("_since=%221700000000000%22") == true)
+        #expect(client.metrics.requests == 2)
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func a400IsNotAskedAgainWithoutSince(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        // The server closes the connection and says so, or the next request may meet a closed one and be repeated.
+        let client = try server.client(
+            server.raw("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"))
+        #expect(await reason { try await client.changeset(collection) } == .status(400, body: ""))
+        #expect(client.metrics.requests == 1)
+        #expect(await reason { try await client.changeset(collection, since: since) } == .status(400, body: ""))
+        #expect(client.metrics.requests == 3)
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func redirectThatDropsSinceReplaces(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let client = try server.client("drops-since")
+        let answer = try await client.changeset(collection, expected: since, since: since)
+        guard case .changes(let document, answersSince: false) = answer else {
+            Issue.record("\(answer)")
+            return
+        }
+        #expect(document.body.text == "full")
+        #expect(document.url.query == "_expected=1700000000000")
+        #expect(server.events.all.count == 1)
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func redirectThatKeepsSinceIsADelta(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let client = try server.client("keeps-since")
+        guard case .changes(_, answersSince: true) = try await client.changeset(collection, since: since) else {
+            Issue.record("taken for a full list")
+            return
+        }
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func redirectThatChangesSinceIsRefused(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let client = try server.client("changes-since")
+        let why = await reason { try await client.changeset(collection, since: since) }
+        guard case .badRedirect = why else {
+            Issue.record("\(String(describing: why))")
+            return
+        }
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func relativeRedirect(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let client = try server.client("moved")
+        let answer = try await client.rootDocument()
+        #expect(answer.body == Bytes(document))
+        #expect(answer.url.description == server.url("ok") + "/v1/?moved")
+    }
+
+    @Test(arguments: TestedTransport.allCases, ["loop", "circle"])
+    func redirectLoop(_ transport: TestedTransport, fault: String) async throws {
+        let server = try FaultyServer(transport)
+        let client = try server.client(fault)
+        #expect(await reason { try await client.rootDocument() } == .redirectLoop)
+        #expect(client.metrics.requests <= 3)
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func tooManyRedirects(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let client = try server.client("many")
+        let limit = Limits().redirects
+        #expect(await reason { try await client.rootDocument() } == .tooManyRedirects(limit: limit))
+        #expect(client.metrics.requests == limit + 1)
+    }
+
+    @Test(
+        arguments: TestedTransport.allCases,
+        ["", "Location: ftp://127.0.0.1/\r\n", "Location: http://user:secret@127.0.0.1/\r\n"])
+    func badRedirect(_ transport: TestedTransport, location: String) async throws {
+        let server = try FaultyServer(transport)
+        let client = try server.client(server.raw("HTTP/1.1 302 Found\r\n\(location)Content-Length: 0\r\n\r\n"))
+        let error = await #expect(throws: HTTPError.self) { try await client.rootDocument() }
+        guard case .badRedirect = error?.reason else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(error?.description.contains("secret") == false)
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func redirectToAnotherMachineOverPlainHTTP(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let client = try server.client(server.raw("HTTP/1.1 302 Found\r\nLocation: http://host.invalid/v1/\r\n\r\n"))
+        #expect(await reason { try await client.rootDocument() } == .insecure)
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func shortStormIsSatOut(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let client = try server.client("unavailable-3/-")
+        #expect(try await client.rootDocument().body == Bytes(document))
+        #expect(client.metrics.requests == 4)
+        #expect(client.metrics.retries == 3)
+        #expect(server.events.all.count == 3)
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func longStormFails(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let client = try server.client("unavailable-99/-")
+        #expect(await reason { try await client.rootDocument() } == .status(503, body: #"{"message": "storm"}"#))
+        #expect(client.metrics.requests == Limits().tries)
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func shortRetryAfterIsWaitedFor(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let clock = SteppingClock()
+        let client = try server.client("unavailable-1/3", environment: clock.environment)
+        #expect(try await client.rootDocument().body == Bytes(document))
+        #expect(clock.slept == .seconds(3))
+    }
+
+    @Test(arguments: TestedTransport.allCases, ["120", "Sat,%2021%20Nov%202026%2009:02:00%20GMT"])
+    func longRetryAfterIsAHold(_ transport: TestedTransport, retryAfter: String) async throws {
+        let server = try FaultyServer(transport)
+        let clock = SteppingClock(start: try #require(Timestamp(rfc3339: "2026-11-21T09:00:00Z")))
+        let client = try server.client("unavailable-1/\(retryAfter)", environment: clock.environment)
+        let until = try #require(Timestamp(rfc3339: "2026-11-21T09:02:00Z"))
+        let error = await #expect(throws: HTTPError.self) { try await client.rootDocument() }
+        #expect(error?.reason == .backoff(until: until, seconds: 120))
+        #expect(error?.category == .backoff)
+        // The hold is obeyed without asking, by this client and by one that is given it.
+        let next = try server.client("unavailable-1/-", environment: clock.environment, backoff: client.backoff)
+        for held in [client, next] {
+            #expect(await reason { try await held.monitor() } == .backoff(until: until, seconds: 120))
+        }
+        #expect(try await server.requests().count == 1)
+        clock.advance(by: .seconds(121))
+        #expect(try await next.rootDocument().body == Bytes(document))
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func backoffOnSuccessIsAHold(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let clock = SteppingClock()
+        let client = try server.client(
+            server.raw("HTTP/1.1 200 OK\r\nConnection: close\r\nBackoff: 60\r\nContent-Length: 2\r\n\r\nhi"),
+            environment: clock.environment)
+        #expect(try await client.rootDocument().body.text == "hi")
+        let hold = try #require(client.backoff.holds.first)
+        #expect(hold.origin == "http://127.0.0.1:\(server.port)")
+        #expect(server.events.all == [.hold(hold)])
+        #expect(await reason { try await client.monitor() } == .backoff(until: hold.until, seconds: 60))
+        #expect(client.metrics.requests == 1)
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func alertIsShownOnce(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let alert = #"{"code": "soft-eol", "message": "use v2", "url": "https://example.org"}"#
+        // It says that it closes, or the second request may meet a closed connection: a retry, which is an event too.
+        let client = try server.client(
+            server.raw("HTTP/1.1 200 OK\r\nConnection: close\r\nAlert: \(alert)\r\nContent-Length: 2\r\n\r\nhi"))
+        _ = try await client.rootDocument()
+        let url = try await client.rootDocument().url
+        #expect(server.events.all == [.alert(alert, url: url)])
+    }
+}

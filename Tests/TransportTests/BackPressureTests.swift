@@ -1,0 +1,61 @@
+import FaultyServer
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import Testing
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#endif
+
+@Suite("Memory is bounded whatever a server sends")
+struct BackPressureTests {
+    private static func request(_ url: String) throws -> HTTPRequest {
+        HTTPRequest(
+            url: try HTTPURL(url), headers: HTTPHeaders([.init("Accept-Encoding", "gzip")]), headTimeout: .seconds(30),
+            idleTimeout: .seconds(30))
+    }
+
+    /// The most memory that this process ever had, in bytes.
+    private static func peak() -> Int {
+        var usage = rusage()
+        #if canImport(Darwin)
+            unsafe getrusage(RUSAGE_SELF, &usage)
+            return usage.ru_maxrss
+        #else
+            unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+            return usage.ru_maxrss << 10
+        #endif
+    }
+
+    @Test(arguments: TestedTransport.allCases, ["endless", "endless-unframed", "bomb"])
+    func unreadBodyStopsTheServer(_ transport: TestedTransport, fault: String) async throws {
+        let server = try FaultyServer(transport)
+        let before = Self.peak()
+        let response = try await server.transport.send(Self.request(server.url(fault)))
+        var body = response.body
+        let first = try #require(try await body.next())
+        // The network has time to run ahead while these come and go.
+        let client = try server.client("ok")
+        for _ in 0..<100 { #expect(try await client.rootDocument().body.count == document.count) }
+        // Besides those: what the transport holds, and the system's buffers on both sides.
+        #expect(try await server.sentBytes() - 100 * document.count < 32 << 20)
+        #expect(Self.peak() - before < 64 << 20)
+        // It goes on where it stood.
+        var read = first.count
+        while read < 64 << 20 { read += try #require(try await body.next()).count }
+        #expect(Self.peak() - before < 64 << 20)
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func droppedBodyStopsTheTransfer(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        // More than the connections that a transport keeps to one host.
+        for _ in 0..<20 {
+            var body = try await server.transport.send(Self.request(server.url("endless"))).body
+            _ = try await body.next()
+        }
+        #expect(try await server.client("ok").rootDocument().body == Bytes(document))
+    }
+}

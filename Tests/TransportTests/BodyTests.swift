@@ -1,0 +1,122 @@
+import FaultyServer
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import Testing
+
+@Suite("Bodies over a real connection")
+struct BodyTests {
+
+    @Test(arguments: TestedTransport.allCases, ["ok", "gzip-ok", "gzip-members", "gzip-chunked"])
+    func whole(_ transport: TestedTransport, fault: String) async throws {
+        let server = try FaultyServer(transport)
+        let client = try server.client(fault)
+        let answer = try await client.rootDocument()
+        #expect(answer.body == Bytes(document))
+        #expect(client.metrics.requests == 1)
+        #expect(client.metrics.bodyBytes == document.count)
+        let request = try #require(try await server.requests().first)
+        #expect(request.target == "/\(fault)/v1/")
+        #expect(request.headers["user-agent"] == "tests/1.0")
+        #expect(request.headers["accept-encoding"] == "gzip")
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func connectionIsUsedAgain(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let client = try server.client("gzip-ok")
+        for _ in 0..<20 { #expect(try await client.rootDocument().body.count == document.count) }
+        #expect(client.metrics.requests == 20)
+        #expect(try await server.connections() == 1)
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func manyAtOnce(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let client = try server.client("gzip-ok")
+        let sizes = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<100 { group.addTask { try await client.rootDocument().body.count } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(sizes == Array(repeating: document.count, count: 100))
+        #expect(client.metrics.requests == 100)
+        #expect(client.metrics.bodyBytes == 100 * document.count)
+    }
+
+    @Test(
+        arguments: TestedTransport.allCases,
+        [
+            "gzip-cut-on-the-wire", "gzip-cut-inside", "gzip-cut-chunked", "cut-plain", "cut-in-chunk",
+            "cut-between-chunks",
+        ])
+    func truncated(_ transport: TestedTransport, fault: String) async throws {
+        let server = try FaultyServer(transport)
+        let client = try server.client(fault)
+        let why = await reason { try await client.rootDocument() }
+        guard case .truncated = why else {
+            Issue.record("\(String(describing: why))")
+            return
+        }
+        #expect(client.metrics.requests == Limits().tries)
+        #expect(client.metrics.retries == Limits().tries - 1)
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func truncationTellsHowMuchCame(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let client = try server.client("cut-plain", limits: oneTry())
+        #expect(await reason { try await client.rootDocument() } == .truncated(expected: 1000, received: 500))
+    }
+
+    @Test(arguments: TestedTransport.allCases, ["cut-once", "closed-once"])
+    func repeatedAfterABrokenConnection(_ transport: TestedTransport, fault: String) async throws {
+        let server = try FaultyServer(transport)
+        let client = try server.client(fault)
+        #expect(try await client.rootDocument().body == Bytes(document))
+        #expect(client.metrics.requests == 2)
+    }
+
+    @Test(arguments: TestedTransport.allCases, ["gzip-damaged", "gzip-not", "brotli"])
+    func unusableCompression(_ transport: TestedTransport, fault: String) async throws {
+        let server = try FaultyServer(transport)
+        let client = try server.client(fault)
+        let why = await reason { try await client.rootDocument() }
+        guard case .badEncoding = why else {
+            Issue.record("\(String(describing: why))")
+            return
+        }
+        #expect(client.metrics.requests == 1)
+    }
+
+    @Test(arguments: TestedTransport.allCases, ["bomb", "endless", "endless-unframed", "announced-huge"])
+    func tooLarge(_ transport: TestedTransport, fault: String) async throws {
+        let server = try FaultyServer(transport)
+        var limits = Limits()
+        limits.rootDocumentBytes = 3_000_000
+        let client = try server.client(fault, limits: limits)
+        #expect(await reason { try await client.rootDocument() } == .tooLarge(limit: 3_000_000))
+        #expect(client.metrics.requests == 1)
+        // What was read over the limit is one piece at the most.
+        #expect(client.metrics.bodyBytes <= 3_000_000 + (1 << 20))
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func eachKindOfDocumentHasItsLimit(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        var limits = Limits()
+        limits.rootDocumentBytes = document.count
+        limits.monitorBytes = 11
+        limits.changesetBytes = 12
+        limits.chainBytes = 13
+        limits.attachmentBytes = 14
+        limits.attachmentsZipBytes = 15
+        let client = try server.client("gzip-ok", limits: limits)
+        let base = try server.attachments("ok", of: client)
+        let collection = try CollectionID("main/regions")
+        #expect(try await client.rootDocument().body.count == document.count)
+        #expect(await reason { try await client.monitor() } == .tooLarge(limit: 11))
+        #expect(await reason { try await client.changeset(collection) } == .tooLarge(limit: 12))
+        #expect(await reason { try await client.chain(x5u: "chain.pem") } == .tooLarge(limit: 13))
+        #expect(await reason { try await client.attachment("a", at: base) { _ in } } == .tooLarge(limit: 14))
+        #expect(await reason { try await client.attachmentsZip(collection, at: base) { _ in } } == .tooLarge(limit: 15))
+    }
+}

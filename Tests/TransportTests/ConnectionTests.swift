@@ -1,0 +1,133 @@
+import FaultyServer
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import Testing
+
+@Suite("Connections that fail")
+struct ConnectionTests {
+    /// Seconds, so that the tests of time-outs are short.
+    static let shortTimes: Limits = oneTry {
+        $0.headTimeoutSeconds = 1
+        $0.idleTimeoutSeconds = 1
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func slowHead(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport, limits: Self.shortTimes)
+        let client = try server.client("silent", limits: Self.shortTimes)
+        let why = await reason { try await client.rootDocument() }
+        #expect(why == .timeout(.head, seconds: 1))
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func headTimeoutComesFromTheRequest(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let client = try server.client("silent", limits: Self.shortTimes)
+        #expect(await reason { try await client.rootDocument() } == .timeout(.head, seconds: 1))
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func stalledBody(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport, limits: Self.shortTimes)
+        let client = try server.client("stalled", limits: Self.shortTimes)
+        #expect(await reason { try await client.rootDocument() } == .timeout(.body, seconds: 1))
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func timeOutsAreRepeated(_ transport: TestedTransport) async throws {
+        var limits = Self.shortTimes
+        limits.tries = 2
+        let server = try FaultyServer(transport, limits: limits)
+        let client = try server.client("silent", limits: limits)
+        #expect(await reason { try await client.rootDocument() } == .timeout(.head, seconds: 1))
+        #expect(client.metrics.requests == 2)
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func refused(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let nobody = ServerClient(
+            server: try ServerURL("http://127.0.0.1:1/v1"), transport: server.transport,
+            userAgent: UserAgent(name: "tests", version: "1"), limits: oneTry())
+        let error = await #expect(throws: HTTPError.self) { try await nobody.rootDocument() }
+        #expect(error?.category == .unreachable)
+        #expect(error?.description.contains("refused") == true, "\(String(describing: error))")
+        #expect(error?.url == "http://127.0.0.1:1/v1/")
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func unknownHost(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let nobody = ServerClient(
+            server: try ServerURL("https://nobody.invalid/v1"), transport: server.transport,
+            userAgent: UserAgent(name: "tests", version: "1"), limits: oneTry())
+        let error = await #expect(throws: HTTPError.self) { try await nobody.rootDocument() }
+        #expect(error?.category == .unreachable)
+        #expect(error?.description.contains("not found") == true, "\(String(describing: error))")
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func noTLSThere(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let client = ServerClient(
+            server: try ServerURL("https://127.0.0.1:\(server.port)/ok/v1"), transport: server.transport,
+            userAgent: UserAgent(name: "tests", version: "1"), limits: oneTry())
+        let why = await reason { try await client.rootDocument() }
+        guard case .tls = why else {
+            Issue.record("\(String(describing: why))")
+            return
+        }
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func closedWithoutAnAnswer(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let client = try server.client("closed")
+        let why = await reason { try await client.rootDocument() }
+        guard case .connection = why else {
+            Issue.record("\(String(describing: why))")
+            return
+        }
+        #expect(client.metrics.requests == Limits().tries)
+    }
+
+    @Test(
+        arguments: TestedTransport.allCases,
+        [
+            "NOT HTTP AT ALL\r\n\r\n", "HTTP/1.1 abc OK\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n",
+        ])
+    func garbage(_ transport: TestedTransport, answer: String) async throws {
+        let server = try FaultyServer(transport)
+        let client = try server.client(server.raw(answer))
+        let why = await reason { try await client.rootDocument() }
+        guard case .notHTTP = why else {
+            Issue.record("\(String(describing: why))")
+            return
+        }
+        #expect(client.metrics.requests == 1)
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func oversizedHeaders(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let client = try server.client("huge-header")
+        let why = await reason { try await client.rootDocument() }
+        guard case .notHTTP = why else {
+            Issue.record("\(String(describing: why))")
+            return
+        }
+    }
+
+    @Test(arguments: TestedTransport.allCases, ["silent", "stalled", "endless"])
+    func cancelled(_ transport: TestedTransport, fault: String) async throws {
+        let server = try FaultyServer(transport)
+        var limits = Limits()
+        limits.rootDocumentBytes = .max
+        let client = try server.client(fault, limits: limits)
+        let task = Task { try await client.rootDocument() }
+        while client.metrics.requests == 0 { await Task.yield() }
+        task.cancel()
+        #expect(await reason { try await task.value } == .cancelled)
+        #expect(client.metrics.requests == 1)
+    }
+}

@@ -1,0 +1,84 @@
+import CurlTransport
+import FaultyServer
+import Foundation
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import Testing
+
+@Suite("What libcurl is told")
+struct CurlTransportTests {
+    @Test func nothingIsSentOfItsOwn() async throws {
+        let server = try FaultyServer(transport: CurlTransport())
+        let fields = [HTTPHeaders.Field("X-Empty", ""), .init("X-One", "1"), .init("Accept", "text/plain")]
+        for headers in [HTTPHeaders(), HTTPHeaders(fields)] {
+            let request = HTTPRequest(
+                url: try HTTPURL(server.url("ok") + "/a/%2e%2e/b?c"), headers: headers, headTimeout: .seconds(30),
+                idleTimeout: .seconds(30))
+            #expect(try await server.transport.send(request).status == 200)
+        }
+        let seen = try await server.requests().map(\.headers)
+        let host = "127.0.0.1:\(server.port)"
+        #expect(seen == [["host": host], ["host": host, "x-empty": "", "x-one": "1", "accept": "text/plain"]])
+    }
+
+    @Test func cookiesAreNotKept() async throws {
+        let server = try FaultyServer(transport: CurlTransport())
+        let answer = "HTTP/1.1 200 OK\r\nSet-Cookie: a=b; Path=/\r\nContent-Length: 2\r\n\r\nhi"
+        let client = try server.client(server.raw(answer))
+        for _ in 0..<2 { #expect(try await client.rootDocument().body.text == "hi") }
+        #expect(try await server.requests().allSatisfy { $0.headers["cookie"] == nil })
+    }
+
+    @Test func interimAnswersAndTrailersAreNotTheAnswer() async throws {
+        let server = try FaultyServer(transport: CurlTransport())
+        let answer = """
+            HTTP/1.1 103 Early Hints\r\nLink: <a>\r\nAlert: early\r\n\r\nHTTP/1.1 200 OK\r
+            Transfer-Encoding: chunked\r\nAlert: one\r\n\r\n2\r\nhi\r\n0\r\nX-Trailer: 1\r\n\r\n
+            """
+        let response = try await server.transport.send(
+            HTTPRequest(
+                url: try HTTPURL(server.url(server.raw(answer))), headers: HTTPHeaders(), headTimeout: .seconds(30),
+                idleTimeout: .seconds(30)))
+        var body = response.body
+        #expect(response.status == 200)
+        #expect(response.headers.fields == [.init("Transfer-Encoding", " chunked"), .init("Alert", " one")])
+        #expect(try await body.next() == Array("hi".utf8))
+        #expect(try await body.next() == nil)
+    }
+
+    @Test func waitingBlocksNoTask() async throws {
+        let server = try FaultyServer(transport: CurlTransport(connectionsPerHost: 64))
+        let silent = try server.client("silent", limits: oneTry())
+        let tasks = (0..<64).map { _ in Task { try await silent.rootDocument() } }
+        while silent.metrics.requests < 64 { await Task.yield() }
+        let other = try FaultyServer(transport: CurlTransport())
+        #expect(try await other.client("ok").rootDocument().body == Bytes(document))
+        for task in tasks { task.cancel() }
+        for task in tasks { #expect(await reason { try await task.value } == .cancelled) }
+        // What was cancelled holds no connection.
+        #expect(try await server.client("ok").rootDocument().body == Bytes(document))
+    }
+
+    @Test func cancelledBeforeItBegins() async throws {
+        let server = try FaultyServer(transport: CurlTransport())
+        let client = try server.client("ok")
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            return try await client.rootDocument()
+        }
+        task.cancel()
+        #expect(await reason { try await task.value } == .cancelled)
+    }
+
+    @Test func bodyOutlivesTheTransport() async throws {
+        let server = try FaultyServer(transport: CurlTransport())
+        var transport: CurlTransport? = CurlTransport()
+        let request = HTTPRequest(
+            url: try HTTPURL(server.url("endless")), headers: HTTPHeaders(), headTimeout: .seconds(30),
+            idleTimeout: .seconds(30))
+        var body = try #require(try await transport?.send(request).body)
+        transport = nil
+        var read = 0
+        while read < 4 << 20 { read += try #require(try await body.next()).count }
+    }
+}

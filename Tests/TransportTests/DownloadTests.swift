@@ -1,0 +1,192 @@
+import FaultyServer
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import Testing
+
+@Suite("Downloads over a real connection")
+struct DownloadTests {
+
+    /// What a receiver makes of a download: it starts again where it is told to.
+    struct Received {
+        var bytes: [UInt8]
+        var starts: [Int] = []
+        var last: DownloadStart?
+
+        init(_ bytes: [UInt8] = []) { self.bytes = bytes }
+
+        mutating func take(_ part: DownloadPart) {
+            switch part {
+            case .start(let start):
+                starts.append(start.offset)
+                last = start
+                bytes.removeLast(bytes.count - start.offset)
+            case .bytes(let more):
+                bytes += more
+            }
+        }
+    }
+
+    /// As many tries as it takes: how much of a broken answer arrives is chance.
+    static let patient: Limits = {
+        var limits = Limits()
+        limits.tries = 1000
+        return limits
+    }()
+
+    func download(
+        _ fault: String, from server: FaultyServer, limits: Limits = Self.patient, size: Int? = nil, held: [UInt8] = [],
+        validator: String? = nil
+    ) async throws -> (Received, ServerClient) {
+        let client = try server.client("ok", limits: limits)
+        let base = try server.attachments(fault, of: client)
+        var received = Received(held)
+        let resume = held.isEmpty ? nil : ResumePoint(offset: held.count, validator: validator)
+        try await client.attachment("main/a b.bin", at: base, size: size, resume: resume) { received.take($0) }
+        return (received, client)
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func whole(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let (received, client) = try await download("file", from: server, size: file.count)
+        #expect(received.bytes == file)
+        #expect(received.starts == [0])
+        #expect(received.last == DownloadStart(offset: 0, size: file.count, validator: "\"one\""))
+        #expect(client.metrics.bodyBytes == file.count)
+        let request = try #require(try await server.requests().first)
+        #expect(request.target == "/file/main/a%20b.bin")
+        #expect(request.headers["accept-encoding"] == "identity")
+        #expect(request.headers["range"] == nil)
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func resumed(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let (received, client) = try await download(
+            "file", from: server, held: Array(file[..<150_000]), validator: "\"one\"")
+        #expect(received.bytes == file)
+        #expect(received.starts == [150_000])
+        #expect(client.metrics.bodyBytes == 50_000)
+        let request = try #require(try await server.requests().first)
+        #expect(request.headers["range"] == "bytes=150000-")
+        #expect(request.headers["if-range"] == "\"one\"")
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func resumedWithAnOldValidator(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let (received, _) = try await download("file", from: server, held: [1, 2, 3], validator: "\"old\"")
+        #expect(received.bytes == file)
+        #expect(received.starts == [0])
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func resumedThoughWhole(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let (received, client) = try await download("file", from: server, held: file)
+        #expect(received.bytes == file)
+        #expect(received.starts == [file.count])
+        #expect(client.metrics.requests == 1)
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func resumedWithMoreThanThereIs(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let (received, client) = try await download("file", from: server, held: file + [0])
+        #expect(received.bytes == file)
+        #expect(received.starts == [0])
+        #expect(client.metrics.requests == 2)
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func goesOnAfterABrokenConnection(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let (received, client) = try await download("file-breaks", from: server)
+        #expect(received.bytes == file)
+        // No byte is transferred twice, except those that the broken connection had not delivered.
+        #expect(client.metrics.bodyBytes == file.count)
+        let offset = try #require(received.starts.last)
+        #expect((1...70_000).contains(offset))
+        #expect(try await server.requests().last?.headers["range"] == "bytes=\(offset)-")
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func goesOnSeveralTimes(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let (received, client) = try await download("file-breaks-often", from: server)
+        #expect(received.bytes == file)
+        #expect(received.starts.count >= 3)
+        #expect(client.metrics.bodyBytes == file.count)
+    }
+
+    @Test(arguments: TestedTransport.allCases, ["file-breaks-no-ranges", "file-changed", "file-gone-range"])
+    func startsAgain(_ transport: TestedTransport, fault: String) async throws {
+        let server = try FaultyServer(transport)
+        let (received, _) = try await download(fault, from: server)
+        #expect(received.bytes == file)
+        #expect(received.starts.count >= 2 && received.starts.allSatisfy { $0 == 0 })
+    }
+
+    @Test(
+        arguments: TestedTransport.allCases,
+        [
+            "file-wrong-range", "file-no-content-range", "file-wrong-length", "file-changed-unnoticed",
+            "file-unasked-part",
+        ])
+    func wrongPart(_ transport: TestedTransport, fault: String) async throws {
+        let server = try FaultyServer(transport)
+        let why = await reason { try await download(fault, from: server) }
+        guard case .badRange = why else {
+            Issue.record("\(String(describing: why))")
+            return
+        }
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func longerThanTheRecordSays(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        #expect(await reason { try await download("file", from: server, size: 1000) } == .tooLarge(limit: 1000))
+        #expect(await reason { try await download("file-endless", from: server, size: 1000) } == .tooLarge(limit: 1000))
+        #expect(
+            await reason { try await download("file", from: server, size: 199_999, held: Array(file[..<100])) }
+                == .tooLarge(limit: 199_999))
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func missing(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let client = try server.client("ok")
+        let base = try server.attachments(server.raw("HTTP/1.1 404 Not Found\r\n\r\n"), of: client)
+        #expect(
+            await reason { try await client.attachmentsZip(CollectionID("main/regions"), at: base) { _ in } }
+                == .status(404, body: ""))
+        #expect(try await server.requests().first?.target.hasSuffix("/bundles/main--regions.zip") == true)
+    }
+
+    struct DiskFull: Error {}
+
+    @Test(arguments: TestedTransport.allCases)
+    func receiversErrorEndsTheDownload(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let client = try server.client("ok")
+        let base = try server.attachments("file-endless", of: client)
+        await #expect(throws: DiskFull.self) {
+            try await client.attachment("a", at: base) { part in
+                if case .bytes = part { throw DiskFull() }
+            }
+        }
+        #expect(client.metrics.requests == 1)
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func badLocationIsNotAskedFor(_ transport: TestedTransport) async throws {
+        let server = try FaultyServer(transport)
+        let client = try server.client("ok")
+        let base = try server.attachments("file", of: client)
+        let error = await #expect(throws: HTTPError.self) {
+            try await client.attachment("../ok/v1/", at: base) { _ in }
+        }
+        #expect(error?.reason == .badLocation("it has a . or .. segment"))
+        #expect(client.metrics.requests == 0)
+    }
+}

@@ -1,0 +1,34 @@
+import FaultyServer
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import Testing
+
+extension FaultyServer {
+    init(_ transport: TestedTransport, limits: Limits = Limits()) throws {
+        try self.init(transport: transport.make(limits))
+    }
+}
+
+/// The reason for which `body` fails.
+func reason(
+    of body: () async throws -> some Any, sourceLocation: SourceLocation = #_sourceLocation
+) async -> HTTPError.Reason? {
+    do {
+        _ = try await body()
+        Issue.record("no error was thrown", sourceLocation: sourceLocation)
+    } catch let error as HTTPError {
+        #expect(error.url.contains("://"), "the error names no URL: \(error)", sourceLocation: sourceLocation)
+        return error.reason
+    } catch {
+        Issue.record("not an HTTPError: \(error)", sourceLocation: sourceLocation)
+    }
+    return nil
+}
+
+/// Limits with one try only, so that the first failure is the one that is seen.
+func oneTry(_ change: (inout Limits) -> Void = { _ in }) -> Limits {
+    var limits = Limits()
+    limits.tries = 1
+    change(&limits)
+    return limits
+}

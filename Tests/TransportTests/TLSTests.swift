@@ -1,0 +1,69 @@
+import CurlTransport
+import FaultyServer
+import Foundation
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import Testing
+
+@Suite("Servers that cannot prove who they are")
+struct TLSTests {
+    /// What a server with this certificate answers to a client that trusts the authority, by the name `localhost`.
+    private func ask(
+        _ certificate: ServerCertificate, host: String = "localhost", trusting authority: ServerCertificate? = nil
+    ) async throws -> (ServerClient, FaultyServer) {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UInt64.random(in: 0 ... .max))")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let pem = folder.appending(path: "server.pem")
+        let roots = folder.appending(path: "roots.pem")
+        try certificate.certificateAndKey.write(to: pem, atomically: true, encoding: .utf8)
+        try (authority ?? certificate).authority.write(to: roots, atomically: true, encoding: .utf8)
+        let server = try FaultyServer(transport: CurlTransport())
+        let url = try await server.startTLS(pem: pem.path)
+        let client = ServerClient(
+            server: try ServerURL(url(host, "ok") + "/v1"),
+            transport: CurlTransport(certificateAuthorities: roots.path),
+            userAgent: UserAgent(name: "tests", version: "1.0"), limits: oneTry())
+        return (client, server)
+    }
+
+    private func isRefused(_ client: ServerClient, _ server: FaultyServer) async throws {
+        let why = await reason { try await client.rootDocument() }
+        guard case .tls = why else {
+            Issue.record("\(String(describing: why))")
+            return
+        }
+        #expect(try await server.requests().isEmpty)
+    }
+
+    @Test func rightCertificate() async throws {
+        let (client, server) = try await ask(ServerCertificate())
+        for _ in 0..<3 { #expect(try await client.rootDocument().body == Bytes(document)) }
+        #expect(try await server.connections() == 1)
+    }
+
+    @Test func ofAnotherAuthority() async throws {
+        let (client, server) = try await ask(ServerCertificate(), trusting: ServerCertificate())
+        try await isRefused(client, server)
+    }
+
+    @Test func ofAnotherName() async throws {
+        let (client, server) = try await ask(ServerCertificate(name: "elsewhere.example"))
+        try await isRefused(client, server)
+    }
+
+    @Test func expired() async throws {
+        let (client, server) = try await ask(ServerCertificate(validFor: -1))
+        try await isRefused(client, server)
+    }
+
+    @Test func notOneOfTheSystems() async throws {
+        let (_, server) = try await ask(ServerCertificate())
+        let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UInt64.random(in: 0 ... .max)).pem")
+        try ServerCertificate().certificateAndKey.write(to: folder, atomically: true, encoding: .utf8)
+        let url = try await server.startTLS(pem: folder.path)
+        let client = ServerClient(
+            server: try ServerURL(url("localhost", "ok") + "/v1"), transport: CurlTransport(),
+            userAgent: UserAgent(name: "tests", version: "1.0"), limits: oneTry())
+        try await isRefused(client, server)
+    }
+}
