@@ -14,7 +14,7 @@ struct ChangesetRequest {
     let bucket: String?
     let collection: String?
 
-    /// `_expected` is mandatory. v1 takes numbers bare or in quotation marks, v2 bare.
+    /// `_expected` is mandatory. v1 takes a `_since` bare or in quotation marks, v2 bare.
     init(_ query: QueryParameters, _ version: APIVersion) throws(Refusal) {
         self.version = version
         func number(_ name: String) throws(Refusal) -> Timestamp? {
@@ -27,10 +27,12 @@ struct ChangesetRequest {
             }
             return number
         }
-        guard let expected = try number("_expected") else { throw .invalid(.invalid("_expected", "Required")) }
+        guard query["_expected"] != nil else { throw .invalid(.invalid("_expected", "Required")) }
+        // Its first use is to be another URL for caches, so that the server takes any text for it.
+        let zero = Timestamp(milliseconds: 0)
+        let expected = (try? number("_expected")) ?? zero
         self.expected = expected
         since = try number("_since")
-        let zero = Timestamp(milliseconds: 0)
         if let since, expected > zero, expected < since {
             if version == .v1 { throw .nothingNewer }
             throw .invalid(.invalid("_expected", "must be superior to _since if both are provided"))

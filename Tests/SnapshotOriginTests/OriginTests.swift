@@ -79,7 +79,7 @@ import Testing
         ("/v1/buckets/main/collections/none/changeset?_expected=0", 404),
         ("/v2/buckets/main/collections/sample/changeset?_expected=5&_since=10", 400),
         ("/v2/buckets/main/collections/sample/changeset?_expected=20&_since=%2210%22", 400),
-        ("/v1/buckets/main/collections/sample/changeset?_expected=x", 400), ("/v1/nothing", 404),
+        ("/v1/buckets/main/collections/sample/changeset?_expected=0&_since=x", 400), ("/v1/nothing", 404),
         ("/attachments/../../etc/passwd", 404), ("/attachments/%2e%2e%2fetc%2fpasswd", 404), ("/chains/x.pem", 404),
         ("/v1/buckets/main/collections/..%2Fsample/changeset?_expected=0", 404),
     ])

@@ -16,6 +16,12 @@ public actor DumpsLoader {
         var collection: ServedCollection
     }
 
+    private struct Refused {
+        var entry: LockFile.Collection
+        var file: FileIdentity?
+        var problem: String
+    }
+
     private let directory: DumpsDirectory
     private let history: BundleHistory?
     private let softwareVersion: String
@@ -24,6 +30,8 @@ public actor DumpsLoader {
     private var loaded: [CollectionID: Loaded] = [:]
     private var lockSeen: FileIdentity?
     private var problems: [CollectionID: String] = [:]
+    /// The bundles that were refused, so that they are not read again before something has changed.
+    private var refused: [CollectionID: Refused] = [:]
     private var historyBytesLeft: Int
 
     /// - Parameter history: where older states are looked for; `nil` for none.
@@ -64,11 +72,19 @@ public actor DumpsLoader {
                 next[id] = known
                 continue
             }
+            let file = FileStore.identity(directory.bundlePath(id))
+            if let known = refused[id], known.entry == entry, known.file == file {
+                problems[id] = known.problem
+                next[id] = loaded[id]
+                continue
+            }
             do {
                 next[id] = Loaded(entry: entry, collection: try await open(id, entry, at: address))
+                refused[id] = nil
                 hasChanged = true
             } catch {
                 problems[id] = "\(error)"
+                refused[id] = Refused(entry: entry, file: file, problem: "\(error)")
                 next[id] = loaded[id]
             }
         }

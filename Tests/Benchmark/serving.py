@@ -1,0 +1,180 @@
+"""rsdump serve under wrk on loopback, beside nginx with the same bytes and beside the Kinto test server.
+
+    serving.py [--seconds N] [--soak SECONDS]
+
+Server, load and whatever else runs share this machine's cores: compare rows, not machines.
+"""
+import argparse
+import pathlib
+import re
+import resource
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent
+for folder in ("Integration", "Servers/kinto", "Servers/origin"):
+    sys.path.insert(0, str(HERE.parent / folder))
+
+import large
+import nginx as nginx_module
+import rsdump
+from dumps import Dumps
+from rs_server.client import Server
+from serve import Serving
+
+REAL = HERE.parents[1] / ".cache/real-collections"
+CONNECTIONS = 32
+CONFIGURATION = """\
+{user}
+pid {folder}/nginx.pid;
+error_log {folder}/error.log warn;
+worker_processes auto;
+events {{ worker_connections 20000; }}
+http {{
+    access_log off;
+    sendfile on;
+    tcp_nopush on;
+    keepalive_requests 1000000;
+    client_body_temp_path {folder}/b; proxy_temp_path {folder}/p; fastcgi_temp_path {folder}/f;
+    uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
+    open_file_cache max=1000;
+    server {{
+        listen 127.0.0.1:{port};
+        root {folder}/files;
+        default_type application/json;
+        gzip_static on;
+    }}
+}}
+"""
+
+
+def wrk(url, seconds, gzip=False):
+    """Requests a second and latencies (median, 99th percentile, most) as wrk prints them."""
+    command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency"]
+    if gzip:
+        command += ["-H", "Accept-Encoding: gzip"]
+    text = subprocess.run([*command, url], check=True, capture_output=True, text=True).stdout
+    assert "Non-2xx" not in text and "Socket errors" not in text, text
+    rate = float(re.search(r"Requests/sec:\s+([\d.]+)", text)[1])
+    return rate, *(re.search(pattern, text)[1] for pattern in (r"50%\s+(\S+)", r"99%\s+(\S+)")), re.search(
+        r"Latency\s+\S+\s+\S+\s+(\S+)", text)[1]
+
+
+def memory(pid, field="VmRSS"):
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(rf"{field}:\s+(\d+)", status)[1]) / 1024
+
+
+def static_files(folder, serving, paths):
+    """The answers of the server as files, with gzip beside them where it offers that."""
+    for name, (path, gzip) in paths.items():
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(serving.ask(path).body)
+        if gzip:
+            (folder / f"{name}.gz").write_bytes(serving.ask(path, Accept_Encoding="gzip").body)
+
+
+def start_nginx(folder):
+    port = nginx_module.free_port()
+    binary = shutil.which("nginx", path="/usr/sbin:/usr/bin")
+    user = "user root;" if not __import__("os").getuid() else ""
+    (folder / "nginx.conf").write_text(CONFIGURATION.format(folder=folder, port=port, user=user))
+    process = subprocess.Popen([binary, "-e", folder / "error.log", "-c", folder / "nginx.conf", "-g", "daemon off;"])
+    while True:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return process, f"http://127.0.0.1:{port}"
+        assert process.poll() is None
+        time.sleep(0.05)
+
+
+def idle(serving, count):
+    """Memory for each of so many connections that do nothing, and the time of an answer meanwhile."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    before = memory(serving.process.pid)
+    connections = []
+    for _ in range(count):
+        connections.append(serving.connect())
+    while serving.metric("rsdump_connections ") < count:
+        time.sleep(0.1)
+    start = time.perf_counter()
+    serving.ask("/v1/")
+    elapsed = (time.perf_counter() - start) * 1000
+    after = memory(serving.process.pid)
+    for connection in connections:
+        connection.close()
+    return before, after, elapsed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=int, default=5)
+    parser.add_argument("--soak", type=int, default=0)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, Server.start(pathlib.Path(folder) / "kinto") as kinto:
+        folder = pathlib.Path(folder)
+        names = ["security-state/intermediates", large.NAME]
+        kinto.load(REAL, names[:1], synthesize=20_000)
+        large.write(folder / "large", 1 << 20)
+        kinto.load(folder / "large")
+        dumps = Dumps(folder / "dumps")
+        for outcome in dumps.add(kinto, *names), dumps.refresh():
+            assert outcome.code == rsdump.DONE, str(outcome)
+        small = next(
+            r["attachment"]["location"] for r in dumps.bundle(names[0]).records
+            if 1800 <= r["attachment"]["size"] <= 2200)
+        big = dumps.bundle(large.NAME).records[0]["attachment"]["location"]
+        changeset = "/v1/buckets/security-state/collections/intermediates/changeset?_expected=0"
+        paths = {
+            "monitor": ("/v1/buckets/monitor/collections/changes/changeset?_expected=0", False),
+            "changeset": (changeset, True), "small": (f"/attachments/{small}", False), "big": (f"/attachments/{big}", False),
+        }
+        with Serving("--dumps", dumps.path) as serving:
+            static = folder / "nginx"
+            (static / "files").mkdir(parents=True)
+            static_files(static / "files", serving, paths)
+            process, url = start_nginx(static)
+            try:
+                report(arguments, serving, url, kinto, paths)
+            finally:
+                process.terminate()
+                process.wait()
+
+
+def report(arguments, serving, url, kinto, paths):
+    print("| | rsdump serve, requests/s | p50 | p99 | most | nginx | p50 | p99 | rsdump/nginx | Kinto |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    rows = [("monitor", False), ("changeset", False), ("changeset", True), ("small", False), ("big", False)]
+    for name, gzip in rows:
+        path, _ = paths[name]
+        size = len(serving.ask(path, **({"Accept_Encoding": "gzip"} if gzip else {})).body)
+        ours = wrk(serving.url + path, arguments.seconds, gzip)
+        theirs = wrk(f"{url}/{name}", arguments.seconds, gzip)
+        path = path if path.startswith("/v1") else f"/v1{path}"
+        slow = wrk(kinto.url.removesuffix("/v1") + path, arguments.seconds, gzip)[0]
+        print(f"| {name}, {size:,} bytes{' of gzip' if gzip else ''} | {ours[0]:,.0f} | {ours[1]} | {ours[2]} | {ours[3]} "
+              f"| {theirs[0]:,.0f} | {theirs[1]} | {theirs[2]} | {ours[0] / theirs[0]:.2f} | {slow:,.1f} |", flush=True)
+    pid = serving.process.pid
+    print(f"\nResident after this: {memory(pid):.1f} MiB, at most {memory(pid, 'VmHWM'):.1f} MiB.", flush=True)
+    before, after, elapsed = idle(serving, 10_000)
+    print(f"10,000 idle connections: {after - before:.1f} MiB more, {(after - before) / 10:.1f} KiB each; "
+          f"an answer took {elapsed:.1f} ms meanwhile.", flush=True)
+    if arguments.soak:
+        print("\n| soak, seconds | resident MiB |\n| --- | --- |", flush=True)
+        began, index = time.time(), 0
+        while time.time() - began < arguments.soak:
+            name, gzip = rows[index % len(rows)]
+            wrk(serving.url + paths[name][0], 6, gzip)
+            index += 1
+            if index % 10 == 0:
+                print(f"| {time.time() - began:.0f} | {memory(pid):.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""Runs `rsdump serve` and asks it, with the standard library alone; raw sockets where a client must not be polite."""
+import dataclasses
+import http.client
+import json
+import re
+import socket
+import subprocess
+import tempfile
+import urllib.parse
+
+import rsdump
+
+TIMEOUT = 60
+
+
+@dataclasses.dataclass
+class Answer:
+    status: int
+    headers: dict
+    body: bytes
+
+    def json(self):
+        return json.loads(self.body)
+
+
+class Serving:
+    """A running server; it ends with the `with` block. What it reports is in `log()`."""
+
+    def __init__(self, *arguments):
+        self.arguments = [str(argument) for argument in arguments]
+        self.root = None
+
+    def __enter__(self):
+        self.errors = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(
+            [rsdump.BINARY, "serve", "--port", "0", *self.arguments], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=self.errors, text=True, env=rsdump.environment())
+        self.url = self.process.stdout.readline().strip()
+        assert self.url.startswith("http"), f"the server did not start:\n{self.log()}"
+        if "--demo" in self.arguments:
+            self.root = self.process.stdout.readline().split()[1]
+        parts = urllib.parse.urlsplit(self.url)
+        self.host, self.port = parts.hostname, parts.port
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.terminate()
+        try:
+            self.process.wait(TIMEOUT)
+        finally:
+            self.process.kill()
+            self.process.stdout.close()
+            self.errors.close()
+
+    def log(self):
+        self.errors.seek(0)
+        return self.errors.read()
+
+    def ask(self, path, method="GET", **headers):
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=TIMEOUT)
+        try:
+            connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+            response = connection.getresponse()
+            found = {name.lower(): value for name, value in response.getheaders()}
+            return Answer(response.status, found, response.read())
+        finally:
+            connection.close()
+
+    def changeset(self, name, version="v2", **query):
+        bucket, collection = name.split("/")
+        query = {"_expected": 0, **query}
+        return self.ask(f"/{version}/buckets/{bucket}/collections/{collection}/changeset?" + urllib.parse.urlencode(query))
+
+    def connect(self):
+        connection = socket.create_connection((self.host, self.port), timeout=TIMEOUT)
+        return connection
+
+    def send(self, data, half_close=False):
+        """Everything that comes back on a connection of its own until the server ends it."""
+        with self.connect() as connection:
+            try:
+                connection.sendall(data)
+                if half_close:
+                    connection.shutdown(socket.SHUT_WR)
+                return drain(connection)
+            except (ConnectionResetError, BrokenPipeError):
+                # The server has ended the connection with bytes of ours unread.
+                return b""
+
+    def metric(self, pattern):
+        """The sum of the samples whose line begins with the pattern."""
+        lines = self.ask("/metrics").body.decode().splitlines()
+        return sum(int(line.rsplit(" ", 1)[1]) for line in lines if re.match(pattern, line))
+
+
+def drain(connection):
+    received = b""
+    while True:
+        try:
+            part = connection.recv(1 << 16)
+        except ConnectionResetError:
+            return received
+        if not part:
+            return received
+        received += part

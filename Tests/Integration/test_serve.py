@@ -1,0 +1,309 @@
+"""rsdump serve as clients see it: the protocol beside real Kinto's, attachments, and what mirrors a mirror."""
+import datetime
+import gzip
+import hashlib
+import io
+import ipaddress
+import json
+import signal
+import ssl
+import urllib.error
+import urllib.request
+import zipfile
+
+import kinto_http
+import pytest
+import samples
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+import rsdump
+from dumps import Bundle, Dumps
+from serve import Serving
+
+
+@pytest.fixture(scope="module")
+def real_origin(refreshed_real):
+    with Serving("--dumps", refreshed_real.path) as serving:
+        yield serving
+
+
+@pytest.fixture(scope="module")
+def origin(refreshed_sample):
+    with Serving("--dumps", refreshed_sample.path) as serving:
+        yield serving
+
+
+def without_places(metadata):
+    """What a mirror may not change: all but where it and its chains are."""
+    kept = json.loads(json.dumps(metadata))
+    for signature in [*kept.get("signatures", []), kept.get("signature", {})]:
+        signature.pop("x5u", None)
+    return kept
+
+
+def by_id(records):
+    return {record["id"]: record for record in records}
+
+
+def test_kinto_http_reads_every_collection_and_attachment(real_origin, real, real_names, refreshed_real):
+    ours = kinto_http.Client(server_url=f"{real_origin.url}/v1")
+    theirs = kinto_http.Client(server_url=real.url)
+    base = ours.server_info()["capabilities"]["attachments"]["base_url"]
+    assert base == f"{real_origin.url}/attachments/"
+    monitor = ours.get_changeset("monitor", "changes", bust_cache=True)
+    assert sorted(f"{each['bucket']}/{each['collection']}" for each in monitor["changes"]) == real_names
+    files = 0
+    for change in monitor["changes"]:
+        arguments = {"_expected": change["last_modified"]}
+        mine = ours.get_changeset(change["bucket"], change["collection"], **arguments)
+        other = theirs.get_changeset(change["bucket"], change["collection"], **arguments)
+        assert mine["timestamp"] == other["timestamp"] == change["last_modified"]
+        # The signed payload leaves out an attachment that is null.
+        expected = [{k: v for k, v in r.items() if k != "attachment" or v} for r in other["changes"]]
+        assert by_id(mine["changes"]) == by_id(expected), change
+        assert without_places(mine["metadata"]) == without_places(other["metadata"])
+        for record in mine["changes"]:
+            attachment = record.get("attachment")
+            if attachment:
+                answer = real_origin.ask(f"/attachments/{attachment['location']}")
+                assert answer.status == 200, attachment
+                assert hashlib.sha256(answer.body).hexdigest() == attachment["hash"]
+                assert len(answer.body) == attachment["size"]
+                files += 1
+    assert files == sum(len(json.loads(b.entries["manifest.json"])["files"]) for b in map(refreshed_real.bundle, real_names))
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_a_mirror_of_a_mirror_has_the_same_content(real_origin, refreshed_real, real, real_names, empty, version):
+    added = empty.add(real, *real_names, url=f"{real_origin.url}/{version}")
+    assert added.code == rsdump.DONE, str(added)
+    outcome = empty.refresh()
+    assert outcome.code == rsdump.DONE, str(outcome)
+    ours, theirs = refreshed_real.lock["collections"], empty.lock["collections"]
+    assert {n: e["content"] for n, e in ours.items()} == {n: e["content"] for n, e in theirs.items()}
+    assert empty.verify().code == rsdump.DONE
+
+
+class Stay(urllib.request.HTTPRedirectHandler):
+    """Shows a redirect instead of following it."""
+
+    def redirect_request(self, *_):
+        return None
+
+
+QUERIES = [
+    "_expected=0", "", "_expected=x", "_expected=%22{now}%22", "_expected={now}", "_expected={now}&_since={now}",
+    "_expected={now}&_since=%22{now}%22", "_expected=5&_since={now}", "_expected={now}&_since=x",
+    "_expected={now}&_since={later}",
+]
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+@pytest.mark.parametrize("query", QUERIES)
+def test_queries_are_answered_as_the_server_does(origin, sample, version, query):
+    now = next(
+        each["last_modified"] for each in origin.changeset("monitor/changes").json()["changes"]
+        if each["collection"] == "settings")
+    path = "/buckets/main/collections/settings/changeset?" + query.format(now=now, later=now + 1)
+    ours = origin.ask(f"/{version}{path}")
+    opener = urllib.request.build_opener(Stay)
+    server = sample.url.removesuffix("/v1")
+    try:
+        with opener.open(f"{server}/{version}{path}") as response:
+            status, body = response.status, response.read()
+    except urllib.error.HTTPError as failure:
+        status, body = failure.code, failure.read()
+    assert ours.status == status, (ours, body)
+    if status == 200:
+        theirs = json.loads(body)
+        assert ours.json()["timestamp"] == theirs["timestamp"]
+        assert by_id(ours.json()["changes"]) == by_id(theirs["changes"])
+    if status == 400:
+        error = ours.json()
+        assert (error["code"], error["errno"]) == (400, 107)
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_a_delta_as_the_server_gives_it(dumps, sample, tmp_path, version):
+    """The older state is known from a folder of bundles; the server knows it anyway."""
+    before = dumps.copy(tmp_path / "before")
+    since = {name: bundle.timestamp for name in samples.NAMES for bundle in [before.bundle(name)]}
+    sample.patch_record("main/settings", "sync-interval", {"value": 12})
+    sample.delete_record("main/regions", "nowhere")
+    assert dumps.refresh().code == rsdump.DONE
+    with Serving("--dumps", dumps.path, "--history", before.path) as serving:
+        for name in ["main/settings", "main/regions", "main/large"]:
+            answer = serving.changeset(name, version, _since=since[name])
+            bucket, collection = name.split("/")
+            url = f"{sample.url.removesuffix('/v1')}/{version}/buckets/{bucket}/collections/{collection}/changeset"
+            theirs = json.loads(sample.request("GET", f"{url}?_expected=0&_since={since[name]}"))
+            ours = answer.json()
+            assert ours["timestamp"] == theirs["timestamp"]
+            assert {r["id"]: r.get("deleted", False) for r in ours["changes"]} == {
+                r["id"]: r.get("deleted", False) for r in theirs["changes"]}
+            assert [r for r in ours["changes"] if not r.get("deleted")] == [
+                r for r in theirs["changes"] if not r.get("deleted")]
+        unknown = serving.changeset("main/settings", version, _since=since["main/settings"] - 1)
+        assert unknown.status == 307
+        assert unknown.headers["location"].endswith("/changeset?_expected=0")
+        assert serving.metric('rsdump_requests_total{route="delta",status="200"}') == 3
+
+
+def test_errors_are_kintos(origin):
+    for path, code in [("/v1/buckets/main/collections/none/changeset?_expected=0", 404), ("/v2/nothing", 404),
+                       ("/attachments/none", 404), ("/chains/none.pem", 404), ("/nobody", 404)]:
+        answer = origin.ask(path)
+        assert (answer.status, answer.json()["code"]) == (code, code), path
+    answer = origin.ask("/v1/buckets/main/collections/settings/changeset?_expected=0", method="DELETE")
+    assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
+    assert origin.ask("/demo/publish", method="POST").status == 405
+
+
+def test_ranges_conditions_and_gzip(origin, refreshed_sample):
+    record = next(r for r in refreshed_sample.bundle("main/icons").records if r["id"] == "petals-22")
+    path = f"/attachments/{record['attachment']['location']}"
+    whole = origin.ask(path)
+    body, size = whole.body, len(whole.body)
+    assert whole.headers["accept-ranges"] == "bytes" and whole.headers["content-type"] == "image/svg+xml"
+    assert "sandbox" in whole.headers["content-security-policy"]
+    packed = origin.ask(path, Accept_Encoding="gzip")
+    assert packed.headers["content-encoding"] == "gzip" and gzip.decompress(packed.body) == body
+    assert packed.headers["etag"] != whole.headers["etag"] and len(packed.body) < size
+    assert origin.ask(path, Accept_Encoding="gzip;q=0, br").body == body
+    for wanted, part in [("bytes=0-0", body[:1]), ("bytes=5-99", body[5:100]), ("bytes=-7", body[-7:]),
+                         (f"bytes={size - 1}-", body[-1:]), ("bytes=9-99999999999999999999", body[9:])]:
+        answer = origin.ask(path, Range=wanted)
+        assert (answer.status, answer.body) == (206, part), wanted
+        start = size - 7 if wanted == "bytes=-7" else int(wanted[6:].split("-")[0])
+        assert answer.headers["content-range"] == f"bytes {start}-{start + len(part) - 1}/{size}"
+    for wanted in [f"bytes={size}-", "bytes=-0", "bytes=99999999999999999999-"]:
+        answer = origin.ask(path, Range=wanted)
+        assert (answer.status, answer.headers["content-range"]) == (416, f"bytes */{size}"), wanted
+    for wanted in ["bytes=5-4", "bytes=a-b", "lines=1-2", "bytes=0-1,3-4", "bytes=", "bytes=-", "bytes=" + "0-1," * 4000]:
+        if len(wanted) < 8000:
+            assert origin.ask(path, Range=wanted).status == 200, wanted
+    tag, modified = whole.headers["etag"], whole.headers["last-modified"]
+    assert origin.ask(path, Range="bytes=0-3", If_Range=tag).status == 206
+    assert origin.ask(path, Range="bytes=0-3", If_Range='"other"').status == 200
+    assert origin.ask(path, Range="bytes=0-3", If_Range=modified).status == 206
+    for headers in [{"If_None_Match": tag}, {"If_None_Match": f'"x", W/{tag}'}, {"If_None_Match": "*"},
+                    {"If_Modified_Since": modified}]:
+        answer = origin.ask(path, **headers)
+        assert (answer.status, answer.body, answer.headers["etag"]) == (304, b"", tag), headers
+    assert origin.ask(path, If_None_Match='"x"', If_Modified_Since=modified).status == 200
+    head = origin.ask(path, method="HEAD")
+    assert (head.status, head.body, head.headers["content-length"]) == (200, b"", str(size))
+
+
+def test_the_servers_zip_and_health(origin, refreshed_sample):
+    answer = origin.ask("/attachments/bundles/main--icons.zip")
+    with zipfile.ZipFile(io.BytesIO(answer.body)) as archive:
+        assert archive.testzip() is None
+        records = {r["id"]: r for r in refreshed_sample.bundle("main/icons").records}
+        assert {n for n in archive.namelist() if not n.endswith(".meta.json")} == set(records)
+        for name, record in records.items():
+            assert hashlib.sha256(archive.read(name)).hexdigest() == record["attachment"]["hash"]
+            assert json.loads(archive.read(f"{name}.meta.json")) == record
+    part = origin.ask("/attachments/bundles/main--icons.zip", Range="bytes=100-3000")
+    assert part.body == answer.body[100:3001]
+    assert origin.ask("/attachments/bundles/changesets.json.mozlz4").body.startswith(b"mozLz40\0")
+    for path in ["/__heartbeat__", "/__lbheartbeat__", "/__version__", "/v1/__heartbeat__", "/v2/__heartbeat__"]:
+        assert origin.ask(path).status == 200, path
+    assert "rsdump_collections 5" in origin.ask("/metrics").body.decode()
+
+
+def test_a_refresh_is_taken_up_while_it_is_served(dumps, sample):
+    with Serving("--dumps", dumps.path, "--watch") as serving:
+        before = serving.changeset("main/settings").json()
+        sample.patch_record("main/settings", "sync-interval", {"value": 13})
+        sample.put_attachment("main/icons", "petals-23", "petals-23.svg", samples.svg(23), "image/svg+xml")
+        assert dumps.refresh().code == rsdump.DONE
+        expected = dumps.bundle("main/settings").timestamp
+        while serving.changeset("main/settings").json()["timestamp"] != expected:
+            assert serving.process.poll() is None
+        delta = serving.changeset("main/settings", _since=before["timestamp"]).json()
+        assert [each["id"] for each in delta["changes"]] == ["sync-interval"]
+        monitor = serving.changeset("monitor/changes").json()
+        assert {c["collection"]: c["last_modified"] for c in monitor["changes"]}["settings"] == expected
+
+
+def test_a_damaged_bundle_is_reported_and_not_served(dumps):
+    path = dumps.bundle_path("main/regions")
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    with Serving("--dumps", dumps.path) as serving:
+        assert serving.changeset("main/regions").status == 404
+        assert serving.changeset("main/settings").status == 200
+        assert "main/regions" in serving.log()
+        assert serving.metric("rsdump_collections_damaged ") == 1
+        listed = {c["collection"] for c in serving.changeset("monitor/changes").json()["changes"]}
+        assert "regions" not in listed and "settings" in listed
+
+
+def test_nothing_is_written_and_it_ends_when_asked(dumps):
+    before = dumps.stats()
+    with Serving("--dumps", dumps.path) as serving:
+        for name in samples.NAMES:
+            assert serving.changeset(name).status == 200
+        serving.process.send_signal(signal.SIGINT)
+        assert serving.process.wait(60) == 0
+    assert dumps.stats() == before
+
+
+def test_no_lock_is_said(tmp_path):
+    outcome = rsdump.run("serve", "--dumps", tmp_path, "--port", 0)
+    assert outcome.code == rsdump.USAGE and outcome.says("dumps.lock.json", "rsdump refresh")
+
+
+def test_the_demonstration_publishes_signed_changes(tmp_path):
+    with Serving("--demo") as serving:
+        dumps = Dumps(tmp_path / "dumps")
+        names = samples.NAMES
+        assert rsdump.run(
+            "add", *names, "--dumps", dumps.path, "--server", f"{serving.url}/v2", "--trust-root", serving.root).code == 0
+        assert dumps.refresh().code == rsdump.DONE
+        assert serving.ask("/demo/publish", method="POST", Origin="http://evil.example").status == 403
+        assert serving.ask("/demo/publish").status == 404
+        answer = serving.ask("/demo/publish", method="POST")
+        assert answer.status == 200 and len(answer.json()["published"]) == 3
+        outcome = dumps.refresh()
+        assert outcome.code == rsdump.DONE and outcome.says("3 updated, 2 unchanged"), str(outcome)
+        assert serving.metric('rsdump_requests_total{route="delta",status="200"}') == 3
+        assert b"23 petals" in b"".join(Bundle(dumps.bundle_path("main/icons")).attachments.values())
+        assert dumps.verify().code == rsdump.DONE
+        storage = ("--storage", tmp_path / "app", "--packaged", dumps.path)
+        assert serving.ask("/demo/publish", method="POST").status == 200
+        synced = rsdump.run("sync", *names, *storage)
+        assert synced.code == rsdump.DONE, str(synced)
+        assert serving.metric('rsdump_requests_total{route="delta",status="200"}') == 6
+
+
+def test_tls(dumps, tmp_path):
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.datetime.now(datetime.timezone.utc)
+    certificate = (
+        x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+        .serial_number(x509.random_serial_number()).not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=2))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), True).sign(key, hashes.SHA256()))
+    chain, secret = tmp_path / "chain.pem", tmp_path / "key.pem"
+    chain.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    secret.write_bytes(key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
+    with Serving("--dumps", dumps.path, "--tls-cert", chain, "--tls-key", secret) as serving:
+        assert serving.url.startswith("https://127.0.0.1:")
+        context = ssl.create_default_context(cafile=chain)
+        url = f"{serving.url}/v1/buckets/main/collections/large/changeset?_expected=0"
+        with urllib.request.urlopen(url, context=context) as answer:
+            changeset = json.load(answer)
+        assert by_id(changeset["changes"]) == by_id(dumps.bundle("main/large").records)
+        # What speaks no TLS gets nothing.
+        assert serving.send(b"GET /v1/ HTTP/1.1\r\nHost: x\r\n\r\n").find(b"HTTP/1.1 200") == -1
+    outcome = rsdump.run("serve", "--dumps", dumps.path, "--tls-cert", chain)
+    assert outcome.code == rsdump.USAGE and outcome.says("--tls-key")
