@@ -82,7 +82,7 @@ struct ImportCommand: AsyncParsableCommand {
             try name(outcomes.filter(\.isTaken).map(\.id), in: directory)
             let report = ImportReport(outcomes: outcomes)
             switch format {
-            case .text: Console.print(report.text(Style(isColored: Console.outputIsTerminal)))
+            case .text: Console.print(report.text(Style(isColored: Console.outputIsColored)))
             case .json: Console.print(json: report.json)
             }
             if report.status != .done { throw report.status.code }
