@@ -49,6 +49,7 @@ class Browser(webdriver.Chrome):
         driver = shutil.which("chromedriver") or "/usr/bin/chromedriver"
         super().__init__(options=options, service=Service(driver))
         self.set_page_load_timeout(120)
+        self.set_script_timeout(120)
         if not javascript:
             self.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
 

@@ -249,13 +249,19 @@ def test_axe_finds_nothing(chromium, real_site, demo_site, hostile):
     The driver puts its script in past the policy, which pages cannot."""
     script = AXE.read_text()
     for name, url in every_page(real_site, demo_site, hostile):
-        for width, scheme in ((PHONE, "dark"), (DESKTOP, "light"), (DESKTOP, "dark")):
+        if name in ("records", "icons"):
+            continue    # as "search" and "hostile" are, with many more rows, which axe takes long to look at
+        # All rules where everything is wide and light, and on a phone; contrast once more in the dark.
+        for width, scheme, options in (
+                (DESKTOP, "light", {}), (PHONE, "light", {}),
+                (DESKTOP, "dark", {"runOnly": {"type": "rule", "values": ["color-contrast"]}})):
             chromium.look(width, scheme)
             chromium.get(url)
             chromium.execute_script(script)
             found = chromium.execute_async_script(
                 "const done = arguments[arguments.length - 1];"
-                "axe.run(document).then(result => done(result.violations), problem => done([{id: String(problem)}]))")
+                "axe.run(document, arguments[0]).then("
+                "result => done(result.violations), problem => done([{id: String(problem)}]))", options)
             assert not found, f"{name} at {width}, {scheme}: " + json.dumps(
                 [(each["id"], [node["html"] for node in each.get("nodes", [])][:3]) for each in found], indent=1)
 
