@@ -103,7 +103,8 @@ extension ServerTests {
         /// A monitor that knows of an older state than what is held.
         @Test func anOlderMonitor() async throws {
             let (collection, _, _) = try await collections()
-            let monitor = try await place.server.send("GET", "/buckets/monitor/collections/changes/changeset?_expected=0")
+            let monitor = try await place.server.send(
+                "GET", "/buckets/monitor/collections/changes/changeset?_expected=0")
             let body = String(decoding: try JSONSerialization.data(withJSONObject: monitor), as: UTF8.self)
             try await collection.put("c")
             let client = place.service().makeClient(collectionName: collection.name)

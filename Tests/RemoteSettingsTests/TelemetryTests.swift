@@ -35,10 +35,13 @@ extension ServerTests {
             let service = place.service { $0.telemetry = received }
             let client = service.makeClient(collectionName: collection.name)
             #expect(await client.getRecords(syncIfEmpty: true)?.count == 1)
-            #expect(received.lines() == ["settings-changes-monitoring success empty", "\(collection.id) success empty"])
+            #expect(
+                received.lines() == ["settings-changes-monitoring success empty", "\(collection.id) success empty"])
             try await client.sync()
             #expect(
-                received.lines() == ["settings-changes-monitoring success manual", "\(collection.id) up_to_date manual"])
+                received.lines() == [
+                    "settings-changes-monitoring success manual", "\(collection.id) up_to_date manual",
+                ])
             try await collection.put("b")
             let timestamp = try await collection.timestamp()
             try await client.sync(expectedTimestamp: timestamp)
