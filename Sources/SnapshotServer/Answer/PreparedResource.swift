@@ -59,7 +59,9 @@ final class PreparedResource: Sendable {
         var buffers: [ByteBuffer]?
         // Larger bodies are written piece by piece; the pieces are wrapped anew each time, which costs little for each.
         if case .segments(let segments) = content, segments.count <= 8 {
-            if content.count <= 8 << 20 { buffers = segments.filter { !$0.isEmpty }.flatMap { pieces($0, limits.pieceBytes) } }
+            if content.count <= 8 << 20 {
+                buffers = segments.filter { !$0.isEmpty }.flatMap { pieces($0, limits.pieceBytes) }
+            }
         }
         return Representation(tag: tag, head: head.buffer, length: content.count, buffers: buffers, content: content)
     }
