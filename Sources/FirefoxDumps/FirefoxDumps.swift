@@ -9,5 +9,5 @@ public enum FirefoxDumps {
     /// The bundles, in place: they are part of the program.
     ///
     /// - Throws: `InvalidIdentifier`, which a bundle that `rsdump embed` wrote does not give.
-    public static func packaged() throws -> PackagedSource { try .ofEmbeddedFirefoxDumps() }
+    public static func packaged() throws -> PackagedSource { try .ofEmbeddedFirefoxDumps().acceptingImported() }
 }

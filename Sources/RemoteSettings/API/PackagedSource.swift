@@ -12,6 +12,7 @@ public struct PackagedSource: Sendable {
     let form: Form
     /// How it is called in reports.
     public let name: String
+    private(set) var acceptsImported = false
 
     /// Bundles that are part of the program, read in place: nothing is copied.
     ///
@@ -47,6 +48,19 @@ public struct PackagedSource: Sendable {
             return PackagedSource(form: .absent(reason: "the bundle has no resources"), name: directory)
         }
         return .directory("\(resourcePath)/\(directory)", trusted: trusted)
+    }
+}
+
+extension PackagedSource {
+    /// Serves also what `rsdump import` took from somewhere without a signature, until a sync brings what is signed.
+    ///
+    /// Only where the source is as trusted as the program: embedded, or a directory said to be trusted. Who packages it
+    /// vouches for it; ``RemoteSettingsClient/snapshot`` says that nobody else does. Nothing without a signature is
+    /// accepted from a server or from the storage directory for that.
+    public func acceptingImported() -> PackagedSource {
+        var source = self
+        source.acceptsImported = true
+        return source
     }
 }
 

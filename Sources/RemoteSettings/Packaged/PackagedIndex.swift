@@ -19,6 +19,8 @@ struct PackagedIndex: Sendable {
         let isTrusted: Bool
         /// Whether the lock says that the bundle is signed.
         var isSigned: Bool { lock.trust.inBundle == .signed }
+        /// Whether who packaged it vouches for it, where it was imported without a signature.
+        var acceptsImported: Bool { isTrusted && source.acceptsImported }
 
         init(source: PackagedSource, id: CollectionID, lock: LockFile.Collection) {
             self.source = source

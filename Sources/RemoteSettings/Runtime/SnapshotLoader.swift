@@ -132,7 +132,7 @@ struct SnapshotLoader: Sendable {
     /// - Throws: `SnapshotRefusal` where the lock alone tells that the snapshot cannot serve.
     func check(_ entry: PackagedIndex.Entry) throws(SnapshotRefusal) {
         switch entry.lock.trust {
-        case .imported: guard acceptsUnsigned else { throw SnapshotRefusal(.unsigned) }
+        case .imported: guard acceptsUnsigned || entry.acceptsImported else { throw SnapshotRefusal(.unsigned) }
         case .unsigned, .signed:
             guard ServerIdentity(entry.lock.server) == server else {
                 throw SnapshotRefusal(.otherServer(found: entry.lock.server, expected: server.description))
