@@ -205,6 +205,14 @@ def test_nothing_of_the_machine_is_in_it(dumps, tmp_path, layout):
         assert tree(first) == tree(second) and tree(first)
 
 
+def test_one_is_not_a_plural(dumps, tmp_path):
+    assert export("firefox", dumps, tmp_path / "one", SETTINGS).says("1 collection in 2 files, ")
+    assert export("tar.xz", dumps, tmp_path / "two", SETTINGS, REGIONS).says("2 collections in 1 file, ")
+    for command, words in (
+            (("verify", SETTINGS), "1 of 1 bundle verified"), (("rebuild", SETTINGS), "1 of 1 bundle rebuilt")):
+        assert rsdump.run(*command, "--dumps", dumps.path).says(words)
+
+
 def test_an_archive_is_a_directory_of_dumps(dumps, tmp_path):
     path = exported("tar.xz", dumps, tmp_path / "dumps.tar.xz", SETTINGS, REGIONS)
     with tarfile.open(path) as archive:

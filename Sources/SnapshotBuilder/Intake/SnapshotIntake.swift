@@ -168,8 +168,3 @@ public final class SnapshotIntake {
         if isNewDirectory { try? FileStore.removeIfEmpty(directory.path) }
     }
 }
-
-extension OmissionReason {
-    /// It was not in what the collection was imported from.
-    static let notImported = OmissionReason("not-imported") ?? .none
-}

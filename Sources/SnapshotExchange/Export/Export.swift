@@ -72,9 +72,14 @@ public struct Export: Sendable {
         case .plist, .json, .xml: try writeDefaults(bundles, target.path, &report)
         }
         for bundle in bundles where bundle.head.omitted > 0 {
-            report.notes.append("\(bundle.head.collection): \(bundle.head.omitted) attachments are not in its bundle")
+            report.notes.append("\(bundle.head.collection): \(Self.leftOut(bundle.head.omitted))")
         }
         return report
+    }
+
+    /// `2 attachments are not in its bundle`.
+    package static func leftOut(_ count: Int) -> String {
+        "\(Counted.text(count, "attachment")) \(Counted.noun(count, "is", "are")) not in its bundle"
     }
 
     private func directory(
@@ -91,7 +96,7 @@ public struct Export: Sendable {
         guard let format = layout.defaults, let fields, bundles.count == 1, let bundle = bundles.first else {
             throw ExchangeError(
                 .usage, directory.lockPath, expected: "one collection, and the fields of its keys and values",
-                found: "\(bundles.count) collections\(fields == nil ? ", and no fields" : "")",
+                found: "\(Counted.text(bundles.count, "collection"))\(fields == nil ? ", and no fields" : "")",
                 remedy: "name one BUCKET/COLLECTION, --key and --value")
         }
         let text = try DefaultsTable(LaidOutCollection(bundle, limits: limits), fields).text(format)

@@ -36,7 +36,7 @@ struct Add: AsyncParsableCommand {
             let before = try directory.configurationText()
             var editor = try ConfigurationEditor(before, file: directory.configurationPath)
             if let server = server.server { try editor.setServer(server) }
-            for root in try TrustAnchors(parsing: server.trustRoots).roots { try editor.addRoot(root) }
+            for root in try TrustAnchors(parsing: server.trust.roots).roots { try editor.addRoot(root) }
             var lines: [String] = []
             for id in try collectionIDs(collections) {
                 let isNew = try editor.add(id, attachments: attachments?.rawValue)
@@ -47,7 +47,7 @@ struct Add: AsyncParsableCommand {
             if editor.text != before { try directory.writeConfiguration(editor.text) }
             for line in lines { Console.print(line) }
             Console.print(
-                "\(directory.configurationPath): \(configuration.collections.count) collections of \(configuration.server)"
+                "\(directory.configurationPath): \(Counted.text(configuration.collections.count, "collection")) of \(configuration.server)"
             )
         }
     }

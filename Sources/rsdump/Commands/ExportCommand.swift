@@ -117,7 +117,7 @@ struct ExportCommand: AsyncParsableCommand {
             switch format {
             case .text:
                 Console.print(
-                    "\(target): \(report.collections.count) collections in \(report.files) files, \(report.bytes) bytes"
+                    "\(target): \(Counted.text(report.collections.count, "collection")) in \(Counted.text(report.files, "file")), \(Counted.text(report.bytes, "byte"))"
                 )
             case .json:
                 Console.print(
@@ -140,7 +140,7 @@ extension ExportCommand {
         switch format {
         case .text:
             Console.print(
-                "\(folder): \(report.objects) files, \(ByteSize.text(UInt64(clamping: report.bytes))), in \(report.tree)"
+                "\(folder): \(Counted.text(report.objects, "file")), \(ByteSize.text(UInt64(clamping: report.bytes))), in \(report.tree)"
                     + (report.isUnchanged ? ", as before" : ""))
         case .json:
             Console.print(

@@ -68,7 +68,9 @@ struct Get: AsyncParsableCommand {
         } catch {
             throw CommandFailure(error, "\(collection), attachment of \(id)")
         }
-        if explain { Console.error("attachment  \(content.bytes.count) bytes, \(content.source.words)") }
+        if explain {
+            Console.error("attachment  \(Counted.text(content.bytes.count, "byte")), \(content.source.words)")
+        }
         if let output {
             try WholeFile.write(content.bytes.array, to: output)
         } else {

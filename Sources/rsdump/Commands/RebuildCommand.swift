@@ -22,10 +22,7 @@ struct RebuildCommand: AsyncParsableCommand {
 
     @OptionGroup var dumps: DumpsOptions
 
-    @Option(
-        name: .customLong("trust-root"), parsing: .singleValue,
-        help: ArgumentHelp("SHA-256 of a root certificate to trust; may be repeated.", valueName: "sha256"))
-    var trustRoots: [String] = []
+    @OptionGroup var trust: TrustOptions
 
     @Option(help: ArgumentHelp("Keep the rebuilt bundles in this directory.", valueName: "dir"))
     var output: String?
@@ -39,17 +36,12 @@ struct RebuildCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await running {
-            let directory = dumps.directory
-            var options = ServerOptions()
-            options.server = nil
-            options.trustRoots = trustRoots
-            let configuration = try options.applied(to: try directory.configuration())
-            let roots = try configuration.anchors(file: directory.configurationPath)
-            let names = try collectionIDs(collections)
+            let opened = try OpenDumps(dumps, collections, applying: trust.applied)
             let outcomes = try await TemporaryOutput.with(output) { output in
                 try await Rebuild(
-                    directory, to: output, roots: roots, signer: configuration.trust.signer, limits: Limits()
-                ).run(names)
+                    opened.directory, to: output, roots: opened.roots, signer: opened.configuration.trust.signer,
+                    limits: opened.limits
+                ).run(opened.names)
             }
             let report = RebuildReport(outcomes: outcomes)
             switch format {
