@@ -239,6 +239,17 @@ def test_what_is_there_is_replaced_only_when_told(dumps, tmp_path, layout):
         assert set(tree(output)) == {f"{SETTINGS}.json", f"{SETTINGS}.timestamp"}
 
 
+@pytest.mark.parametrize("flag", ["--force", "--update"])
+@pytest.mark.parametrize("output", ["dumps", "./dumps/", "link", ".", "main/.."])
+def test_the_dumps_themselves_are_never_replaced(dumps, tmp_path, output, flag):
+    (tmp_path / "link").symlink_to("dumps")
+    (tmp_path / "main").mkdir()
+    before = tree(tmp_path)
+    outcome = rsdump.run("export", "--to", "firefox", "--output", output, flag, cwd=tmp_path)
+    assert outcome.code == rsdump.USAGE and outcome.says("the dumps themselves", "--output"), str(outcome)
+    assert tree(tmp_path) == before and (tmp_path / "link").is_symlink()
+
+
 def test_a_damaged_bundle_is_not_exported(dumps, tmp_path):
     path = dumps.bundle_path(SETTINGS)
     content = bytearray(path.read_bytes())
@@ -255,7 +266,10 @@ def test_names_and_places_that_are_none(dumps, tmp_path):
     outcome = export("firefox", dumps, tmp_path / "out", "main/unheard-of")
     assert outcome.code == rsdump.USAGE and outcome.says("main/unheard-of"), str(outcome)
     assert export("nothing", dumps, tmp_path / "out").code == rsdump.USAGE
-    assert export("firefox", dumps, "/dev/null/out").code == rsdump.SOME_FAILED
+    for layout in ("firefox", "tar.xz"):
+        assert export(layout, dumps, "/dev/null/out").code == rsdump.SOME_FAILED
+        exported(layout, dumps, tmp_path / f"made/for/{layout}")
+    exported("json", dumps, tmp_path / "made/too/d.json", "--key", "id", "--value", "id", SETTINGS)
     assert not (tmp_path / "out").exists()
 
 

@@ -131,6 +131,8 @@ def test_what_cannot_be_had_is_said_and_changes_nothing(history, tmp_path):
     outcome = pin(history, SETTINGS, "--at", 1234567890123)
     assert outcome.code == rsdump.SOME_FAILED, str(outcome)
     assert outcome.says("1234567890123", str(timestamp(history.first, SETTINGS)), "--from"), str(outcome)
+    nowhere = pin(history, SETTINGS, "--from", tmp_path / "nowhere")
+    assert nowhere.code == rsdump.USAGE and nowhere.says("nowhere"), str(nowhere)
     unknown = pin(history, "main/unheard-of")
     assert unknown.code == rsdump.USAGE and unknown.says("rsdump add"), str(unknown)
     assert everything(history) == before

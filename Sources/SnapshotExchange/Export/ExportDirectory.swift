@@ -15,9 +15,9 @@ final class ExportDirectory {
     private(set) var files = 0
     private(set) var size = 0
 
-    /// - Throws: ``ExchangeError`` where the path is taken and may not be, or `FileError`.
-    init(_ target: ExportTarget) throws {
-        try target.check()
+    /// - Parameter target: checked already.
+    /// - Throws: `FileError`.
+    init(_ target: ExportTarget) throws(FileError) {
         path = target.path
         isUpdate = target.existing == .update && FileStore.isDirectory(path)
         temporary = FileStore.uniquePath(path) + ".tmp"
