@@ -12,13 +12,13 @@ struct RSDump: AsyncParsableCommand {
 
             Start with:
               rsdump add main/regions      name a collection
-              rsdump refresh               download what is new, verify it, write the bundles
+              rsdump refresh               download what is new, verify and write it
               rsdump verify                check every byte and signature again, offline
 
             For a release:
               rsdump pin main/regions      keep a collection as it is, or as it was
-              rsdump refresh --locked      fail where the server has anything else than what is locked
-              rsdump verify --locked       fail where the directory has anything else than what is locked
+              rsdump refresh --locked      fail where the server has something newer
+              rsdump verify --locked       fail where anything is there but what is locked
 
             \(ExitStatus.help)
             """,

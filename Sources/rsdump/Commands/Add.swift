@@ -10,6 +10,11 @@ struct Add: AsyncParsableCommand {
         discussion: """
             Makes dumps.yaml where there is none. --server and --trust-root set the server of the whole file. Nothing is \
             downloaded: rsdump refresh does that.
+
+            Examples:
+              rsdump add main/regions main/search-config-v2
+              rsdump add security-state/onecrl --attachments none
+              rsdump add main/regions --server stage --dumps dumps-stage
             """)
 
     @Argument(help: "Collections, as BUCKET/COLLECTION.")

@@ -19,7 +19,8 @@ struct Embed: AsyncParsableCommand {
             Exits with 6 where --check finds that the target is not what would be written.
 
             Examples:
-              rsdump embed --output Sources/EmbeddedDumps --swift Sources/App/PackagedSource+EmbeddedDumps.swift
+              rsdump embed --output Sources/EmbeddedDumps \\
+                --swift Sources/App/PackagedSource+EmbeddedDumps.swift
               rsdump embed --output Sources/EmbeddedDumps --check
             """)
 

@@ -32,10 +32,13 @@ struct ExportCommand: AsyncParsableCommand {
             others get the whole collection.
 
             Examples:
-              rsdump export --to application-services --output components/remote_settings/dumps --update
+              rsdump export --to application-services --update \\
+                --output components/remote_settings/dumps
               rsdump export --to tar.zst --output dumps.tar.zst
-              rsdump export --to plist --output Defaults.plist --key id --value value main/settings
-              rsdump export --to mirror --url https://settings.example.org --history git --output /srv/mirror
+              rsdump export --to plist --output Defaults.plist \\
+                --key id --value value main/settings
+              rsdump export --to mirror --output /srv/mirror --history git \\
+                --url https://settings.example.org
             """)
 
     @Argument(help: "Collections, as BUCKET/COLLECTION; all that the lock has if none is given.")

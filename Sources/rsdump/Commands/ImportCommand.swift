@@ -21,7 +21,8 @@ struct ImportCommand: AsyncParsableCommand {
             there is none.
 
             Examples:
-              rsdump import --from firefox /usr/lib/firefox-esr/browser/omni.ja main/password-rules
+              rsdump import --from firefox \\
+                /usr/lib/firefox-esr/browser/omni.ja main/password-rules
               rsdump import --from application-services components/remote_settings/dumps
               rsdump import --from changeset changesets.json.mozlz4 --dumps dumps
               rsdump import --from dumps dumps.tar.zst --dumps /srv/dumps

@@ -14,6 +14,10 @@ struct RebuildCommand: AsyncParsableCommand {
             The same zlib and libarchive give the same bytes. Others may compress differently: the bundle then has the same \
             content (the hash over its uncompressed manifest) in other bytes, which is said and is no failure.
 
+            Examples:
+              rsdump rebuild
+              rsdump rebuild main/regions --output rebuilt
+
             Exits with 3 where a bundle is not as locked, or cannot be written again with the same content.
             """)
 

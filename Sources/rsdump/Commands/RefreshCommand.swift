@@ -21,6 +21,12 @@ struct RefreshCommand: AsyncParsableCommand {
             With --locked nothing is written, and the exit code is 6 where anything would change: the server has something \
             newer, a bundle is missing or damaged, or dumps.yaml asks for other attachments.
 
+            Examples:
+              rsdump refresh
+              rsdump refresh main/regions --format json
+              rsdump refresh --summary summary.md    for a pull request or a job's page
+              rsdump refresh --locked                on a release branch
+
             \(ExitStatus.help)
             """)
 

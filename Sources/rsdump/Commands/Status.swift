@@ -15,6 +15,10 @@ struct Status: AsyncParsableCommand {
             Sizes are compared with the lock in git's HEAD, where the directory lies in a git repository: the growth is what a \
             commit would add. A pinned bundle does not get old until its pin is past its last day.
 
+            Examples:
+              rsdump status
+              rsdump status --offline --max-age 90d    before a release
+
             Exits with 1 where a bundle is missing, or outdated and older than --max-age.
             """)
 

@@ -14,6 +14,10 @@ struct Verify: AsyncParsableCommand {
             dumps.yaml, dumps.lock.json, .gitignore, .gitattributes, files whose names begin with README, NOTICE, LICENSE or \
             COPYING, and .rsdump/, which a refresh may leave.
 
+            Examples:
+              rsdump verify main/regions
+              rsdump verify --locked --dumps dumps
+
             Exits with 3 where anything is wrong.
             """)
 
