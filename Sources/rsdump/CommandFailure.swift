@@ -69,7 +69,7 @@ func running(_ work: () async throws -> Void) async throws {
         throw exit
     } catch {
         let failure = CommandFailure(error)
-        Console.error("rsdump: \(failure)")
+        Console.error("rsdump: \(Console.visible("\(failure)"))")
         throw failure.status.code
     }
 }

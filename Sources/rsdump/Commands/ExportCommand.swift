@@ -116,7 +116,7 @@ struct ExportCommand: AsyncParsableCommand {
             let report = try Export(dumps.directory, to: layout, fields: fields).write(
                 try collectionIDs(collections),
                 to: ExportTarget(String(target), existing: update ? .update : force ? .replace : .keep))
-            for note in report.notes { Console.error("rsdump: \(note)") }
+            for note in report.notes { Console.error("rsdump: \(Console.visible(note))") }
             switch format {
             case .text:
                 Console.print(
@@ -139,7 +139,7 @@ extension ExportCommand {
     private func publish(to folder: String) async throws {
         let export = MirrorExport(directory: dumps.directory, address: try OriginAddress(url ?? ""), history: history)
         let report = try await export.publish(try collectionIDs(collections), to: folder)
-        for note in report.notes { Console.error("rsdump: \(note)") }
+        for note in report.notes { Console.error("rsdump: \(Console.visible(note))") }
         switch format {
         case .text:
             Console.print(
