@@ -129,7 +129,7 @@ def test_a_folder_that_is_no_modules_name(dumps, tmp_path, name):
 
 
 def test_what_is_not_from_here_is_left_alone(dumps, tmp_path):
-    """Neither the lock of the dumps nor a file that somebody wrote is overwritten, or taken for what an old run left."""
+    """Neither the lock of the dumps nor somebody's file is overwritten, or taken for what an old run left."""
     before = dumps.files()
     outcome = embed(dumps, dumps.path)
     assert outcome.code == rsdump.USAGE and outcome.says("the dumps themselves"), str(outcome)

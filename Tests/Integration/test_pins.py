@@ -409,8 +409,8 @@ def test_an_unsigned_bundle_is_taken_only_where_that_is_said(unsigned, tmp_path,
     assert of(refreshed(unsigned, "--format", "json").json(), UNSIGNED)["status"] == "pinned"
 
 
-def test_a_signed_bundle_cannot_pass_for_an_unsigned_one(history, tmp_path):
-    """Its chain is taken away and its manifest says so: where unsigned is accepted it is one, and never called signed."""
+def test_a_signed_bundle_without_its_chain_is_refused(history, tmp_path):
+    """Also where what nobody signed is accepted: its manifest says that it is signed."""
     at, stripped = timestamp(history.first, SETTINGS), tmp_path / "stripped.zip"
     bundle = history.first.bundle(SETTINGS)
     entries = {name: content for name, content in bundle.entries.items() if name != "chain.pem"}
