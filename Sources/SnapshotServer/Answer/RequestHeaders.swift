@@ -2,6 +2,12 @@ import NIOHTTP1
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
+extension HTTPRequestHead {
+    /// Whether the decoder takes what follows for another protocol and reads it no more, so that the connection must end
+    /// with the answer. A server may ignore an upgrade (RFC 9110 §7.8), as this one does.
+    var endsParsing: Bool { method == .CONNECT || headers.contains(name: "upgrade") }
+}
+
 extension NIOHTTP1.HTTPHeaders {
     /// Whether the client takes gzip (RFC 9110 §12.5.3): it is named, or everything is, and not with a weight of 0.
     var acceptsGzip: Bool {
