@@ -57,7 +57,9 @@ struct ServerRun {
     }
 
     private func loader(_ directory: DumpsDirectory, history: BundleHistory?) -> DumpsLoader {
-        DumpsLoader(directory, history: history, softwareVersion: Version.text, limits: limits)
+        DumpsLoader(
+            directory, history: history, softwareVersion: Version.text, limits: limits,
+            report: { [logger] in logger.warning("\($0)") })
     }
 
     private func emptyState() throws -> StateBox {
@@ -104,6 +106,10 @@ struct ServerRun {
             if history == "git" {
                 sources.append(.git(try await GitRepository(containing: directory.path, limits: limits)))
             } else {
+                guard FileStore.isDirectory(history) else {
+                    throw CommandFailure(
+                        .usage, "--history \(history): expected git, or a folder of older bundles; found none")
+                }
                 sources.append(.path(history))
             }
         }

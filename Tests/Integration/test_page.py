@@ -196,6 +196,7 @@ def test_search_works_without_javascript(real_site):
 SHOWN = {
     "collections": "/", "records": "/collections/main/search-config-v2",
     "search": "/collections/main/search-config-v2?q=google", "missing": "/collections/main/none",
+    "lost": "/collections",
 }
 SHOWN_DEMO = {"demo": "/", "icons": "/collections/main/icons"}
 

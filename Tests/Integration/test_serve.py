@@ -162,6 +162,42 @@ def test_errors_are_kintos(origin):
     assert origin.ask("/demo/publish", method="POST").status == 405
 
 
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+
+@pytest.mark.parametrize("path", ["/nobody", "/collections/main", "/v3/", "/index.html", "/collections/a/b/c/d", "/V1/"])
+def test_a_lost_person_gets_a_page_and_a_program_the_error(origin, path):
+    page = origin.ask(path, Accept=BROWSER)
+    assert (page.status, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert page.headers["content-security-policy"].startswith("default-src 'none'; style-src 'sha256-")
+    assert page.headers["x-content-type-options"] == "nosniff"
+    assert b"<h1>Not found</h1>" in page.body and b'<a href="/">All collections</a>' in page.body
+    for accept in ("*/*", "application/json", "text/html;q=0, */*", "text/htmlish"):
+        error = origin.ask(path, Accept=accept)
+        assert (error.status, error.json()["errno"], error.headers["vary"]) == (404, 111, "Accept"), accept
+    assert page.headers["vary"] == "Accept"
+    head = origin.ask(path, method="HEAD", Accept=BROWSER)
+    assert (head.status, head.body, head.headers["content-length"]) == (404, b"", str(len(page.body)))
+    assert origin.ask(path, method="POST", Accept=BROWSER).status == 405
+
+
+@pytest.mark.parametrize("path", ["/v1/nothing", "/v2/nothing", "/attachments/none", "/chains/none.pem",
+                                  "/v1/buckets/main/collections/none/changeset?_expected=0"])
+def test_the_api_answers_a_browser_as_it_answers_programs(origin, path):
+    answer = origin.ask(path, Accept=BROWSER)
+    assert (answer.status, answer.headers["content-type"]) == (404, "application/json")
+    assert answer.json()["errno"] == 111 and "vary" not in answer.headers
+
+
+@pytest.mark.parametrize("path", ["/collections/main/none", "/collections/main/settings/records/none",
+                                  "/collections/main/settings/changes", "/collections/main/icons/records/none/attachment"])
+def test_what_a_page_does_not_have_is_a_page(origin, path):
+    for accept in (BROWSER, "*/*"):
+        answer = origin.ask(path, Accept=accept)
+        assert (answer.status, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")
+        assert b'<a href="/">All collections</a>' in answer.body and "content-security-policy" in answer.headers
+
+
 def test_ranges_conditions_and_gzip(origin, refreshed_sample):
     record = next(r for r in refreshed_sample.bundle("main/icons").records if r["id"] == "petals-22")
     path = f"/attachments/{record['attachment']['location']}"

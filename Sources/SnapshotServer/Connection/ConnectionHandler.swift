@@ -1,6 +1,7 @@
 import Logging
 import NIOCore
 import NIOHTTP1
+import NIOSSL
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -14,12 +15,14 @@ final class ConnectionHandler: ChannelInboundHandler {
     private let responder: Responder
     private let limits: ServerLimits
     private let logger: Logger
+    private let received: RequestSizeLimit
     private var context: ChannelHandlerContext?
 
     /// Requests that came before the one at work was answered (pipelining).
     private var waiting: CircularBuffer<Request> = []
     private var reading: Request?
     private var isAnswering = false
+    private var isTakingTurns = false
     private var isInputClosed = false
     private var isQuiescing = false
     private var isEnding = false
@@ -36,8 +39,9 @@ final class ConnectionHandler: ChannelInboundHandler {
         var bodyBytes = 0
     }
 
-    init(_ responder: Responder, logger: Logger) {
+    init(_ responder: Responder, received: RequestSizeLimit, logger: Logger) {
         self.responder = responder
+        self.received = received
         self.logger = logger
         limits = responder.limits
     }
@@ -68,6 +72,7 @@ final class ConnectionHandler: ChannelInboundHandler {
                 refuse(413, .bodyTooLarge, "a body of more than \(limits.requestBodyBytes) bytes")
             }
         case .end:
+            received.requestIsComplete()
             guard let request = reading else { return }
             reading = nil
             waiting.append(request)
@@ -83,8 +88,11 @@ final class ConnectionHandler: ChannelInboundHandler {
             } else {
                 refuse(400, .malformed, "\(error)")
             }
+        } else if error is RequestSizeLimit.Exceeded {
+            refuse(413, .bodyTooLarge, "a request of more than \(limits.requestBytes) bytes")
         } else {
-            // A connection that broke, or a handshake that failed.
+            if case .handshakeFailed? = error as? NIOSSLError { count(.malformed, "a TLS handshake that failed") }
+            // A connection that broke is nobody's fault.
             end()
         }
     }
@@ -110,8 +118,15 @@ final class ConnectionHandler: ChannelInboundHandler {
 }
 
 extension ConnectionHandler {
+    /// Answers what waits, one after another, without a deeper stack for each.
     private func answerNext() {
-        guard !isAnswering, !isEnding, let context, let request = waiting.popFirst() else { return }
+        guard !isTakingTurns else { return }
+        isTakingTurns = true
+        defer { isTakingTurns = false }
+        while !isAnswering, !isEnding, let context, let request = waiting.popFirst() { answer(request, context) }
+    }
+
+    private func answer(_ request: Request, _ context: ChannelHandlerContext) {
         isAnswering = true
         deadline = .distantFuture
         setReading(false)
@@ -155,11 +170,13 @@ extension ConnectionHandler {
         if responder.logsRequests {
             responder.report("\(head.method.rawValue) \(head.uri) \(response.status) \(response.length)")
         }
-        let keepsAlive = head.isKeepAlive && !isInputClosed && !isQuiescing
+        let keepsAlive = head.isKeepAlive && !head.endsParsing && !isInputClosed && !isQuiescing
         put(response.head)
         put(DateLine.current(responder.now(), keepsAlive: keepsAlive, isOldHTTP: head.version.minor == 0))
         switch response.body {
-        case .none: finish(keepsAlive)
+        case .none:
+            // Answers without a body also fill memory where a client asks for many and takes none.
+            if context.channel.isWritable { finish(keepsAlive) } else { putLast(ByteBuffer(), keepsAlive) }
         case .buffers(let buffers): writeKept(buffers[...], keepsAlive)
         case .pieces: writePieces(source, keepsAlive)
         }

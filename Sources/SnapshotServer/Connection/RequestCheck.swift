@@ -23,11 +23,16 @@ enum RequestCheck {
         if let coding = codings.first, head.version.minor == 0 || coding.lowercased() != "chunked" {
             return .refused(400, .ambiguousLength, "a Transfer-Encoding other than chunked")
         }
-        // RFC 9112 §3.2: exactly one Host.
+        // Who waits to be asked for a body would wait in vain: none is read here (RFC 9110 §10.1.1).
+        if !(lengths.isEmpty && codings.isEmpty), head.headers.contains(name: "expect") {
+            return .refused(417, .malformed, "a body that waits to be asked for")
+        }
+        // RFC 9112 §3.2: exactly one Host, and a valid one.
         let hosts = head.headers["host"]
         guard hosts.count == 1 || (hosts.isEmpty && head.version.minor == 0) else {
             return .refused(400, .malformed, "\(hosts.count) Host headers")
         }
+        guard hosts.allSatisfy(isAuthority) else { return .refused(400, .malformed, "an invalid Host header") }
         guard let target = target(head.uri) else { return .refused(400, .malformed, "an invalid request target") }
         return .good(target)
     }
@@ -35,10 +40,13 @@ enum RequestCheck {
     /// A path and query in origin form, or behind `http://host` in absolute form (RFC 9112 §3.2).
     private static func target(_ uri: String) -> Responder.Target? {
         var text = uri[...]
-        for scheme in ["http://", "https://"] where text.lowercased().hasPrefix(scheme) {
+        if !text.hasPrefix("/") {
+            guard let scheme = ["http://", "https://"].first(where: text.lowercased().hasPrefix) else { return nil }
             text = text.dropFirst(scheme.count)
-            guard let slash = text.firstIndex(of: "/") else { return Responder.Target(path: "/", query: nil) }
-            text = text[slash...]
+            let end = text.firstIndex { "/?#".contains($0) } ?? text.endIndex
+            guard end > text.startIndex, isAuthority(text[..<end]) else { return nil }
+            text = text[end...]
+            if !text.hasPrefix("/") { text = "/" + text }
         }
         guard text.hasPrefix("/"), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") })
         else {
@@ -47,6 +55,18 @@ enum RequestCheck {
         let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         guard hasValidEscapes(parts[0]) else { return nil }
         return Responder.Target(path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : nil)
+    }
+
+    /// Whether a text can be a host and a port (RFC 3986 §3.2.2). Who that is does not matter here.
+    private static func isAuthority(_ text: some StringProtocol) -> Bool {
+        text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "@"), UInt8(ascii: "\\"),
+                UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\""):
+                false
+            default: (0x21...0x7E).contains(byte)
+            }
+        }
     }
 
     /// Every `%` has two digits, and none of them stands for a control character.

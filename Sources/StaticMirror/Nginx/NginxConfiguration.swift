@@ -61,8 +61,9 @@ struct NginxConfiguration {
             add_header X-Content-Type-Options nosniff always;
             if ($request_method !~ ^(GET|HEAD)$) { return 405; }
 
+            # A $ would let a line feed through, into the Location of a redirect; \\z is the end.
             # Changesets. _expected busts caches, and says nothing else to files.
-            location ~ ^(?<rs_collection>\(prefix)/v[12]/buckets/[A-Za-z0-9][A-Za-z0-9_-]*/collections/[A-Za-z0-9][A-Za-z0-9_-]*)/changeset$ {
+            location ~ ^(?<rs_collection>\(prefix)/v[12]/buckets/[A-Za-z0-9][A-Za-z0-9_-]*/collections/[A-Za-z0-9][A-Za-z0-9_-]*)/changeset\\z {
                 default_type application/json;
                 gzip_static on;
                 add_header Cache-Control "public, max-age=60" always;
@@ -77,14 +78,14 @@ struct NginxConfiguration {
                 return 307 $uri?_expected=$arg__expected;
             }
 
-            location ~ ^\(prefix)/v[12]/$ {
+            location ~ ^\(prefix)/v[12]/\\z {
                 default_type application/json;
                 gzip_static on;
                 add_header Cache-Control "public, max-age=3600" always;
                 add_header X-Content-Type-Options nosniff always;
                 try_files ${uri}index.json =404;
             }
-            location ~ ^\(prefix)/v[12]$ { return 307 $uri/; }
+            location ~ ^\(prefix)/v[12]\\z { return 307 $uri/; }
 
             # Their names are hashes of their content.
             location ^~ \(prefix)/chains/ {
