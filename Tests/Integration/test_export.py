@@ -65,7 +65,9 @@ def test_firefoxs_tree_is_updated_in_place(imported_real, tmp_path):
     shutil.copytree(REAL_COLLECTIONS, settings)
     # An older tree of which nothing that has a bundle is right, and in which there is more than collections.
     names = imported_real.names
-    kept = {"moz.build": b"x", "main/unknown.json": b"{}", "main/unknown/a": b"1", f"{BLOOM}-more/a": b"2"}
+    kept = {
+        "moz.build": b"x", f"{BLOOM}/moz.build": b"y", "main/unknown.json": b"{}", "main/unknown/a": b"1",
+        f"{BLOOM}-more/a": b"2"}
     gone = {f"{BLOOM}/gone": b"3", f"{BLOOM}/gone.meta.json": b"4"}
     for path, content in {**dict.fromkeys(given, b"old"), **kept, **gone}.items():
         (settings / path).parent.mkdir(exist_ok=True)

@@ -18,6 +18,7 @@ import rsdump
 import samples
 from conftest import REAL_COLLECTIONS
 from dumps import Dumps
+from test_pins import flip_in_chain
 
 SETTINGS, REGIONS, ICONS = "main/settings", "main/regions", "main/icons"
 BLOOM = "blocklists/addons-bloomfilters"
@@ -482,6 +483,16 @@ def test_what_is_wrong_in_an_archive_is_named_by_archive_and_entry(tree, tmp_pat
     outcome = import_("firefox", path, target)
     assert outcome.says(f"{path}: main/settings.json: expected", f"{path}: main/icons/a: expected"), str(outcome)
     assert str(target) not in outcome.out + outcome.err and "found found" not in outcome.out
+
+
+def test_a_damaged_bundle_in_an_archive_is_named_by_both(dumps, sample, tmp_path):
+    flip_in_chain(dumps.bundle_path(SETTINGS))
+    path, target = tmp_path / "t.tar.xz", tmp_path / "target"
+    subprocess.run(["bsdtar", "-a", "-cf", path, "-C", dumps.path.parent, "dumps"], check=True)
+    outcome = import_("dumps", path, target, "--server", sample.url, "--trust-root", sample.root)
+    assert outcome.code == rsdump.VERIFICATION and outcome.says(f"{path}: {SETTINGS}.zip"), str(outcome)
+    assert str(target) not in outcome.out + outcome.err
+    assert sorted(Dumps(target).names) == sorted(set(samples.NAMES) - {SETTINGS})
 
 
 @pytest.mark.parametrize("text, word", [

@@ -10,7 +10,7 @@ final class ExportDirectory {
     /// Whether there is a directory that is updated.
     let isUpdate: Bool
     private var isFinished = false
-    /// Folders of which nothing stays that was not written or kept.
+    /// Folders of which no attachment stays that was not written or kept.
     private var owned: Set<String> = []
     /// Files written so far, and their bytes.
     private(set) var files = 0
@@ -54,7 +54,7 @@ final class ExportDirectory {
         files += 1
     }
 
-    /// Says that a folder is about what is exported alone: in an update, nothing else in it stays.
+    /// Says that a folder has the attachments of what is exported: in an update, no other ones stay.
     func own(_ folder: String) { owned.insert(folder) }
 
     /// Whether a directory is updated that has this file.
@@ -103,6 +103,12 @@ final class ExportDirectory {
         return dropped
     }
 
+    /// Whether a file of the present directory is one of a pair, an attachment and what is said of it.
+    private func isAttachment(_ place: String) -> Bool {
+        let suffix = ".meta.json"
+        return place.hasSuffix(suffix) || FileStore.size("\(path)/\(place)\(suffix)") != nil
+    }
+
     /// Gives what stays of the present directory a second name in the new one.
     private func carry(_ folder: String, _ dropped: inout [String]) throws(FileError) {
         for name in try FileStore.list("\(path)/\(folder)") ?? [] {
@@ -112,7 +118,7 @@ final class ExportDirectory {
                 try carry(place, &dropped)
             } else if FileStore.size(target) != nil {
                 continue
-            } else if owned.contains(folder) {
+            } else if owned.contains(folder), isAttachment(place) {
                 dropped.append(place)
             } else {
                 try FileStore.makeDirectories(FileStore.parent(of: target))

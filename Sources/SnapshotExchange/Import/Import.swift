@@ -76,12 +76,24 @@ public struct Import: Sendable {
 
     /// An error about what was unpacked names the archive and its entry, not where that was for a moment.
     private func named(_ error: any Error, _ path: String, _ intake: SnapshotIntake) -> any Error {
-        guard let error = error as? ExchangeError, error.place.hasPrefix("\(intake.scratch)/") else { return error }
-        let below = error.place.dropFirst(intake.scratch.utf8.count + 1).split(separator: "/").dropFirst()
-        let entry = (below + (error.entry.map { [$0[...]] } ?? [])).joined(separator: "/")
-        return ExchangeError(
-            error.kind, path, entry: entry.isEmpty ? nil : entry, expected: error.expected, found: error.found,
-            remedy: error.remedy)
+        let root = "\(intake.scratch)/"
+        func entry(_ place: String, _ inner: String?) -> String? {
+            // Below the root is the folder that the tree was unpacked into.
+            let name = place.dropFirst(root.utf8.count).split(separator: "/").dropFirst().joined(separator: "/")
+            let parts = [name, inner ?? ""].filter { !$0.isEmpty }
+            return parts.isEmpty ? nil : parts.joined(separator: FileStore.isDirectory(place) ? "/" : ": ")
+        }
+        switch error {
+        case let error as ExchangeError where error.place.hasPrefix(root):
+            return ExchangeError(
+                error.kind, path, entry: entry(error.place, error.entry), expected: error.expected, found: error.found,
+                remedy: error.remedy)
+        case let error as BundleError where error.file.hasPrefix(root):
+            return BundleError(
+                error.kind, file: path, entry: entry(error.file, error.entry), expected: error.expected,
+                found: error.found)
+        default: return error
+        }
     }
 
     private typealias Offered = (CollectionID, Result<SnapshotIntake.Offer, any Error>, notes: [String])
