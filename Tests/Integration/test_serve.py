@@ -6,6 +6,7 @@ import io
 import ipaddress
 import json
 import signal
+import socket
 import ssl
 import urllib.error
 import urllib.request
@@ -293,6 +294,32 @@ def test_nothing_is_written_and_it_ends_when_asked(dumps):
 def test_no_lock_is_said(tmp_path):
     outcome = rsdump.run("serve", "--dumps", tmp_path, "--port", 0)
     assert outcome.code == rsdump.USAGE and outcome.says("dumps.lock.json", "rsdump refresh")
+    (tmp_path / "dumps.lock.json").write_text('{"version": 1')
+    outcome = rsdump.run("serve", "--dumps", tmp_path, "--port", 0)
+    assert outcome.code == rsdump.VERIFICATION and outcome.says("dumps.lock.json", "too early") and outcome.out == ""
+
+
+def test_where_it_cannot_listen_is_said(refreshed_sample):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        for host, port, words in (("127.0.0.1", port, [f"127.0.0.1:{port}", "listens on already", "--port"]),
+                                  ("192.0.2.1", 0, ["192.0.2.1:0", "none of this machine's", "--host"]),
+                                  ("300.1.1.1", 0, ["300.1.1.1:0", "none of this machine's", "--host"])):
+            outcome = rsdump.run("serve", "--dumps", refreshed_sample.path, "--host", host, "--port", port)
+            assert outcome.code == rsdump.USAGE and outcome.says(*words) and outcome.out == "", str(outcome)
+    outcome = rsdump.run("serve", "--demo", "--watch")
+    assert outcome.code == rsdump.USAGE and outcome.says("--demo", "--watch"), str(outcome)
+
+
+def test_an_address_that_leads_nowhere_is_told(refreshed_sample):
+    with Serving("--dumps", refreshed_sample.path, "--host", "0.0.0.0") as serving:
+        while "--public-url" not in serving.log():
+            assert serving.process.poll() is None
+    with Serving("--dumps", refreshed_sample.path, "--host", "0.0.0.0", "--public-url", "https://mirror.example.org") as serving:
+        assert serving.url == "https://mirror.example.org"
+        while "the API is at https://mirror.example.org/v1 and /v2" not in serving.log():
+            assert serving.process.poll() is None
+        assert "--public-url" not in serving.log()
 
 
 def test_the_demonstration_publishes_signed_changes(tmp_path):
@@ -343,3 +370,12 @@ def test_tls(dumps, tmp_path):
         assert serving.send(b"GET /v1/ HTTP/1.1\r\nHost: x\r\n\r\n").find(b"HTTP/1.1 200") == -1
     outcome = rsdump.run("serve", "--dumps", dumps.path, "--tls-cert", chain)
     assert outcome.code == rsdump.USAGE and outcome.says("--tls-key")
+    other, garbage = tmp_path / "other.pem", tmp_path / "garbage.pem"
+    other.write_bytes(ec.generate_private_key(ec.SECP256R1()).private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
+    garbage.write_text("garbage")
+    for certificate, key, words in ((chain, other, ["other.pem", "chain.pem", "another"]), (chain, garbage, ["garbage.pem", "key"]),
+                                    (garbage, secret, ["garbage.pem", "certificate"]), (tmp_path / "none", secret, ["none"])):
+        outcome = rsdump.run(
+            "serve", "--dumps", dumps.path, "--port", 0, "--tls-cert", certificate, "--tls-key", key)
+        assert outcome.code == rsdump.USAGE and outcome.says(*words) and outcome.out == "", str(outcome)
