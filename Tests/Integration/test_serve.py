@@ -22,7 +22,7 @@ from cryptography.x509.oid import NameOID
 
 import rsdump
 from dumps import Bundle, Dumps
-from serve import Serving
+from serve import Serving, drain
 
 
 @pytest.fixture(scope="module")
@@ -289,6 +289,30 @@ def test_nothing_is_written_and_it_ends_when_asked(dumps):
         serving.process.send_signal(signal.SIGINT)
         assert serving.process.wait(60) == 0
     assert dumps.stats() == before
+
+
+def test_a_download_goes_on_when_it_is_asked_to_end(refreshed_real):
+    """An answer that has begun is finished; idle connections end at once, and nobody new is let in."""
+    with Serving("--dumps", refreshed_real.path) as serving:
+        expected = serving.changeset("security-state/onecrl").body
+        idle, download = serving.connect(), serving.connect()
+        idle.sendall(b"GET /v1/__lbheartbeat__ HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert idle.recv(1 << 16).startswith(b"HTTP/1.1 200")
+        path = "/v2/buckets/security-state/collections/onecrl/changeset?_expected=0"
+        # More than the buffers between the two hold.
+        count = 8
+        download.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+        download.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode() * count)
+        received = download.recv(1 << 10)
+        serving.process.send_signal(signal.SIGTERM)
+        while (part := idle.recv(1 << 16)):
+            assert part
+        received += drain(download)
+        bodies = [part.split(b"\r\n\r\n", 1)[1] for part in received.split(b"HTTP/1.1 200 OK\r\n")[1:]]
+        assert 0 < len(bodies) < count and all(body == expected for body in bodies)
+        assert serving.process.wait(60) == 0
+        with pytest.raises(ConnectionRefusedError):
+            serving.connect()
 
 
 def test_no_lock_is_said(tmp_path):
