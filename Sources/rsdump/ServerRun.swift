@@ -113,7 +113,8 @@ struct ServerRun {
             if history == "git" {
                 sources.append(.git(try await GitRepository(containing: directory.path, limits: limits)))
             } else {
-                guard FileStore.isDirectory(history) else {
+                // A link to a folder will do, as for what is walked below it.
+                guard try FileStore.list(history) != nil else {
                     throw CommandFailure(
                         .usage, "--history \(history): expected git, or a folder of older bundles; found none")
                 }
