@@ -58,16 +58,13 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(
-            name: "ContentCoding", dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "CZlib"],
-            swiftSettings: strict),
+            name: "ContentCoding", dependencies: ["RemoteSettingsHTTP", "CZlib"], swiftSettings: strict),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(
             name: "CurlTransport",
-            dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "ContentCoding", "CCurl"],
+            dependencies: ["RemoteSettingsHTTP", "ContentCoding", "CCurl"],
             swiftSettings: strict),
-        .target(
-            name: "URLSessionTransport", dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP"],
-            swiftSettings: strict),
+        .target(name: "URLSessionTransport", dependencies: ["RemoteSettingsHTTP"], swiftSettings: strict),
         .target(
             name: "SnapshotBundle",
             dependencies: ["RemoteSettingsModel", "CZlib", .product(name: "Crypto", package: "swift-crypto")],
@@ -105,7 +102,6 @@ let package = Package(
             dependencies: [
                 "RemoteSettingsModel", "SnapshotBundle", "FileStorage", "CZlib",
                 .target(name: "CArchive", condition: tools),
-                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
         .target(
@@ -120,7 +116,6 @@ let package = Package(
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "SnapshotWriter",
                 "TargetFilter", "FileStorage", "SnapshotSync", "SnapshotHistory",
-                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Yams", package: "Yams", condition: tools),
             ],
             swiftSettings: strict),
@@ -185,9 +180,9 @@ let package = Package(
             name: "rsdump",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "AsyncHTTPTransport", "ContentSignature",
-                "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder", "SnapshotServer", "SnapshotExchange",
-                "SnapshotDiff", "SnapshotHistory", "SnapshotOrigin", "SnapshotPage", "StaticMirror", "DemoOrigin",
-                "RemoteSettings", "FileStorage",
+                "SnapshotBundle", "SnapshotBuilder", "SnapshotServer", "SnapshotExchange", "SnapshotDiff",
+                "SnapshotHistory", "SnapshotOrigin", "SnapshotPage", "StaticMirror", "DemoOrigin", "RemoteSettings",
+                "FileStorage",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tools),
             ],
@@ -239,13 +234,10 @@ let package = Package(
             name: "SnapshotBundleTests",
             dependencies: [
                 "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel", .target(name: "CArchive", condition: tools),
-                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "SnapshotDiffTests",
-            dependencies: ["SnapshotDiff", "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel"],
-            swiftSettings: strict),
+            name: "SnapshotDiffTests", dependencies: ["SnapshotDiff", "RemoteSettingsModel"], swiftSettings: strict),
         .testTarget(
             name: "SnapshotOriginTests",
             dependencies: [
@@ -271,10 +263,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "SnapshotExchangeTests",
-            dependencies: [
-                "SnapshotExchange", "SnapshotWriter", "SnapshotBundle", "FileStorage", "FirefoxDumps", "RemoteSettings",
-                "RemoteSettingsModel",
-            ],
+            dependencies: ["SnapshotExchange", "FirefoxDumps", "RemoteSettings", "RemoteSettingsModel"],
             swiftSettings: strict),
         .executableTarget(
             name: "storage-process", dependencies: ["RemoteSettings", "AsyncHTTPTransport"],
@@ -283,8 +272,7 @@ let package = Package(
             name: "RemoteSettingsTests",
             dependencies: [
                 "storage-process", "RemoteSettings", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature",
-                "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder", "SnapshotSync", "FileStorage",
-                "AsyncHTTPTransport",
+                "SnapshotBuilder", "SnapshotSync", "FileStorage", "AsyncHTTPTransport",
             ],
             swiftSettings: strict),
     ],

@@ -23,6 +23,9 @@ public enum ExportLayout: String, CaseIterable, Sendable {
         }
     }
 
+    /// Whether it is a tree in which an export can change what it concerns, and leave the rest.
+    public var isUpdatable: Bool { self == .firefox || self == .applicationServices }
+
     /// The form of defaults that it is; `nil` for the others.
     public var defaults: DefaultsFormat? {
         switch self {
