@@ -202,6 +202,20 @@ def test_what_a_page_does_not_have_is_a_page(origin, path):
         assert b'<a href="/">All collections</a>' in answer.body and "content-security-policy" in answer.headers
 
 
+def test_pages_of_other_sites_may_read_the_api_and_not_the_page(origin, refreshed_sample):
+    location = refreshed_sample.bundle("main/icons").records[0]["attachment"]["location"]
+    for path in ["/v1/", "/v2/", "/v1/buckets/main/collections/settings/changeset?_expected=0", f"/attachments/{location}",
+                 "/v1/buckets/main/collections/settings/changeset?_expected=0&_since=1", "/attachments/none", "/v1/none",
+                 "/v1/buckets/monitor/collections/changes/changeset?_expected=0"]:
+        answer = origin.ask(path, Origin="https://example.org")
+        assert answer.headers["access-control-allow-origin"] == "*", path
+        assert "Backoff" in answer.headers["access-control-expose-headers"]
+    for path in ["/", "/collections/main/settings", "/collections/main/icons/records/petals-22/attachment"]:
+        answer = origin.ask(path, Origin="https://example.org")
+        assert answer.status == 200 and "access-control-allow-origin" not in answer.headers
+        assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+
+
 def test_ranges_conditions_and_gzip(origin, refreshed_sample):
     record = next(r for r in refreshed_sample.bundle("main/icons").records if r["id"] == "petals-22")
     path = f"/attachments/{record['attachment']['location']}"
