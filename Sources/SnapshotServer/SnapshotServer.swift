@@ -102,7 +102,9 @@ public struct SnapshotServer: Sendable {
             case EACCES, EPERM: throw problem(.notAllowed)
             default: throw problem(.other("\(error)"))
             }
-        } catch  where error is SocketAddressError || error is SocketAddressError.UnknownHost {
+        } catch is SocketAddressError {
+            throw problem(.notOfThisMachine)
+        } catch is SocketAddressError.UnknownHost {
             throw problem(.notOfThisMachine)
         }
         if let error = failure.error { throw error }
