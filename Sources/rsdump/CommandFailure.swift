@@ -5,6 +5,7 @@ import SnapshotBuilder
 import SnapshotBundle
 import SnapshotHistory
 import SnapshotExchange
+import SnapshotServer
 import StaticMirror
 
 /// A command's end with an error message and an exit code.
@@ -46,6 +47,7 @@ struct CommandFailure: Error, CustomStringConvertible {
             case .bundle(let error): self.init(error)
             case .git, .overLimit, .file: self.init(.someFailed, "\(error)")
             }
+        case let error as ServerError: self.init(.usage, "\(error)")
         case let error as MirrorError:
             self.init(error.isUsage ? .usage : .someFailed, "\(error)")
         case let error as ExchangeError:

@@ -62,7 +62,7 @@ struct SnapshotPages: PageSource {
     }
 
     private static func text(_ pin: Pin) -> String {
-        var text = "\(pin.at)"
+        var text = "\(pin.at.rfc3339.prefix(10)) (\(pin.at))"
         if let until = pin.until { text += " until \(Pin.dateText(until))" }
         if let reason = pin.reason { text += ": \(reason)" }
         return text

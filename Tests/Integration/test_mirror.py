@@ -103,6 +103,13 @@ def test_types_caching_and_compression(real_mirror, refreshed_real):
     assert plain.headers["Content-Type"] == "application/json"
     assert plain.headers["Cache-Control"] == "public, max-age=60"
     assert plain.headers["X-Content-Type-Options"] == "nosniff"
+    # Pages of other sites may read it, as they may read the real server.
+    attachment = next(each for each in refreshed_real.bundle("main/search-config-icons").records if each.get("attachment"))
+    chain = json.loads(plain.content)["metadata"]["signature"]["x5u"].removeprefix(real_mirror.origin)
+    for path in ("/v1/", "/v1/buckets/main/collections/regions/changeset?_expected=0&_since=1", chain,
+                 f"/attachments/{attachment['attachment']['location']}"):
+        answer = real_mirror.get(path)
+        assert answer.status_code in (200, 307) and answer.headers["Access-Control-Allow-Origin"] == "*", path
     # requests accepts gzip: it is what nginx has beside the file, never made by the way.
     assert plain.headers["Content-Encoding"] == "gzip" and plain.headers["Vary"] == "Accept-Encoding"
     packed = real_mirror.output / "current/v1/buckets/security-state/collections/onecrl/changeset.gz"

@@ -25,6 +25,13 @@ def refreshed(dumps):
     assert outcome.code == rsdump.DONE, str(outcome)
 
 
+def told_at_start(serving):
+    """The line that tells what is served comes after the address."""
+    while "the API is at" not in serving.log():
+        assert serving.process.poll() is None
+    return serving.log()
+
+
 class States:
     """A dumps directory below a git repository, and a copy of each state that was committed, the oldest first."""
 
@@ -115,7 +122,9 @@ def test_each_committed_state_gets_its_true_delta(states, sample, version):
                 assert_full(serving, name, version, unknown, new)
         gone = [r["id"] for r in serving.changeset(SETTINGS, version, _since=states.stamps(SETTINGS)[2]).json()["changes"]]
         assert gone == ["short-lived"]
-        assert serving.log() == ""
+        older = sum(len({state.bundle(name).timestamp for state in states.all}) - 1 for name in samples.NAMES)
+        assert f"5 collections, deltas from {older} older states; the API is at {serving.url}/v1" in told_at_start(serving)
+        assert len(serving.log().splitlines()) == 1
 
 
 def test_clients_of_older_states_end_with_the_same_records(states, sample, tmp_path):
@@ -181,7 +190,7 @@ def test_folders_of_older_bundles(states):
                     assert_full(serving, name, "v2", old.timestamp, new)
                 else:
                     assert_true_delta(serving.changeset(name, _since=old.timestamp), old, new)
-        lines = serving.log().splitlines()
+        lines = told_at_start(serving).splitlines()[:-1]
         assert len(lines) == 1 and "main/settings" in lines[0] and "second/main/settings.zip" in lines[0], lines
         assert serving.metric("rsdump_collections_damaged ") == 0
 

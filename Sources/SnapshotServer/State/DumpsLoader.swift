@@ -168,7 +168,8 @@ public actor DumpsLoader {
         for problem in listing.unusable { report("\(id): an older state is not known: \(problem)") }
         var seen = Set(readers.map(\.head.timestamp))
         for bundle in listing.bundles where bundle.timestamp < timestamp {
-            guard readers.count < limits.server.historyStates else { return }
+            let newer = readers.count { $0.head.timestamp > bundle.timestamp }
+            guard newer < limits.server.historyStates else { return }
             guard !seen.contains(bundle.timestamp) else { continue }
             var bytes: Int?
             if case .revision = bundle.origin {

@@ -59,6 +59,7 @@ struct NginxConfiguration {
             types { }
             default_type application/octet-stream;
             add_header X-Content-Type-Options nosniff always;
+            add_header Access-Control-Allow-Origin * always;
             if ($request_method !~ ^(GET|HEAD)$) { return 405; }
 
             # A $ would let a line feed through, into the Location of a redirect; \\z is the end.
@@ -68,6 +69,7 @@ struct NginxConfiguration {
                 gzip_static on;
                 add_header Cache-Control "public, max-age=60" always;
                 add_header X-Content-Type-Options nosniff always;
+                add_header Access-Control-Allow-Origin * always;
                 try_files $rs_collection/$remote_settings_changeset @full;
             }
 
@@ -75,6 +77,7 @@ struct NginxConfiguration {
             location @full {
                 if ($arg__since = "") { return 404; }
                 add_header Cache-Control "public, max-age=60" always;
+                add_header Access-Control-Allow-Origin * always;
                 return 307 $uri?_expected=$arg__expected;
             }
 
@@ -83,6 +86,7 @@ struct NginxConfiguration {
                 gzip_static on;
                 add_header Cache-Control "public, max-age=3600" always;
                 add_header X-Content-Type-Options nosniff always;
+                add_header Access-Control-Allow-Origin * always;
                 try_files ${uri}index.json =404;
             }
             location ~ ^\(prefix)/v[12]\\z { return 307 $uri/; }
@@ -93,6 +97,7 @@ struct NginxConfiguration {
                 gzip_static on;
                 add_header Cache-Control "public, max-age=31536000, immutable" always;
                 add_header X-Content-Type-Options nosniff always;
+                add_header Access-Control-Allow-Origin * always;
                 try_files $uri =404;
             }
 
@@ -100,6 +105,7 @@ struct NginxConfiguration {
             location ^~ \(prefix)/attachments/bundles/ {
                 add_header Cache-Control "public, max-age=3600" always;
                 add_header X-Content-Type-Options nosniff always;
+                add_header Access-Control-Allow-Origin * always;
                 try_files $uri =404;
             }
 
@@ -107,6 +113,7 @@ struct NginxConfiguration {
             location ^~ \(prefix)/attachments/ {
                 add_header Cache-Control "public, max-age=86400" always;
                 add_header X-Content-Type-Options nosniff always;
+                add_header Access-Control-Allow-Origin * always;
                 add_header Content-Security-Policy "sandbox; default-src 'none'" always;
                 try_files $uri =404;
             }
