@@ -13,7 +13,7 @@ enum ExitStatus: Int32 {
     static let help = """
         Exit codes:
           0  done
-          1  some collections failed, the others are refreshed;
+          1  some collections failed, the others are done;
              or diff --exit-code found a difference
           2  bad usage, configuration or input
           3  verification failed

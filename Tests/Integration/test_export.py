@@ -2,6 +2,7 @@
 import hashlib
 import json
 import plistlib
+import re
 import shutil
 import subprocess
 import tarfile
@@ -65,7 +66,8 @@ def test_firefoxs_tree_is_updated_in_place(imported_real, tmp_path):
     # An older tree of which nothing that has a bundle is right, and in which there is more than collections.
     names = imported_real.names
     kept = {"moz.build": b"x", "main/unknown.json": b"{}", "main/unknown/a": b"1", f"{BLOOM}-more/a": b"2"}
-    for path, content in {**dict.fromkeys(given, b"old"), **kept, f"{BLOOM}/gone": b"3", f"{BLOOM}/gone.meta.json": b"4"}.items():
+    gone = {f"{BLOOM}/gone": b"3", f"{BLOOM}/gone.meta.json": b"4"}
+    for path, content in {**dict.fromkeys(given, b"old"), **kept, **gone}.items():
         (settings / path).parent.mkdir(exist_ok=True)
         (settings / path).write_bytes(content)
     listed = json.loads(given[TIMES])
@@ -97,19 +99,22 @@ def test_an_updated_list_gets_what_is_new(dumps, tmp_path):
         before = tree(settings)
         outcome = export("firefox", dumps, settings, "--update")
         assert outcome.code == rsdump.USAGE and outcome.says(TIMES), str(outcome)
-        assert tree(settings) == before and sorted(path.name for path in tmp_path.iterdir()) == ["dumps", "new", "settings"]
+        assert tree(settings) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dumps", "new", "settings"]
 
 
-@pytest.mark.parametrize("layout, folder", [("application-services", "main/attachments/icons"), ("firefox", "main/icons")])
+@pytest.mark.parametrize("layout, folder", [
+    ("application-services", "main/attachments/icons"), ("firefox", "main/icons")])
 def test_an_attachment_that_the_bundle_has_left_out_stays_in_an_updated_tree(dumps, sample, tmp_path, layout, folder):
     output = exported(layout, dumps, tmp_path / "out")
     before = tree(output)
-    dumps.config.write_text(dumps.config.read_text().replace(f"{ICONS}:\n    attachments: all", f"{ICONS}:\n    attachments: none"))
+    text = dumps.config.read_text()
+    dumps.config.write_text(text.replace(f"{ICONS}:\n    attachments: all", f"{ICONS}:\n    attachments: none"))
     sample.delete_record(ICONS, "petals-03")
     assert dumps.refresh().code == rsdump.DONE and not dumps.bundle(ICONS).attachments
     (output / folder / "petals-04").write_bytes(b"damaged")
     exported(layout, dumps, output, "--update")
-    left = {path for path in before if path.startswith(folder + "/") and "petals-03" not in path and "petals-04" not in path}
+    left = {path for path in before if path.startswith(f"{folder}/") and not re.search("petals-0[34]", path)}
     assert left and {path: tree(output)[path] for path in left} == {path: before[path] for path in left}
     assert {path for path in tree(output) if path.startswith(folder + "/")} == left
 
@@ -205,6 +210,14 @@ def test_nothing_of_the_machine_is_in_it(dumps, tmp_path, layout):
         assert tree(first) == tree(second) and tree(first)
 
 
+def test_one_is_not_a_plural(dumps, tmp_path):
+    assert export("firefox", dumps, tmp_path / "one", SETTINGS).says("1 collection in 2 files, ")
+    assert export("tar.xz", dumps, tmp_path / "two", SETTINGS, REGIONS).says("2 collections in 1 file, ")
+    for command, words in (
+            (("verify", SETTINGS), "1 of 1 bundle verified"), (("rebuild", SETTINGS), "1 of 1 bundle rebuilt")):
+        assert rsdump.run(*command, "--dumps", dumps.path).says(words)
+
+
 def test_an_archive_is_a_directory_of_dumps(dumps, tmp_path):
     path = exported("tar.xz", dumps, tmp_path / "dumps.tar.xz", SETTINGS, REGIONS)
     with tarfile.open(path) as archive:
@@ -231,6 +244,17 @@ def test_what_is_there_is_replaced_only_when_told(dumps, tmp_path, layout):
         assert set(tree(output)) == {f"{SETTINGS}.json", f"{SETTINGS}.timestamp"}
 
 
+@pytest.mark.parametrize("flag", ["--force", "--update"])
+@pytest.mark.parametrize("output", ["dumps", "./dumps/", "link", ".", "main/.."])
+def test_the_dumps_themselves_are_never_replaced(dumps, tmp_path, output, flag):
+    (tmp_path / "link").symlink_to("dumps")
+    (tmp_path / "main").mkdir()
+    before = tree(tmp_path)
+    outcome = rsdump.run("export", "--to", "firefox", "--output", output, flag, cwd=tmp_path)
+    assert outcome.code == rsdump.USAGE and outcome.says("the dumps themselves", "--output"), str(outcome)
+    assert tree(tmp_path) == before and (tmp_path / "link").is_symlink()
+
+
 def test_a_damaged_bundle_is_not_exported(dumps, tmp_path):
     path = dumps.bundle_path(SETTINGS)
     content = bytearray(path.read_bytes())
@@ -247,7 +271,10 @@ def test_names_and_places_that_are_none(dumps, tmp_path):
     outcome = export("firefox", dumps, tmp_path / "out", "main/unheard-of")
     assert outcome.code == rsdump.USAGE and outcome.says("main/unheard-of"), str(outcome)
     assert export("nothing", dumps, tmp_path / "out").code == rsdump.USAGE
-    assert export("firefox", dumps, "/dev/null/out").code == rsdump.SOME_FAILED
+    for layout in ("firefox", "tar.xz"):
+        assert export(layout, dumps, "/dev/null/out").code == rsdump.SOME_FAILED
+        exported(layout, dumps, tmp_path / f"made/for/{layout}")
+    exported("json", dumps, tmp_path / "made/too/d.json", "--key", "id", "--value", "id", SETTINGS)
     assert not (tmp_path / "out").exists()
 
 

@@ -283,6 +283,28 @@ def test_nothing_older_is_taken(tree, tmp_path):
     assert dumps.bundle(SETTINGS).records == []
 
 
+def test_the_files_rule_for_attachments_holds_for_what_it_does_not_name(tmp_path):
+    dumps = Dumps(tmp_path / "dumps")
+    dumps.path.mkdir()
+    dumps.config.write_text("version: 1\nattachments: none\ncollections:\n")
+    assert import_("firefox", REAL_COLLECTIONS, dumps.path, BLOOM).code == rsdump.DONE
+    assert not dumps.bundle(BLOOM).attachments and dumps.lock["collections"][BLOOM]["attachmentRule"] == "none"
+
+
+@pytest.mark.parametrize("budget, words", [
+    ("bundle: 100 kB", ["over the budget of 97.6 KiB", "916 KiB"]),
+    ("attachment: 100 kB", ["over the budget of 97.6 KiB", "916 KiB"]),
+    ("total: 100 kB", ["over the budget of 97.6 KiB", f"largest: {BLOOM} 1.1 MiB"])])
+def test_what_is_over_a_budget_is_not_taken(tmp_path, budget, words):
+    dumps = Dumps(tmp_path / "dumps")
+    assert import_("firefox", REAL_COLLECTIONS, dumps.path, "main/password-rules").code == rsdump.DONE
+    dumps.config.write_text(f"{dumps.config.read_text()}budget:\n  {budget}\n")
+    before = dumps.files()
+    outcome = import_("firefox", REAL_COLLECTIONS, dumps.path, BLOOM, "main/password-rules")
+    assert outcome.code == rsdump.SOME_FAILED and outcome.says(*words, "unchanged"), str(outcome)
+    assert dumps.files() == before and not (dumps.path / ".rsdump").exists()
+
+
 # What is refused
 
 
@@ -303,6 +325,15 @@ def test_paths_that_escape(tree, tmp_path, name):
         archive.writestr(info, "{}")
     refused("firefox", path, tmp_path, name.split("/")[-1], "inside of the archive")
     assert not (tmp_path / "evil.json").exists()
+
+
+@pytest.mark.parametrize("name", ["main/\x1b[2Jx.json", "main/a\nrsdump: all is well.json", "main/\u202ex/../y.json"])
+def test_a_name_steers_no_terminal(tree, tmp_path, name):
+    path = packed(tree, tmp_path / "t.tar")
+    with tarfile.open(path, "a") as archive:
+        archive.addfile(tarfile.TarInfo(name))
+    outcome = refused("firefox", path, tmp_path, "inside of the archive", "\\u{")
+    assert outcome.err.removesuffix("\n").isprintable(), repr(outcome.err)
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE])

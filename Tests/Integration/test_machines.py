@@ -52,7 +52,8 @@ def machines(tmp_path):
     # Not below the folder of the tests, where another user may not look.
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="another machine \u00e9 ") as folder:
         second = Machine(
-            folder, jobs=16, umask=0o077, TZ="Asia/Kathmandu", LC_ALL=LOCALE, LOCPATH=f"{folder}/locales", USER="nobody")
+            folder, jobs=16, umask=0o077, TZ="Asia/Kathmandu", LC_ALL=LOCALE, LOCPATH=f"{folder}/locales",
+            USER="nobody")
         (second.folder / "locales").mkdir()
         subprocess.run(
             ["localedef", "-i", "tr_TR", "-f", "ISO-8859-9", f"{folder}/locales/{LOCALE}"], check=True)

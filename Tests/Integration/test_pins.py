@@ -131,6 +131,8 @@ def test_what_cannot_be_had_is_said_and_changes_nothing(history, tmp_path):
     outcome = pin(history, SETTINGS, "--at", 1234567890123)
     assert outcome.code == rsdump.SOME_FAILED, str(outcome)
     assert outcome.says("1234567890123", str(timestamp(history.first, SETTINGS)), "--from"), str(outcome)
+    nowhere = pin(history, SETTINGS, "--from", tmp_path / "nowhere")
+    assert nowhere.code == rsdump.USAGE and nowhere.says("nowhere"), str(nowhere)
     unknown = pin(history, "main/unheard-of")
     assert unknown.code == rsdump.USAGE and unknown.says("rsdump add"), str(unknown)
     assert everything(history) == before
@@ -407,8 +409,8 @@ def test_an_unsigned_bundle_is_taken_only_where_that_is_said(unsigned, tmp_path,
     assert of(refreshed(unsigned, "--format", "json").json(), UNSIGNED)["status"] == "pinned"
 
 
-def test_a_signed_bundle_cannot_pass_for_an_unsigned_one(history, tmp_path):
-    """Its chain is taken away and its manifest says so: where unsigned is accepted it is one, and never called signed."""
+def test_a_signed_bundle_without_its_chain_is_refused(history, tmp_path):
+    """Also where what nobody signed is accepted: its manifest says that it is signed."""
     at, stripped = timestamp(history.first, SETTINGS), tmp_path / "stripped.zip"
     bundle = history.first.bundle(SETTINGS)
     entries = {name: content for name, content in bundle.entries.items() if name != "chain.pem"}

@@ -38,7 +38,7 @@ public struct Export: Sendable {
     /// - Throws: ``ExchangeError``, `BundleError` where a bundle is damaged or not what the lock says, or `FileError`;
     ///   then what was at the target is still there, and nothing else.
     public func write(_ names: [CollectionID], to target: ExportTarget) throws -> Report {
-        try target.check()
+        try target.check(exporting: directory.path, isUpdatable: layout.isUpdatable)
         if target.existing == .update, !layout.isUpdatable {
             throw ExchangeError(
                 .usage, target.path, expected: "a layout that can be updated: firefox or application-services",
@@ -72,9 +72,14 @@ public struct Export: Sendable {
         case .plist, .json, .xml: try writeDefaults(bundles, target.path, &report)
         }
         for bundle in bundles where bundle.head.omitted > 0 {
-            report.notes.append("\(bundle.head.collection): \(bundle.head.omitted) attachments are not in its bundle")
+            report.notes.append("\(bundle.head.collection): \(Self.leftOut(bundle.head.omitted))")
         }
         return report
+    }
+
+    /// `2 attachments are not in its bundle`.
+    package static func leftOut(_ count: Int) -> String {
+        "\(Counted.text(count, "attachment")) \(Counted.noun(count, "is", "are")) not in its bundle"
     }
 
     private func directory(
@@ -91,7 +96,7 @@ public struct Export: Sendable {
         guard let format = layout.defaults, let fields, bundles.count == 1, let bundle = bundles.first else {
             throw ExchangeError(
                 .usage, directory.lockPath, expected: "one collection, and the fields of its keys and values",
-                found: "\(bundles.count) collections\(fields == nil ? ", and no fields" : "")",
+                found: "\(Counted.text(bundles.count, "collection"))\(fields == nil ? ", and no fields" : "")",
                 remedy: "name one BUCKET/COLLECTION, --key and --value")
         }
         let text = try DefaultsTable(LaidOutCollection(bundle, limits: limits), fields).text(format)
@@ -99,6 +104,7 @@ public struct Export: Sendable {
             throw ExchangeError(
                 .usage, output, expected: "a file or nothing", found: "a directory", remedy: "choose another --output")
         }
+        try FileStore.makeDirectories(FileStore.parent(of: output))
         try FileStore.replace(output, with: Bytes(text))
         (report.files, report.bytes) = (1, text.count)
     }

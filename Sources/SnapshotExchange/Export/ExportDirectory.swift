@@ -6,6 +6,7 @@ import SnapshotBundle
 final class ExportDirectory {
     let path: String
     private let temporary: String
+    private let existing: ExportTarget.Existing
     /// Whether there is a directory that is updated.
     let isUpdate: Bool
     private var isFinished = false
@@ -15,10 +16,11 @@ final class ExportDirectory {
     private(set) var files = 0
     private(set) var size = 0
 
-    /// - Throws: ``ExchangeError`` where the path is taken and may not be, or `FileError`.
-    init(_ target: ExportTarget) throws {
-        try target.check()
+    /// - Parameter target: checked already.
+    /// - Throws: `FileError`.
+    init(_ target: ExportTarget) throws(FileError) {
         path = target.path
+        existing = target.existing
         isUpdate = target.existing == .update && FileStore.isDirectory(path)
         temporary = FileStore.uniquePath(path) + ".tmp"
         try FileStore.makeDirectories(temporary)
@@ -83,7 +85,7 @@ final class ExportDirectory {
     func finish() throws -> [String] {
         var dropped: [String] = []
         if isUpdate { try carry("", &dropped) }
-        if FileStore.isDirectory(path) || FileStore.size(path) != nil {
+        if existing != .keep, FileStore.isDirectory(path) || FileStore.size(path) != nil {
             let old = FileStore.uniquePath(path) + ".old"
             try FileStore.rename(path, to: old)
             do {

@@ -21,8 +21,19 @@ public struct ExportTarget: Hashable, Sendable {
         self.existing = existing
     }
 
+    /// - Parameters:
+    ///   - source: the directory of dumps, which must not be replaced by what is made of it.
+    ///   - isUpdatable: whether the export could be written into what is there, for the advice.
     /// - Throws: ``ExchangeError`` where something is there that was not said to be replaced or updated.
-    func check() throws(ExchangeError) {
+    func check(exporting source: String, isUpdatable: Bool) throws(ExchangeError) {
+        if let target = FileStore.resolved(path), let source = FileStore.resolved(source),
+            source == target || source.hasPrefix(target == "/" ? target : "\(target)/")
+        {
+            throw ExchangeError(
+                .usage, path, expected: "another place than the dumps themselves",
+                found: "a directory that holds \(source)",
+                remedy: "choose another --output")
+        }
         let isDirectory = FileStore.isDirectory(path)
         guard isDirectory || FileStore.size(path) != nil else { return }
         switch existing {
@@ -35,7 +46,8 @@ public struct ExportTarget: Hashable, Sendable {
         case .keep:
             throw ExchangeError(
                 .usage, path, expected: "nothing there yet", found: "a file or directory",
-                remedy: "choose another --output, or replace it with --force")
+                remedy: "choose another --output, or replace it with --force"
+                    + (isUpdatable ? ", or change these collections in it with --update" : ""))
         }
     }
 }

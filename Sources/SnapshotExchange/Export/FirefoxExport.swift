@@ -21,10 +21,9 @@ enum FirefoxExport {
 
     /// Writes the time of every collection, as Python's `json.dumps` does.
     ///
-    /// In an update the present list is the base: it also names what Firefox's build has for other platforms, and does not
-    /// name what Firefox ships without ever updating it. So other collections' entries stay, and a collection that is in
-    /// the tree without being listed stays unlisted. A tree without a list gets none: in Firefox's sources, the build
-    /// makes it.
+    /// In an update the present list is the base: Firefox's build makes it, names in it collections that have no file in
+    /// the tree, and does not name all that have one. So other collections' entries stay, and a collection that is in the
+    /// tree without being listed stays unlisted. A tree without a list gets none: in Firefox's sources, the build makes it.
     ///
     /// - Throws: ``ExchangeError`` where the present list is none, or `FileError`.
     static func writeTimes(

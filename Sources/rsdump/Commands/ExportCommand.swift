@@ -32,10 +32,13 @@ struct ExportCommand: AsyncParsableCommand {
             others get the whole collection.
 
             Examples:
-              rsdump export --to application-services --output components/remote_settings/dumps --update
+              rsdump export --to application-services --update \\
+                --output components/remote_settings/dumps
               rsdump export --to tar.zst --output dumps.tar.zst
-              rsdump export --to plist --output Defaults.plist --key id --value value main/settings
-              rsdump export --to mirror --url https://settings.example.org --history git --output /srv/mirror
+              rsdump export --to plist --output Defaults.plist \\
+                --key id --value value main/settings
+              rsdump export --to mirror --output /srv/mirror --history git \\
+                --url https://settings.example.org
             """)
 
     @Argument(help: "Collections, as BUCKET/COLLECTION; all that the lock has if none is given.")
@@ -113,11 +116,11 @@ struct ExportCommand: AsyncParsableCommand {
             let report = try Export(dumps.directory, to: layout, fields: fields).write(
                 try collectionIDs(collections),
                 to: ExportTarget(String(target), existing: update ? .update : force ? .replace : .keep))
-            for note in report.notes { Console.error("rsdump: \(note)") }
+            for note in report.notes { Console.error("rsdump: \(Console.visible(note))") }
             switch format {
             case .text:
                 Console.print(
-                    "\(target): \(report.collections.count) collections in \(report.files) files, \(report.bytes) bytes"
+                    "\(target): \(Counted.text(report.collections.count, "collection")) in \(Counted.text(report.files, "file")), \(Counted.text(report.bytes, "byte"))"
                 )
             case .json:
                 Console.print(
@@ -136,11 +139,11 @@ extension ExportCommand {
     private func publish(to folder: String) async throws {
         let export = MirrorExport(directory: dumps.directory, address: try OriginAddress(url ?? ""), history: history)
         let report = try await export.publish(try collectionIDs(collections), to: folder)
-        for note in report.notes { Console.error("rsdump: \(note)") }
+        for note in report.notes { Console.error("rsdump: \(Console.visible(note))") }
         switch format {
         case .text:
             Console.print(
-                "\(folder): \(report.objects) files, \(ByteSize.text(UInt64(clamping: report.bytes))), in \(report.tree)"
+                "\(folder): \(Counted.text(report.objects, "file")), \(ByteSize.text(UInt64(clamping: report.bytes))), in \(report.tree)"
                     + (report.isUnchanged ? ", as before" : ""))
         case .json:
             Console.print(
