@@ -144,12 +144,10 @@ extension ServedState {
     /// What is served, in a few words.
     fileprivate var summary: String {
         let states = origin.collections.reduce(0) { $0 + $1.history.count }
-        return "\(Self.count(origin.collections.count, "collection"))"
-            + (states > 0 ? ", deltas from \(Self.count(states, "older state"))" : "")
+        return Counted.text(origin.collections.count, "collection")
+            + (states > 0 ? ", deltas from \(Counted.text(states, "older state"))" : "")
             + (problems.isEmpty ? "" : ", \(problems.count) not served as locked")
     }
-
-    private static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
 }
 
 /// What a server reports, a line each, to standard error.

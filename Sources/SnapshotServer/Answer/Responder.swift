@@ -51,7 +51,8 @@ struct Responder: Sendable {
             host: head.headers.first(name: "host") ?? "", origin: head.headers.first(name: "origin"),
             acceptsHTML: head.headers.accepts("text/html"), state: state.current, now: now())
         return .later {
-            if let answer = await pages.answer(request) { return page(answer, isHead) }
+            let answer = await withTaskExecutorPreference(PageExecutor.shared) { await pages.answer(request) }
+            if let answer { return page(answer, isHead) }
             if request.method == "POST" { return problem(.methodNotAllowed, .unknown, isHead) }
             return problem(.notFound, .unknown, isHead, variesByAccept: true)
         }
