@@ -63,7 +63,7 @@ public struct SnapshotServer: Sendable {
     ) async throws {
         let logger = logger
         let responder = Responder(
-            state: state, metrics: metrics, pages: pages, limits: limits, now: now,
+            state: state, metrics: metrics, pages: pages, limits: limits, kept: KeptBytes(limits.keptBytes), now: now,
             logsRequests: configuration.logsRequests, report: { logger.info("\($0)") })
         var group = ServiceGroupConfiguration(
             services: (services + [try server(responder, whenListening)]).map {

@@ -12,8 +12,8 @@ enum RequestCheck {
             return .refused(505, .malformed, "HTTP/\(head.version.major).\(head.version.minor)")
         }
         // RFC 9112 §6.1, §6.3: a body whose length two readers may see differently smuggles a request.
-        let lengths = head.headers["content-length"]
-        let codings = head.headers["transfer-encoding"]
+        let fields = Fields(head.headers)
+        let (lengths, codings) = (fields.lengths, fields.codings)
         guard lengths.count <= 1, codings.count <= 1, lengths.isEmpty || codings.isEmpty else {
             return .refused(400, .ambiguousLength, "more than one Content-Length or Transfer-Encoding")
         }
@@ -24,29 +24,49 @@ enum RequestCheck {
             return .refused(400, .ambiguousLength, "a Transfer-Encoding other than chunked")
         }
         // RFC 9112 §3.2: exactly one Host.
-        let hosts = head.headers["host"]
-        guard hosts.count == 1 || (hosts.isEmpty && head.version.minor == 0) else {
-            return .refused(400, .malformed, "\(hosts.count) Host headers")
+        guard fields.hosts == 1 || (fields.hosts == 0 && head.version.minor == 0) else {
+            return .refused(400, .malformed, "\(fields.hosts) Host headers")
         }
         guard let target = target(head.uri) else { return .refused(400, .malformed, "an invalid request target") }
         return .good(target)
     }
 
+    /// The header fields that the check is about, found in one pass.
+    private struct Fields {
+        var lengths: [String] = []
+        var codings: [String] = []
+        var hosts = 0
+
+        init(_ headers: HTTPHeaders) {
+            for (name, value) in headers {
+                // Most names differ in length already.
+                switch name.utf8.count {
+                case 4 where name.lowercased() == "host": hosts += 1
+                case 14 where name.lowercased() == "content-length": lengths.append(value)
+                case 17 where name.lowercased() == "transfer-encoding": codings.append(value)
+                default: break
+                }
+            }
+        }
+    }
+
     /// A path and query in origin form, or behind `http://host` in absolute form (RFC 9112 §3.2).
     private static func target(_ uri: String) -> Responder.Target? {
         var text = uri[...]
-        for scheme in ["http://", "https://"] where text.lowercased().hasPrefix(scheme) {
-            text = text.dropFirst(scheme.count)
-            guard let slash = text.firstIndex(of: "/") else { return Responder.Target(path: "/", query: nil) }
-            text = text[slash...]
+        if text.utf8.first != UInt8(ascii: "/") {
+            for scheme in ["http://", "https://"] where text.lowercased().hasPrefix(scheme) {
+                text = text.dropFirst(scheme.count)
+                guard let slash = text.firstIndex(of: "/") else { return Responder.Target(path: "/", query: nil) }
+                text = text[slash...]
+            }
         }
-        guard text.hasPrefix("/"), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") })
-        else {
-            return nil
-        }
-        let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        guard hasValidEscapes(parts[0]) else { return nil }
-        return Responder.Target(path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : nil)
+        let bytes = text.utf8
+        guard bytes.first == UInt8(ascii: "/"), bytes.allSatisfy({ 0x21...0x7E ~= $0 && $0 != UInt8(ascii: "#") })
+        else { return nil }
+        let mark = bytes.firstIndex(of: UInt8(ascii: "?"))
+        let path = text[..<(mark ?? text.endIndex)]
+        guard hasValidEscapes(path) else { return nil }
+        return Responder.Target(path: path, query: mark.map { text[bytes.index(after: $0)...] })
     }
 
     /// Every `%` has two digits, and none of them stands for a control character.
