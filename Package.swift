@@ -60,17 +60,14 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(
-            name: "ContentCoding", dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "CZlib"],
-            swiftSettings: strict),
+            name: "ContentCoding", dependencies: ["RemoteSettingsHTTP", "CZlib"], swiftSettings: strict),
         .target(name: "CArchive", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(
             name: "CurlTransport",
-            dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "ContentCoding", "CCurl"],
+            dependencies: ["RemoteSettingsHTTP", "ContentCoding", "CCurl"],
             swiftSettings: strict),
-        .target(
-            name: "URLSessionTransport", dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP"],
-            swiftSettings: strict),
+        .target(name: "URLSessionTransport", dependencies: ["RemoteSettingsHTTP"], swiftSettings: strict),
         .target(
             name: "SnapshotBundle",
             dependencies: ["RemoteSettingsModel", "CZlib", .product(name: "Crypto", package: "swift-crypto")],
@@ -108,7 +105,6 @@ let package = Package(
             dependencies: [
                 "RemoteSettingsModel", "SnapshotBundle", "FileStorage", "CZlib",
                 .target(name: "CArchive", condition: tools),
-                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
         .target(
@@ -123,7 +119,6 @@ let package = Package(
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "SnapshotWriter",
                 "TargetFilter", "FileStorage", "SnapshotSync", "SnapshotHistory",
-                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Yams", package: "Yams", condition: tools),
             ],
             swiftSettings: strict),
@@ -188,9 +183,9 @@ let package = Package(
             name: "rsdump",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "AsyncHTTPTransport", "ContentSignature",
-                "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder", "SnapshotServer", "SnapshotExchange",
-                "SnapshotDiff", "SnapshotHistory", "SnapshotOrigin", "SnapshotPage", "StaticMirror", "DemoOrigin",
-                "RemoteSettings", "FileStorage",
+                "SnapshotBundle", "SnapshotBuilder", "SnapshotServer", "SnapshotExchange", "SnapshotDiff",
+                "SnapshotHistory", "SnapshotOrigin", "SnapshotPage", "StaticMirror", "DemoOrigin", "RemoteSettings",
+                "FileStorage",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tools),
             ],
@@ -242,13 +237,10 @@ let package = Package(
             name: "SnapshotBundleTests",
             dependencies: [
                 "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel", .target(name: "CArchive", condition: tools),
-                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict, linkerSettings: [.linkedLibrary("archive")]),
         .testTarget(
-            name: "SnapshotDiffTests",
-            dependencies: ["SnapshotDiff", "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel"],
-            swiftSettings: strict),
+            name: "SnapshotDiffTests", dependencies: ["SnapshotDiff", "RemoteSettingsModel"], swiftSettings: strict),
         .testTarget(
             name: "SnapshotOriginTests",
             dependencies: [
@@ -274,10 +266,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "SnapshotExchangeTests",
-            dependencies: [
-                "SnapshotExchange", "SnapshotWriter", "SnapshotBundle", "FileStorage", "FirefoxDumps", "RemoteSettings",
-                "RemoteSettingsModel",
-            ],
+            dependencies: ["SnapshotExchange", "FirefoxDumps", "RemoteSettings", "RemoteSettingsModel"],
             swiftSettings: strict),
         .executableTarget(
             name: "storage-process", dependencies: ["RemoteSettings", "AsyncHTTPTransport"],
@@ -286,8 +275,7 @@ let package = Package(
             name: "RemoteSettingsTests",
             dependencies: [
                 "storage-process", "RemoteSettings", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature",
-                "SnapshotBundle", "SnapshotWriter", "SnapshotBuilder", "SnapshotSync", "FileStorage",
-                "AsyncHTTPTransport",
+                "SnapshotBuilder", "SnapshotSync", "FileStorage", "AsyncHTTPTransport",
             ],
             swiftSettings: strict),
     ],

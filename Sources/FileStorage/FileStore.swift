@@ -190,6 +190,13 @@ package enum FileStore {
 
     private static let uniqueCount = Atomic(0)
 
+    /// The one absolute path of what is there, without links; `nil` where nothing is.
+    package static func resolved(_ path: String) -> String? {
+        guard let resolved = unsafe realpath(path, nil) else { return nil }
+        defer { unsafe free(resolved) }
+        return unsafe String(cString: resolved)
+    }
+
     package static func parent(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])

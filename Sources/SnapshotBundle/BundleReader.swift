@@ -41,8 +41,10 @@ public struct BundleReader: Sendable {
         guard directory.hasChain == (head.trust == .signed), directory.attachmentCount == head.attachments else {
             throw BundleError(
                 .disagreement, file: name, entry: BundleFormat.manifest,
-                expected: "\(head.attachments) attachments, and chain.pem where the bundle is signed",
-                found: "\(directory.attachmentCount) attachments\(directory.hasChain ? ", chain.pem" : "")")
+                expected: "\(Counted.text(head.attachments, "attachment")), and chain.pem where the bundle is signed",
+                found:
+                    "\(Counted.text(directory.attachmentCount, "attachment"))\(directory.hasChain ? ", chain.pem" : "")"
+            )
         }
         self.name = name
         self.head = head

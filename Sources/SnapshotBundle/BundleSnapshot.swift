@@ -38,8 +38,8 @@ extension BundleReader {
         guard table.count == head.records, timestamp == head.timestamp else {
             throw BundleError(
                 .disagreement, file: name, entry: BundleFormat.records,
-                expected: "\(head.records) records at timestamp \(head.timestamp)",
-                found: "\(table.count) records at \(timestamp)")
+                expected: "\(Counted.text(head.records, "record")) at timestamp \(head.timestamp)",
+                found: "\(Counted.text(table.count, "record")) at \(timestamp)")
         }
         return table
     }

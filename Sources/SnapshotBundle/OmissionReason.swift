@@ -23,6 +23,8 @@ public struct OmissionReason: Hashable, Sendable {
     public static let maxSize = OmissionReason(known: "max-size")
     /// With it, the collection's attachments would be larger than they may be in all.
     public static let maxTotal = OmissionReason(known: "max-total")
+    /// It was not in what the collection was imported from.
+    public static let notImported = OmissionReason(known: "not-imported")
 }
 
 extension OmissionReason: Comparable, CustomStringConvertible {

@@ -29,14 +29,14 @@ public struct PageAnswer: Sendable {
     }
 
     /// A document of the page. Nothing in it can run: there is no script, and the policy allows none.
-    static func document(_ html: HTMLWriter, status: Int = 200) -> PageAnswer {
+    static func document(_ html: HTMLWriter, status: Int = 200, _ more: [Header] = []) -> PageAnswer {
         PageAnswer(
             status: status,
             headers: [
                 Header("Content-Type", "text/html; charset=utf-8"),
                 Header("Content-Security-Policy", documentPolicy),
                 Header("Cache-Control", "no-cache"),
-            ] + common,
+            ] + more + common,
             body: .bytes(Bytes(html.bytes)))
     }
 

@@ -25,7 +25,7 @@ public struct SnapshotPage: Sendable {
     ///   - now: for the ages shown.
     public func answer(path: String, query: String, of catalog: PageCatalog, now: Timestamp) async -> PageAnswer {
         switch PageRoute(path: path) {
-        case nil: return ProblemPage.notFound("There is no page at this address.")
+        case nil: return ProblemPage.noPage
         case .icon: return Icon.answer
         case .home:
             let search = FormText.parameter("q", of: query) ?? ""

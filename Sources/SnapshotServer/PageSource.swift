@@ -3,7 +3,7 @@ import SnapshotOrigin
 
 /// Answers paths that are not the API's: pages for people, a demonstration's controls.
 public protocol PageSource: Sendable {
-    /// - Returns: `nil` where the path is nobody's: the server answers 404.
+    /// - Returns: `nil` where the path is nobody's: the server answers 404 in JSON, and says that it depends on `Accept`.
     func answer(_ request: PageRequest) async -> PageResponse?
 }
 
@@ -20,6 +20,8 @@ public struct PageRequest: Sendable {
     /// The value of `Host`, and of `Origin` where a browser sends a page's request: both are the client's claims.
     public let host: String
     public let origin: String?
+    /// Whether the client names `text/html` among what it accepts, as browsers do for what a person opens.
+    public let acceptsHTML: Bool
     /// What is served now.
     public let state: ServedState
     public let now: Timestamp

@@ -7,6 +7,15 @@ import NIOSSL
 import RemoteSettingsModel
 import ServiceLifecycle
 import SnapshotOrigin
+import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
 
 /// A read-only origin over snapshot bundles: the Remote Settings API on a socket.
 ///
@@ -56,7 +65,8 @@ public struct SnapshotServer: Sendable {
     ///   - state: what to serve. Replacing it takes effect with the next request.
     ///   - services: what runs beside, such as what watches the directory.
     ///   - whenListening: called with the port before the first request is answered.
-    /// - Throws: where the address cannot be listened on or the certificate not be read.
+    /// - Throws: ``ServerError`` where the address cannot be listened on or the certificate not be read; what `whenListening`
+    ///   throws.
     public func run(
         _ state: StateBox, metrics: Metrics, services: [any Service] = [],
         whenListening: @escaping @Sendable (Int) async throws -> Void
@@ -65,30 +75,55 @@ public struct SnapshotServer: Sendable {
         let responder = Responder(
             state: state, metrics: metrics, pages: pages, limits: limits, kept: KeptBytes(limits.keptBytes), now: now,
             logsRequests: configuration.logsRequests, report: { logger.info("\($0)") })
+        let failure = FirstFailure()
         var group = ServiceGroupConfiguration(
-            services: (services + [try server(responder, whenListening)]).map {
+            services: (services + [
+                try server(responder) { port in
+                    do {
+                        try await whenListening(port)
+                        return true
+                    } catch {
+                        failure.set(error)
+                        return false
+                    }
+                }
+            ]).map {
                 .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup)
             },
             gracefulShutdownSignals: [.sigterm, .sigint],
             logger: Logger(label: "services") { _ in SwiftLogNoOpLogHandler() })
         group.maximumGracefulShutdownDuration = .seconds(limits.shutdownSeconds)
-        try await ServiceGroup(configuration: group).run()
+        do {
+            try await ServiceGroup(configuration: group).run()
+        } catch let error as IOError {
+            switch error.errnoCode {
+            case EADDRINUSE: throw problem(.inUse)
+            case EADDRNOTAVAIL: throw problem(.notOfThisMachine)
+            case EACCES, EPERM: throw problem(.notAllowed)
+            default: throw problem(.other("\(error)"))
+            }
+        } catch is SocketAddressError {
+            throw problem(.notOfThisMachine)
+        } catch is SocketAddressError.UnknownHost {
+            throw problem(.notOfThisMachine)
+        }
+        if let error = failure.error { throw error }
+    }
+
+    private func problem(_ problem: ServerError.Problem) -> ServerError {
+        .address(configuration.host, port: configuration.port, problem: problem)
     }
 
     private func server(
-        _ responder: Responder, _ whenListening: @escaping @Sendable (Int) async throws -> Void
+        _ responder: Responder, _ goesOn: @escaping @Sendable (_ port: Int) async -> Bool
     ) throws -> any Service {
         let listening = ServerConfiguration(
             address: .hostname(configuration.host, port: configuration.port), backlog: 1024,
             availableConnectionsDelegate: MaximumAvailableConnections(limits.connections))
         let quiet = Logger(label: "server") { _ in SwiftLogNoOpLogHandler() }
         let onServerRunning: @Sendable (any Channel) async -> Void = { channel in
-            do {
-                try await whenListening(channel.localAddress?.port ?? 0)
-            } catch {
-                logger.error("\(error)")
-                try? await channel.close()
-            }
+            guard await !goesOn(channel.localAddress?.port ?? 0) else { return }
+            try? await channel.close()
         }
         let setup = ConnectionSetup(responder: responder, logger: logger)
         guard let tls = configuration.tls else {
@@ -96,14 +131,28 @@ public struct SnapshotServer: Sendable {
                 configuration: listening, onServerRunning: onServerRunning,
                 eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: quiet)
         }
-        let chain = try NIOSSLCertificate.fromPEMFile(tls.certificate).map { NIOSSLCertificateSource.certificate($0) }
-        let key = try NIOSSLPrivateKey(file: tls.key, format: .pem)
+        guard let chain = try? NIOSSLCertificate.fromPEMFile(tls.certificate), !chain.isEmpty else {
+            throw ServerError.certificate(tls.certificate)
+        }
+        guard let key = try? NIOSSLPrivateKey(file: tls.key, format: .pem) else { throw ServerError.key(tls.key) }
         var tlsConfiguration = TLSConfiguration.makeServerConfiguration(
-            certificateChain: chain, privateKey: .privateKey(key))
+            certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
         tlsConfiguration.minimumTLSVersion = .tlsv12
         tlsConfiguration.applicationProtocols = ["http/1.1"]
-        return try TLSChannel(setup, tlsConfiguration: tlsConfiguration).server(
+        guard let channel = try? TLSChannel(setup, tlsConfiguration: tlsConfiguration) else {
+            throw ServerError.keyOfAnotherCertificate(certificate: tls.certificate, key: tls.key)
+        }
+        return channel.server(
             configuration: listening, onServerRunning: onServerRunning,
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: quiet)
     }
+}
+
+/// Why what a server begins with has failed.
+private final class FirstFailure: Sendable {
+    private let stored = Mutex<(any Error)?>(nil)
+
+    var error: (any Error)? { stored.withLock { $0 } }
+
+    func set(_ error: any Error) { stored.withLock { $0 = $0 ?? error } }
 }

@@ -5,6 +5,7 @@ import SnapshotBuilder
 import SnapshotBundle
 import SnapshotHistory
 import SnapshotExchange
+import SnapshotServer
 import StaticMirror
 
 /// A command's end with an error message and an exit code.
@@ -42,9 +43,11 @@ struct CommandFailure: Error, CustomStringConvertible {
         case let error as HistoryError:
             switch error {
             case .noGit, .noRepository, .noRevision, .invalidPath: self.init(.usage, "\(error)")
+            case .bundle(let error) where error.kind == .unreadable: self.init(.usage, "\(error)")
             case .bundle(let error): self.init(error)
             case .git, .overLimit, .file: self.init(.someFailed, "\(error)")
             }
+        case let error as ServerError: self.init(.usage, "\(error)")
         case let error as MirrorError:
             self.init(error.isUsage ? .usage : .someFailed, "\(error)")
         case let error as ExchangeError:
@@ -53,6 +56,7 @@ struct CommandFailure: Error, CustomStringConvertible {
         case let error as BundleError where error.kind == .wrongSource || error.kind == .overLimit:
             self.init(.usage, "\(error)")
         case let error as BundleError where error.kind == .unknownVersion: self.init(.usage, "\(error)")
+        case let error as BundleError where error.kind == .unwritable: self.init(.someFailed, "\(error)")
         case let error as BundleError: self.init(.verificationFailed, "\(error)")
         default: self.init(.someFailed, "\(error)")
         }
@@ -67,7 +71,7 @@ func running(_ work: () async throws -> Void) async throws {
         throw exit
     } catch {
         let failure = CommandFailure(error)
-        Console.error("rsdump: \(failure)")
+        Console.error("rsdump: \(Console.visible("\(failure)"))")
         throw failure.status.code
     }
 }

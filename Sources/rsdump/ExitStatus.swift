@@ -13,12 +13,13 @@ enum ExitStatus: Int32 {
     static let help = """
         Exit codes:
           0  done
-          1  some collections failed, the others are refreshed; or diff --exit-code found a difference
-          2  bad usage or configuration
+          1  some collections failed, the others are done;
+             or diff --exit-code found a difference
+          2  bad usage, configuration or input
           3  verification failed
           4  the server asked to wait; the error names the seconds
           5  nothing reachable
-          6  something would change, where nothing was to (--locked)
+          6  something would change, where nothing was to (--locked, embed --check)
         """
 
     var code: ExitCode { ExitCode(rawValue) }

@@ -41,7 +41,7 @@ struct MirrorExport {
             collections.append(
                 try ServedCollection(bundle, signature: signature, history: states, address: address, limits: limits))
             if bundle.head.omitted > 0 {
-                notes.append("\(id): \(bundle.head.omitted) attachments are not in its bundle")
+                notes.append("\(id): \(Export.leftOut(bundle.head.omitted))")
             }
         }
         let origin = try Origin(collections, address: address, softwareVersion: Version.text, limits: limits)

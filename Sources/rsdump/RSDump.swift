@@ -11,27 +11,27 @@ struct RSDump: AsyncParsableCommand {
             collections; and dumps.lock.json and <bucket>/<collection>.zip, which rsdump writes.
 
             Start with:
-              rsdump add main/regions      name a collection
-              rsdump refresh               download what is new, verify it, write the bundles
-              rsdump verify                check every byte and signature again, offline
+              rsdump add main/regions   name a collection
+              rsdump refresh            download what is new, verify it, pack it
+              rsdump verify             check every byte and signature again, offline
 
             For a release:
-              rsdump pin main/regions      keep a collection as it is, or as it was
-              rsdump refresh --locked      fail where the server has anything else than what is locked
-              rsdump verify --locked       fail where the directory has anything else than what is locked
+              rsdump pin main/regions   keep a collection as it is, or as it was
+              rsdump refresh --locked   fail where the server has anything else
+              rsdump verify --locked    fail where the directory has anything else
 
             \(ExitStatus.help)
             """,
         version: Version.text,
         groupedSubcommands: [
-            .init(name: "Collections:", subcommands: [Add.self, Remove.self, PinCommand.self, UnpinCommand.self]),
+            .init(name: "Collection", subcommands: [Add.self, Remove.self, PinCommand.self, UnpinCommand.self]),
             .init(
-                name: "Dumps:",
+                name: "Dumps",
                 subcommands: [RefreshCommand.self, Status.self, Verify.self, Diff.self, RebuildCommand.self]),
-            .init(name: "Exchange:", subcommands: [ImportCommand.self, ExportCommand.self, Embed.self]),
-            .init(name: "As a server:", subcommands: [Serve.self]),
-            .init(name: "As an app:", subcommands: [Sync.self, Get.self]),
-            .init(name: "Bundles:", subcommands: [Inspect.self, Records.self, AttachmentCommand.self]),
+            .init(name: "Exchange", subcommands: [ImportCommand.self, ExportCommand.self, Embed.self]),
+            .init(name: "Server", subcommands: [Serve.self]),
+            .init(name: "App", subcommands: [Sync.self, Get.self]),
+            .init(name: "Bundle", subcommands: [Inspect.self, Records.self, AttachmentCommand.self]),
         ])
 
     /// Like ArgumentParser's own, but for the exit code of bad usage, which is 2 here.

@@ -57,7 +57,9 @@ struct ServerRun {
     }
 
     private func loader(_ directory: DumpsDirectory, history: BundleHistory?) -> DumpsLoader {
-        DumpsLoader(directory, history: history, softwareVersion: Version.text, limits: limits)
+        DumpsLoader(
+            directory, history: history, softwareVersion: Version.text, limits: limits,
+            report: { [logger] in logger.warning("\($0)") })
     }
 
     private func emptyState() throws -> StateBox {
@@ -94,6 +96,13 @@ struct ServerRun {
             }
             Console.print("\(address)")
             announcing()
+            Console.error(
+                "rsdump: \(first.summary); the API is at \(address)/v1 and /v2, a page for people at \(address)/")
+            if publicURL == nil, ["0.0.0.0", "::"].contains(host) {
+                Console.error(
+                    "rsdump: clients on other machines cannot follow links to \(address): --public-url names one that they can"
+                )
+            }
         }
     }
 
@@ -104,6 +113,11 @@ struct ServerRun {
             if history == "git" {
                 sources.append(.git(try await GitRepository(containing: directory.path, limits: limits)))
             } else {
+                // A link to a folder will do, as for what is walked below it.
+                guard try FileStore.list(history) != nil else {
+                    throw CommandFailure(
+                        .usage, "--history \(history): expected git, or a folder of older bundles; found none")
+                }
                 sources.append(.path(history))
             }
         }
@@ -124,6 +138,18 @@ struct ServerRun {
         if unsafe setrlimit(resource, &raised) == 0 { return Int(clamping: raised.rlim_cur) }
         return Int(clamping: limit.rlim_cur)
     }
+}
+
+extension ServedState {
+    /// What is served, in a few words.
+    fileprivate var summary: String {
+        let states = origin.collections.reduce(0) { $0 + $1.history.count }
+        return "\(Self.count(origin.collections.count, "collection"))"
+            + (states > 0 ? ", deltas from \(Self.count(states, "older state"))" : "")
+            + (problems.isEmpty ? "" : ", \(problems.count) not served as locked")
+    }
+
+    private static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
 }
 
 /// What a server reports, a line each, to standard error.

@@ -20,8 +20,10 @@ struct SnapshotPages: PageSource {
     }
 
     func answer(_ request: PageRequest) async -> PageResponse? {
-        guard request.method != "POST", SnapshotPage.owns(path: request.path) else {
-            return await others?.answer(request)
+        if request.method == "POST" || !SnapshotPage.owns(path: request.path) {
+            if let answer = await others?.answer(request) { return answer }
+            // A person who has mistyped an address gets a page and a way on; a program gets the API's error.
+            guard request.method != "POST", request.acceptsHTML else { return nil }
         }
         let answer = await page.answer(
             path: request.path, query: request.query, of: catalog(request.state), now: request.now)
@@ -60,7 +62,7 @@ struct SnapshotPages: PageSource {
     }
 
     private static func text(_ pin: Pin) -> String {
-        var text = "\(pin.at)"
+        var text = "\(pin.at.rfc3339.prefix(10)) (\(pin.at))"
         if let until = pin.until { text += " until \(Pin.dateText(until))" }
         if let reason = pin.reason { text += ": \(reason)" }
         return text

@@ -2,4 +2,6 @@
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Integration"))
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+for folder in ("Integration", "Servers/kinto", "Servers/demo-collections"):
+    sys.path.insert(0, str(TESTS / folder))

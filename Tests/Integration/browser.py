@@ -67,6 +67,11 @@ class Browser(webdriver.Chrome):
     def photograph(self, name):
         """Keeps what is on the screen, for people to look at."""
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        # Pictures that can be seen are waited for; those further down are loaded later.
+        self.execute_async_script(
+            "const done = arguments[0];"
+            "const seen = [...document.images].filter(each => each.getBoundingClientRect().top < innerHeight);"
+            "Promise.all(seen.map(each => each.decode().catch(() => 0))).then(() => done());")
         path = pathlib.Path(SCREENSHOTS / f"{name}.png")
         assert self.save_screenshot(str(path)), path
 

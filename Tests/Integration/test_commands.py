@@ -1,12 +1,48 @@
 """The command line: what each command prints, refuses and leaves alone."""
 import json
 import re
+import shlex
 
 import pytest
 
 import rsdump
 import samples
 from test_changes import ICONS, REGIONS, SETTINGS
+
+
+def overview(*command):
+    outcome = rsdump.run(*command, "--help")
+    assert outcome.code == rsdump.DONE, str(outcome)
+    return outcome.out.split("\nUSAGE:")[0]
+
+
+def commands():
+    return re.findall(r"^  ([a-z]+) +[A-Z]", rsdump.run("--help").out.split("SUBCOMMANDS:", 1)[1], re.MULTILINE)
+
+
+def test_help_has_examples_that_are_right(tmp_path):
+    """Each is taken by the parser, in an empty directory, where what follows has nothing to work on."""
+    names = commands()
+    assert len(names) >= 15
+    for name in names:
+        text = overview(name)
+        lines = re.findall(r"^  (rsdump (?:.*\\\n)*.*)", text, re.MULTILINE)
+        assert lines and "Example" in text, name
+        for number, line in enumerate(lines):
+            words = shlex.split(re.split(r"   | \|", re.sub(r"\\\n +", "", line), maxsplit=1)[0])
+            folder = tmp_path / f"{name}-{number}"
+            folder.mkdir()
+            if name in ("serve", "sync"):    # These would go on the network; the others stop before.
+                words.append("--help")
+            outcome = rsdump.run(*words[1:], cwd=folder)
+            assert "Usage:" not in outcome.err, str(outcome)
+
+
+def test_help_breaks_no_line_of_a_list():
+    for command in [(), *((name,) for name in commands())]:
+        lines = overview(*command).splitlines()
+        broken = [line for line, after in zip(lines, lines[1:]) if line.startswith("  ") and after and after[0] != " "]
+        assert not broken, f"rsdump {' '.join(command)}: {broken}"
 
 
 def test_help_names_every_command_and_exit_code():

@@ -126,3 +126,25 @@ def test_a_folder_that_is_no_modules_name(dumps, tmp_path, name):
     outcome = embed(dumps, tmp_path / name)
     assert outcome.code == rsdump.USAGE and outcome.says(name), str(outcome)
     assert not (tmp_path / name).exists()
+
+
+def test_what_is_not_from_here_is_left_alone(dumps, tmp_path):
+    """Neither the lock of the dumps nor somebody's file is overwritten, or taken for what an old run left."""
+    before = dumps.files()
+    outcome = embed(dumps, dumps.path)
+    assert outcome.code == rsdump.USAGE and outcome.says("the dumps themselves"), str(outcome)
+    assert dumps.files() == before
+    for path in ("App/App.c", "App/include/App.h", "App/dumps.lock.json", "App/bundles/main/mine"):
+        file = tmp_path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("mine")
+        outcome = embed(dumps, tmp_path / "App", "--stored")
+        assert outcome.code == rsdump.USAGE and outcome.says(path), str(outcome)
+        assert [each.read_text() for each in (tmp_path / "App").rglob("*") if each.is_file()] == ["mine"]
+        file.unlink()
+    swift = tmp_path / "main.swift"
+    swift.write_text("mine")
+    outcome = embed(dumps, tmp_path / "App", "--swift", swift)
+    assert outcome.code == rsdump.USAGE and outcome.says("main.swift") and swift.read_text() == "mine", str(outcome)
+    assert embed(dumps, tmp_path / "App", "--swift", tmp_path / "New.swift").code == rsdump.DONE
+    assert embed(dumps, tmp_path / "App", "--stored", "--swift", tmp_path / "New.swift").code == rsdump.DONE

@@ -2,6 +2,8 @@
 import hashlib
 import json
 import plistlib
+import re
+import shutil
 import subprocess
 import tarfile
 import xml.etree.ElementTree as ElementTree
@@ -14,6 +16,7 @@ from conftest import REAL_COLLECTIONS
 from dumps import Dumps
 
 SETTINGS, REGIONS, ICONS = "main/settings", "main/regions", "main/icons"
+BLOOM, TIMES = "blocklists/addons-bloomfilters", "last_modified.json"
 
 
 def export(layout, dumps, output, *arguments, **options):
@@ -37,21 +40,92 @@ def contents(dumps):
 # The real collections
 
 
+def orphans(given, dumps):
+    """Files that no record names: they are part of no collection, though Firefox ships them."""
+    ids = {name: {r["id"] for r in dumps.bundle(name).records} for name in dumps.names}
+    sidecars = {
+        path for path in given if path.endswith(".meta.json")
+        and json.loads(given[path])["id"] not in ids[path.rsplit("/", 1)[0]]}
+    return sidecars | {path.removesuffix(".meta.json") for path in sidecars}
+
+
 def test_firefox_files_come_out_as_they_went_in(imported_real, tmp_path):
     written = tree(exported("firefox", imported_real, tmp_path / "settings"))
     given = tree(REAL_COLLECTIONS)
-    times, known = json.loads(written.pop("last_modified.json")), json.loads(given.pop("last_modified.json"))
-    # Firefox's own list has collections that the tree lacks, and lacks some that the tree has.
+    times, known = json.loads(written.pop(TIMES)), json.loads(given.pop(TIMES))
+    # Firefox's own list has collections that the tree lacks, and lacks some that the tree has: those cannot be known.
     assert set(times) == set(imported_real.names)
     assert all(times[name] == known[name] for name in times.keys() & known.keys())
-    # A file that no record names is no part of a collection.
-    ids = {name: {r["id"] for r in imported_real.bundle(name).records} for name in imported_real.names}
-    orphans = {
-        path for path in given if path.endswith(".meta.json")
-        and json.loads(given[path])["id"] not in ids[path.rsplit("/", 1)[0]]}
-    orphans |= {path.removesuffix(".meta.json") for path in orphans}
-    assert set(written) == set(given) - orphans and len(written) > 100
+    assert set(written) == set(given) - orphans(given, imported_real) and len(written) > 100
     assert [path for path in written if written[path] != given[path]] == []
+
+
+def test_firefoxs_tree_is_updated_in_place(imported_real, tmp_path):
+    given, settings = tree(REAL_COLLECTIONS), tmp_path / "settings"
+    shutil.copytree(REAL_COLLECTIONS, settings)
+    # An older tree of which nothing that has a bundle is right, and in which there is more than collections.
+    names = imported_real.names
+    kept = {"moz.build": b"x", "main/unknown.json": b"{}", "main/unknown/a": b"1", f"{BLOOM}-more/a": b"2"}
+    gone = {f"{BLOOM}/gone": b"3", f"{BLOOM}/gone.meta.json": b"4"}
+    for path, content in {**dict.fromkeys(given, b"old"), **kept, **gone}.items():
+        (settings / path).parent.mkdir(exist_ok=True)
+        (settings / path).write_bytes(content)
+    listed = json.loads(given[TIMES])
+    (settings / TIMES).write_text(json.dumps({name: 1 if name in names else at for name, at in listed.items()}))
+    exported("firefox", imported_real, settings, BLOOM, "--update")
+    assert (settings / f"{BLOOM}.json").read_bytes() == given[f"{BLOOM}.json"]
+    assert (settings / "main/top-sites.json").read_bytes() == b"old" and (settings / f"{BLOOM}-more/a").exists()
+    outcome = export("firefox", imported_real, settings, "--update")
+    assert outcome.code == rsdump.DONE and not outcome.says(f"{BLOOM}/gone"), str(outcome)
+    # Every file, the list of times too; the two of an icon that no record names any more are gone, and that is said.
+    gone = orphans(given, imported_real)
+    assert tree(settings) == {path: content for path, content in given.items() if path not in gone} | kept
+    assert all(outcome.says(f"{path}: no record has this attachment") for path in gone)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["settings"]
+
+
+def test_an_updated_list_gets_what_is_new(dumps, tmp_path):
+    settings = exported("firefox", dumps, tmp_path / "settings", SETTINGS)
+    at = {name: entry["timestamp"] for name, entry in dumps.lock["collections"].items()}
+    (settings / TIMES).write_text(json.dumps({SETTINGS: 1, "main/elsewhere": 2}))
+    exported("firefox", dumps, settings, "--update")
+    assert (settings / TIMES).read_text() == json.dumps({**at, "main/elsewhere": 2}, sort_keys=True)
+    # Without a list, as in Firefox's sources, there is none afterwards.
+    (settings / TIMES).unlink()
+    exported("firefox", dumps, settings, "--update")
+    assert set(tree(settings)) == set(tree(exported("firefox", dumps, tmp_path / "new", "--update"))) - {TIMES}
+    for wrong in ("[]", "{", '{"a": 1}', '{"main/a": "1"}'):
+        (settings / TIMES).write_text(wrong)
+        before = tree(settings)
+        outcome = export("firefox", dumps, settings, "--update")
+        assert outcome.code == rsdump.USAGE and outcome.says(TIMES), str(outcome)
+        assert tree(settings) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dumps", "new", "settings"]
+
+
+@pytest.mark.parametrize("layout, folder", [
+    ("application-services", "main/attachments/icons"), ("firefox", "main/icons")])
+def test_an_attachment_that_the_bundle_has_left_out_stays_in_an_updated_tree(dumps, sample, tmp_path, layout, folder):
+    output = exported(layout, dumps, tmp_path / "out")
+    before = tree(output)
+    text = dumps.config.read_text()
+    dumps.config.write_text(text.replace(f"{ICONS}:\n    attachments: all", f"{ICONS}:\n    attachments: none"))
+    sample.delete_record(ICONS, "petals-03")
+    assert dumps.refresh().code == rsdump.DONE and not dumps.bundle(ICONS).attachments
+    (output / folder / "petals-04").write_bytes(b"damaged")
+    exported(layout, dumps, output, "--update")
+    left = {path for path in before if path.startswith(f"{folder}/") and not re.search("petals-0[34]", path)}
+    assert left and {path: tree(output)[path] for path in left} == {path: before[path] for path in left}
+    assert {path for path in tree(output) if path.startswith(folder + "/")} == left
+
+
+def test_update_is_for_trees(dumps, tmp_path):
+    for arguments in (("changesets",), ("tar.xz",), ("firefox", "--force"), ("mirror", "--url", "https://example.org")):
+        outcome = export(arguments[0], dumps, tmp_path / "out", "--update", *arguments[1:])
+        assert outcome.code == rsdump.USAGE and outcome.says("--update"), str(outcome)
+    (tmp_path / "out").write_text("mine")
+    assert export("firefox", dumps, tmp_path / "out", "--update").code == rsdump.USAGE
+    assert (tmp_path / "out").read_text() == "mine"
 
 
 def test_application_services_can_load_it(imported_real, tmp_path):
@@ -136,6 +210,14 @@ def test_nothing_of_the_machine_is_in_it(dumps, tmp_path, layout):
         assert tree(first) == tree(second) and tree(first)
 
 
+def test_one_is_not_a_plural(dumps, tmp_path):
+    assert export("firefox", dumps, tmp_path / "one", SETTINGS).says("1 collection in 2 files, ")
+    assert export("tar.xz", dumps, tmp_path / "two", SETTINGS, REGIONS).says("2 collections in 1 file, ")
+    for command, words in (
+            (("verify", SETTINGS), "1 of 1 bundle verified"), (("rebuild", SETTINGS), "1 of 1 bundle rebuilt")):
+        assert rsdump.run(*command, "--dumps", dumps.path).says(words)
+
+
 def test_an_archive_is_a_directory_of_dumps(dumps, tmp_path):
     path = exported("tar.xz", dumps, tmp_path / "dumps.tar.xz", SETTINGS, REGIONS)
     with tarfile.open(path) as archive:
@@ -162,6 +244,17 @@ def test_what_is_there_is_replaced_only_when_told(dumps, tmp_path, layout):
         assert set(tree(output)) == {f"{SETTINGS}.json", f"{SETTINGS}.timestamp"}
 
 
+@pytest.mark.parametrize("flag", ["--force", "--update"])
+@pytest.mark.parametrize("output", ["dumps", "./dumps/", "link", ".", "main/.."])
+def test_the_dumps_themselves_are_never_replaced(dumps, tmp_path, output, flag):
+    (tmp_path / "link").symlink_to("dumps")
+    (tmp_path / "main").mkdir()
+    before = tree(tmp_path)
+    outcome = rsdump.run("export", "--to", "firefox", "--output", output, flag, cwd=tmp_path)
+    assert outcome.code == rsdump.USAGE and outcome.says("the dumps themselves", "--output"), str(outcome)
+    assert tree(tmp_path) == before and (tmp_path / "link").is_symlink()
+
+
 def test_a_damaged_bundle_is_not_exported(dumps, tmp_path):
     path = dumps.bundle_path(SETTINGS)
     content = bytearray(path.read_bytes())
@@ -178,7 +271,10 @@ def test_names_and_places_that_are_none(dumps, tmp_path):
     outcome = export("firefox", dumps, tmp_path / "out", "main/unheard-of")
     assert outcome.code == rsdump.USAGE and outcome.says("main/unheard-of"), str(outcome)
     assert export("nothing", dumps, tmp_path / "out").code == rsdump.USAGE
-    assert export("firefox", dumps, "/dev/null/out").code == rsdump.SOME_FAILED
+    for layout in ("firefox", "tar.xz"):
+        assert export(layout, dumps, "/dev/null/out").code == rsdump.SOME_FAILED
+        exported(layout, dumps, tmp_path / f"made/for/{layout}")
+    exported("json", dumps, tmp_path / "made/too/d.json", "--key", "id", "--value", "id", SETTINGS)
     assert not (tmp_path / "out").exists()
 
 

@@ -11,6 +11,7 @@ from nginx import free_port
 from test_changes import ICONS, REGIONS, SETTINGS
 
 CHANGESET = r"collections/settings/changeset"
+MONITOR = r"monitor/collections/changes/changeset"
 GIGABYTE = 1 << 30
 
 
@@ -100,6 +101,20 @@ def test_a_rollback_is_refused(dumps, sample):
     before = dumps.files()
     sample.faults({"path": CHANGESET, "body": json.dumps(older)})
     check_isolated(dumps, dumps.refresh(), before, SETTINGS)
+
+
+def test_other_records_under_the_timestamp_held_are_refused(dumps, sample):
+    """Both states are signed. A record written as of the past does not move the collection's timestamp; the monitor lists
+    nothing, so that the collection is asked for all the same."""
+    held = dumps.bundle(SETTINGS).timestamp
+    sample.put_record(SETTINGS, {"id": "late", "value": True, "last_modified": held - 1})
+    assert sample.changeset(SETTINGS)["timestamp"] == held
+    before = dumps.files()
+    sample.faults({"path": MONITOR, "body": json.dumps({"timestamp": held, "changes": []})})
+    outcome = dumps.refresh()
+    assert outcome.code == rsdump.SOME_FAILED, str(outcome)
+    assert f"other records under the timestamp that is held, {held}" in outcome.out + outcome.err
+    assert dumps.files() == before
 
 
 def test_an_older_timestamp_on_the_monitor_changes_nothing(dumps, sample):

@@ -3,11 +3,14 @@ import ctypes
 import gzip
 import hashlib
 import json
+import lzma
+import random
 import shutil
 import struct
 import subprocess
 import tarfile
 import zipfile
+import zlib
 
 import pytest
 
@@ -280,6 +283,28 @@ def test_nothing_older_is_taken(tree, tmp_path):
     assert dumps.bundle(SETTINGS).records == []
 
 
+def test_the_files_rule_for_attachments_holds_for_what_it_does_not_name(tmp_path):
+    dumps = Dumps(tmp_path / "dumps")
+    dumps.path.mkdir()
+    dumps.config.write_text("version: 1\nattachments: none\ncollections:\n")
+    assert import_("firefox", REAL_COLLECTIONS, dumps.path, BLOOM).code == rsdump.DONE
+    assert not dumps.bundle(BLOOM).attachments and dumps.lock["collections"][BLOOM]["attachmentRule"] == "none"
+
+
+@pytest.mark.parametrize("budget, words", [
+    ("bundle: 100 kB", ["over the budget of 97.6 KiB", "916 KiB"]),
+    ("attachment: 100 kB", ["over the budget of 97.6 KiB", "916 KiB"]),
+    ("total: 100 kB", ["over the budget of 97.6 KiB", f"largest: {BLOOM} 1.1 MiB"])])
+def test_what_is_over_a_budget_is_not_taken(tmp_path, budget, words):
+    dumps = Dumps(tmp_path / "dumps")
+    assert import_("firefox", REAL_COLLECTIONS, dumps.path, "main/password-rules").code == rsdump.DONE
+    dumps.config.write_text(f"{dumps.config.read_text()}budget:\n  {budget}\n")
+    before = dumps.files()
+    outcome = import_("firefox", REAL_COLLECTIONS, dumps.path, BLOOM, "main/password-rules")
+    assert outcome.code == rsdump.SOME_FAILED and outcome.says(*words, "unchanged"), str(outcome)
+    assert dumps.files() == before and not (dumps.path / ".rsdump").exists()
+
+
 # What is refused
 
 
@@ -302,6 +327,15 @@ def test_paths_that_escape(tree, tmp_path, name):
     assert not (tmp_path / "evil.json").exists()
 
 
+@pytest.mark.parametrize("name", ["main/\x1b[2Jx.json", "main/a\nrsdump: all is well.json", "main/\u202ex/../y.json"])
+def test_a_name_steers_no_terminal(tree, tmp_path, name):
+    path = packed(tree, tmp_path / "t.tar")
+    with tarfile.open(path, "a") as archive:
+        archive.addfile(tarfile.TarInfo(name))
+    outcome = refused("firefox", path, tmp_path, "inside of the archive", "\\u{")
+    assert outcome.err.removesuffix("\n").isprintable(), repr(outcome.err)
+
+
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE])
 def test_links_and_special_files(tree, tmp_path, kind):
     path = packed(tree, tmp_path / "t.tar")
@@ -320,17 +354,82 @@ def test_the_same_name_twice(tree, tmp_path):
     refused("firefox", path, tmp_path, "main/settings.json", "twice")
 
 
-def test_ten_gigabytes_from_ten_kilobytes(tmp_path):
-    size = 10 << 30
-    info = tarfile.TarInfo("main/settings.json")
+BOMB, PIECE, TEN_GIGABYTES = "main/settings.json", 64 << 20, 10 << 30
+
+
+def tar_header(name, size):
+    info = tarfile.TarInfo(name)
     info.size = size
-    piece = gzip.compress(bytes(64 << 20), mtime=0)
-    stream = gzip.compress(info.tobuf(tarfile.GNU_FORMAT), mtime=0) + piece * (size // (64 << 20) + 1)
-    path = tmp_path / "bomb.tar.gz"
-    path.write_bytes(gzip.compress(gzip.compress(stream, mtime=0), mtime=0))
-    assert path.stat().st_size < 12_000
-    outcome = refused("firefox", path, tmp_path, "bomb.tar.gz", "archiveRatio")
+    return info.tobuf(tarfile.GNU_FORMAT)
+
+
+def small_and_large():
+    """What a tar begins with: a collection as it should be, then the head of ten gigabytes of zeros."""
+    text = document([], 1).encode()
+    return tar_header("main/first.json", len(text)) + text.ljust(512, b"\0") + tar_header(BOMB, TEN_GIGABYTES)
+
+
+def repeated(compress):
+    """A tar with ten gigabytes in it, compressed piece by piece and then as a whole."""
+    return compress(compress(compress(small_and_large()) + compress(bytes(PIECE)) * (TEN_GIGABYTES // PIECE)))
+
+
+def zstd_bomb(head=b""):
+    """One frame: a raw block, then blocks that each say one byte 131,072 times."""
+    def block(kind, size, content, last=0):
+        return (last | kind << 1 | size << 3).to_bytes(3, "little") + content
+
+    zeros = block(1, 128 << 10, b"\0")
+    return bytes.fromhex("28b52ffd0038") + block(0, len(head), head) + zeros * (TEN_GIGABYTES >> 17) + block(0, 0, b"", 1)
+
+
+def zip_bomb():
+    """Deflate does not go so far; zstd, which a ZIP may have as well, does."""
+    data, name = zstd_bomb(), BOMB.encode()
+    sizes = struct.pack("<HHQQ", 1, 16, TEN_GIGABYTES, len(data))
+    common = struct.pack("<HHHHHIIIHH", 45, 0, 93, 0, 0x21, 0, 2 ** 32 - 1, 2 ** 32 - 1, len(name), len(sizes))
+    local = b"PK\3\4" + common + name + sizes + data
+    central = b"PK\1\2" + struct.pack("<H", 45) + common + struct.pack("<HHHII", 0, 0, 0, 0, 0) + name + sizes
+    return local + central + b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, 1, 1, len(central), len(local), 0)
+
+
+@pytest.fixture(scope="module")
+def seven_zip(tmp_path_factory):
+    """A part of ten gigabytes, which would take minutes to compress, and far too much all the same."""
+    folder = tmp_path_factory.mktemp("content")
+    (folder / "main").mkdir()
+    (folder / "main/first.json").write_text(document([], 1))
+    with (folder / BOMB).open("wb") as file:
+        file.truncate(256 << 20)
+    subprocess.run(
+        ["bsdtar", "--format=7zip", "--options=compression=bzip2,compression-level=1", "-cf", folder / "made.7z", "-C",
+         folder, "main/first.json", BOMB], check=True)
+    return (folder / "made.7z").read_bytes()
+
+
+@pytest.mark.parametrize("name, make, most", [
+    ("bomb.tar.gz", lambda: gzip.compress(repeated(lambda content: gzip.compress(content, mtime=0)), mtime=0), 12_000),
+    ("bomb.tar.xz", lambda: repeated(lambda content: lzma.compress(content, preset=1)), 12_000),
+    ("bomb.tar.zst", lambda: zstd_bomb(small_and_large()), 400_000),
+    ("bomb.zip", zip_bomb, 400_000),
+])
+def test_ten_gigabytes_from_ten_kilobytes(tmp_path, name, make, most):
+    bomb_is_refused(tmp_path, name, make(), most)
+
+
+@pytest.mark.parametrize("name", ["bomb.7z", "bomb.ja"])
+def test_a_bomb_in_a_7z(tmp_path, name, seven_zip):
+    """In what is named as Firefox's archive the entry would be passed over, but it is inflated all the same."""
+    bomb_is_refused(tmp_path, name, seven_zip, 20_000)
+
+
+def bomb_is_refused(tmp_path, name, content, most):
+    assert len(content) < most
+    path = tmp_path / name
+    path.write_bytes(content)
+    outcome = refused("firefox", path, tmp_path, f"{name}: {BOMB}: expected at most", "archiveRatio")
     assert outcome.peak < 200 << 20
+    assert [each.name for each in tmp_path.iterdir()] == [name]
 
 
 def test_a_zip_that_lies_about_a_size(tree, tmp_path):
@@ -354,6 +453,18 @@ def test_archives_that_are_cut_off(tree, tmp_path, name):
         refused("firefox", path, tmp_path, name)
 
 
+@pytest.mark.parametrize("compress", [lambda c: c, lambda c: gzip.compress(c, 1), lzma.compress])
+def test_the_entry_that_is_cut_off_is_named(tmp_path, compress):
+    noise = random.Random(1).randbytes(400_000)
+    text = document([], 1).encode()
+    tar = (tar_header("main/first.json", len(text)) + text.ljust(512, b"\0")
+           + tar_header("main/icons/a", len(noise)) + noise + bytes(1024))
+    path = tmp_path / "t.tar"
+    path.write_bytes(compress(tar))
+    path.write_bytes(path.read_bytes()[:path.stat().st_size * 2 // 3])
+    refused("firefox", path, tmp_path, "t.tar: main/icons/a: expected a whole archive")
+
+
 def test_an_attachment_that_is_not_its_records(tree, tmp_path):
     for content, word in ((b"short", "5 bytes"), (bytes(len(samples.svg(5))), "SHA-256")):
         (tree / "main/icons/a").write_bytes(content)
@@ -361,6 +472,16 @@ def test_an_attachment_that_is_not_its_records(tree, tmp_path):
         outcome = import_("firefox", tree, dumps.path)
         assert outcome.code == rsdump.VERIFICATION and outcome.says("main/icons/a", word), str(outcome)
         assert dumps.names == [SETTINGS]
+
+
+def test_what_is_wrong_in_an_archive_is_named_by_archive_and_entry(tree, tmp_path):
+    """Not by where it was unpacked for a moment."""
+    (tree / "main/settings.json").write_text("[]")
+    (tree / "main/icons/a").write_bytes(b"short")
+    path, target = zip_of(tree, tmp_path / "t.zip"), tmp_path / "dumps"
+    outcome = import_("firefox", path, target)
+    assert outcome.says(f"{path}: main/settings.json: expected", f"{path}: main/icons/a: expected"), str(outcome)
+    assert str(target) not in outcome.out + outcome.err and "found found" not in outcome.out
 
 
 @pytest.mark.parametrize("text, word", [

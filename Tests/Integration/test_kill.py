@@ -13,6 +13,7 @@ import pytest
 import rsdump
 import samples
 from dumps import Dumps
+from test_budgets import budget
 from test_changes import ICONS, REGIONS, SETTINGS
 
 ROUNDS = int(os.environ.get("KILL_ROUNDS", "200"))
@@ -69,6 +70,44 @@ def test_a_killed_refresh_breaks_nothing_and_is_mended(states, sample, tmp_path)
         assert leftovers(dumps) == leftovers(states["after"]), where
     print(f"{interrupted} of {ROUNDS} refreshes were killed before their end, KILL_SEED={SEED}")
     assert interrupted > ROUNDS / 3
+
+
+@pytest.mark.parametrize("fits", [True, False])
+def test_a_killed_refresh_with_a_budget_for_all_bundles(states, sample, tmp_path, fits):
+    """Over it nothing may change, at whatever moment the run ends; within it everything comes in."""
+    rounds, chance = max(ROUNDS // 16, 4), random.Random(f"{SEED} {fits}")
+    total = sum(each["bundle"]["size"] for each in states["after"].lock["collections"].values())
+    after = bundles(states["after"].files())
+    interrupted = 0
+    for number in range(rounds):
+        where = f"round {number}, fits={fits}, of KILL_SEED={SEED} KILL_ROUNDS={ROUNDS}"
+        dumps = states["nothing" if chance.random() < 0.3 else "before"].copy(tmp_path / f"round-{fits}-{number}")
+        budget(dumps, f"  total: {total if fits else total - 1}\n")
+        before = dumps.files()
+        interrupted += kill_a_refresh(dumps, chance.uniform(0, states["seconds"] * 1.2))
+
+        found = dumps.files()
+        for path, content in bundles(found).items():
+            assert content in (before.get(path), after[path] if fits else None), f"{where}: {path}"
+        verified = dumps.verify()
+        assert found == before or verified.code == rsdump.DONE or verified.says("interrupted"), f"{where}: {verified}"
+
+        position = sample.log_position()
+        if not fits:
+            refused = dumps.refresh("--format", "json")
+            assert refused.code == rsdump.SOME_FAILED, f"{where}: {refused}"
+            assert refused.json()["overBudget"]["limit"] == total - 1, f"{where}: {refused}"
+            assert dumps.files() == before, where
+            budget(dumps, f"  total: {total}\n")
+        mended = dumps.refresh()
+        assert mended.code == rsdump.DONE, f"{where}: {mended}"
+        assert bundles(dumps.files()) == after, where
+        fetched = [each["path"] for each in sample.requests(position) if "/attachments/" in each["path"]]
+        assert len(fetched) == len(set(fetched)), f"{where}: {fetched}"
+        assert dumps.verify("--locked").code == rsdump.DONE, where
+        assert leftovers(dumps) == leftovers(states["after"]), where
+    print(f"{interrupted} of {rounds} refreshes were killed before their end, KILL_SEED={SEED}")
+    assert interrupted > 0
 
 
 def kill_a_refresh(dumps, seconds):

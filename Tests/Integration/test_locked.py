@@ -164,6 +164,15 @@ def test_the_same_machine_gives_the_same_bytes(dumps, sample, tmp_path):
     assert rebuild(dumps, "main/unheard-of").code == rsdump.USAGE
 
 
+def test_bundles_are_never_rebuilt_in_their_place(dumps, tmp_path):
+    (tmp_path / "link").symlink_to(dumps.path)
+    before, stats = everything(dumps), dumps.stats()
+    for output in (dumps.path, tmp_path / "link", f"{dumps.path}/."):
+        outcome = rebuild(dumps, "--output", output)
+        assert outcome.code == rsdump.USAGE and outcome.says("the dumps themselves"), str(outcome)
+    assert everything(dumps) == before and dumps.stats() == stats
+
+
 def compress_otherwise(dumps, name):
     """Writes a bundle again with another compressor's choices, and locks it."""
     path = dumps.bundle_path(name)

@@ -58,6 +58,27 @@ def test_the_workflows_match_their_schema(schema, name, tmp_path):
     assert run("check-jsonschema", "--builtin-schema", f"vendor.{schema}", broken).returncode == 1
 
 
+def test_the_workflow_passes_actionlint(tmp_path):
+    judged = run("actionlint", "-no-color", EXAMPLES / "github-actions.yml")
+    assert judged.returncode == 0, judged.stdout + judged.stderr
+    # What a schema cannot see: an expression that means nothing, and a mistake in a shell command.
+    text = (EXAMPLES / "github-actions.yml").read_text()
+    for find, put, word in (
+            ("steps.tool.outputs", "steps.tools.outputs", "steps.tools|tools"),
+            ("swift build ", "cd $RSDUMP_REPOSITORY && swift build ", "SC2086")):
+        broken = tmp_path / "broken.yml"
+        broken.write_text(text.replace(find, put))
+        judged = run("actionlint", "-no-color", broken)
+        assert judged.returncode == 1 and re.search(word, judged.stdout), judged.stdout + judged.stderr
+
+
+@pytest.mark.parametrize("name", ["github-actions.yml", "gitlab-ci.yml"])
+def test_the_workflows_install_what_the_build_needs(name):
+    [needed] = re.findall(r"^packages=\((.*)\)$", (rsdump.REPOSITORY / "scripts/setup").read_text(), re.MULTILINE)
+    installed = (EXAMPLES / name).read_text().replace("\\\n", " ").replace("\n", " ").split()
+    assert "libarchive-dev" in needed and set(needed.split()) <= set(installed), name
+
+
 def test_actions_are_pinned_by_commit_and_permissions_are_few():
     text = (EXAMPLES / "github-actions.yml").read_text()
     used = re.findall(r"uses: (\S+)(.*)", text)

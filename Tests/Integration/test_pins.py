@@ -1,8 +1,10 @@
 """Pins: a collection stays where it is, or goes back to where it was, and every command knows."""
 import json
 import os
+import pathlib
 import re
 import shutil
+import zipfile
 
 import pytest
 
@@ -129,6 +131,8 @@ def test_what_cannot_be_had_is_said_and_changes_nothing(history, tmp_path):
     outcome = pin(history, SETTINGS, "--at", 1234567890123)
     assert outcome.code == rsdump.SOME_FAILED, str(outcome)
     assert outcome.says("1234567890123", str(timestamp(history.first, SETTINGS)), "--from"), str(outcome)
+    nowhere = pin(history, SETTINGS, "--from", tmp_path / "nowhere")
+    assert nowhere.code == rsdump.USAGE and nowhere.says("nowhere"), str(nowhere)
     unknown = pin(history, "main/unheard-of")
     assert unknown.code == rsdump.USAGE and unknown.says("rsdump add"), str(unknown)
     assert everything(history) == before
@@ -293,3 +297,130 @@ def test_a_wrong_pin_is_named_by_file_and_line(dumps, lines):
     outcome = dumps.refresh()
     assert outcome.code == rsdump.USAGE and re.search(r"dumps\.yaml:\d+: ", outcome.err), str(outcome)
     assert os.listdir(dumps.path)
+
+
+# What nobody signed
+
+
+@pytest.fixture
+def imported(sample, tmp_path):
+    """A directory with one imported collection, in a git repository that has two states of it."""
+    dumps, document = Dumps(tmp_path / "imported/dumps"), tmp_path / "settings.json"
+    changeset = sample.changeset(SETTINGS)
+    for key in ("signature", "signatures"):
+        changeset["metadata"].pop(key, None)
+    (tmp_path / "imported").mkdir()
+    tree = GitTree(tmp_path / "imported")
+    for step in (2, 1):
+        changeset["timestamp"] -= step
+        if step == 1:
+            changeset["timestamp"] += 2
+            changeset["changes"] = changeset["changes"][1:]
+        document.write_text(json.dumps(changeset))
+        outcome = rsdump.run(
+            "import", "--from", "changeset", document, "--dumps", dumps.path, "--server", sample.url, "--trust-root",
+            sample.root)
+        assert outcome.code == rsdump.DONE, str(outcome)
+        if step == 2:
+            dumps.first = dumps.copy(tmp_path / "first")
+        tree.commit(f"{step}")
+    dumps.server_timestamp = sample.changeset(SETTINGS)["timestamp"]
+    assert timestamp(dumps.first, SETTINGS) < timestamp(dumps, SETTINGS) < dumps.server_timestamp
+    return dumps
+
+
+def trust(dumps, name=SETTINGS):
+    """What lock and manifest say, which must be the same."""
+    manifest = json.loads(dumps.bundle(name).entries["manifest.json"])
+    said = dumps.lock["collections"][name]["trust"]
+    assert manifest["trust"] == said, (manifest["trust"], said)
+    return said
+
+
+@pytest.mark.parametrize("how", ["present", "git", "folder"])
+def test_an_imported_bundle_stays_imported(imported, how):
+    at = timestamp(imported if how == "present" else imported.first, SETTINGS)
+    given = {"present": (), "git": ("--at", at), "folder": ("--at", at, "--from", imported.first.path)}[how]
+    outcome = pinned(imported, SETTINGS, *given)
+    assert how == "present" or outcome.says("imported without a signature"), str(outcome)
+    assert timestamp(imported, SETTINGS) == at and trust(imported) == "imported"
+    if how != "present":
+        assert imported.bundle_path(SETTINGS).read_bytes() == imported.first.bundle_path(SETTINGS).read_bytes()
+        assert imported.lock["collections"][SETTINGS] == imported.first.lock["collections"][SETTINGS]
+    assert imported.verify("--locked").code == rsdump.DONE
+    # The signed state of the server comes when the pin goes, and not before.
+    assert of(refreshed(imported, "--format", "json").json(), SETTINGS)["status"] == "pinned"
+    assert timestamp(imported, SETTINGS) == at and trust(imported) == "imported"
+    assert unpin(imported, SETTINGS).code == rsdump.DONE
+    refreshed(imported)
+    assert "signed" in imported.lock["collections"][SETTINGS]["trust"]
+    # From a signed state one may go back to the imported one, which is then called what it is.
+    outcome = pinned(imported, SETTINGS, "--at", timestamp(imported.first, SETTINGS), "--format", "json").json()
+    assert outcome["verifiedAsLocked"] is False and trust(imported) == "imported"
+
+
+def test_an_imported_bundle_alone_is_vouched_for_by_nobody(imported, tmp_path):
+    bare = tmp_path / "bare.zip"
+    shutil.copy(imported.first.bundle_path(SETTINGS), bare)
+    before = everything(imported)
+    outcome = pin(imported, SETTINGS, "--from", bare)
+    assert outcome.code == rsdump.VERIFICATION and outcome.says("bare.zip", "imported", "dumps.lock.json"), str(outcome)
+    assert everything(imported) == before
+
+
+UNSIGNED = "unsigned/things"
+
+
+@pytest.fixture
+def unsigned(sample, tmp_path):
+    """A directory with a collection that its server does not sign, and what it was before."""
+    dumps = Dumps(tmp_path / "unsigned/dumps")
+    sample.put_collection(UNSIGNED)
+    sample.put_record(UNSIGNED, {"id": "one", "value": 1})
+    assert dumps.add(sample, UNSIGNED).code == rsdump.DONE
+    dumps.config.write_text(dumps.config.read_text().replace("trust:\n", "trust:\n  accept-unsigned: true\n"))
+    tree = GitTree(tmp_path / "unsigned")
+    refreshed(dumps)
+    tree.commit("first")
+    dumps.first = dumps.copy(tmp_path / "first")
+    sample.put_record(UNSIGNED, {"id": "two", "value": 2})
+    refreshed(dumps)
+    tree.commit("second")
+    return dumps
+
+
+@pytest.mark.parametrize("how", ["git", "folder", "bare"])
+def test_an_unsigned_bundle_is_taken_only_where_that_is_said(unsigned, tmp_path, how):
+    at = timestamp(unsigned.first, UNSIGNED)
+    bare = tmp_path / "bare.zip"
+    shutil.copy(unsigned.first.bundle_path(UNSIGNED), bare)
+    given = {"git": (), "folder": ("--from", unsigned.first.path), "bare": ("--from", bare)}[how]
+    text = unsigned.config.read_text()
+    unsigned.config.write_text(text.replace("  accept-unsigned: true\n", ""))
+    before = everything(unsigned)
+    outcome = pin(unsigned, UNSIGNED, "--at", at, *given)
+    assert outcome.code == rsdump.VERIFICATION and outcome.says("accept-unsigned: true", "not signed"), str(outcome)
+    assert everything(unsigned) == before
+    unsigned.config.write_text(text)
+    assert pinned(unsigned, UNSIGNED, "--at", at, *given).says("unsigned")
+    assert timestamp(unsigned, UNSIGNED) == at and trust(unsigned, UNSIGNED) == "unsigned"
+    assert unsigned.bundle_path(UNSIGNED).read_bytes() == bare.read_bytes()
+    assert unsigned.verify("--locked").code == rsdump.DONE
+    assert of(refreshed(unsigned, "--format", "json").json(), UNSIGNED)["status"] == "pinned"
+
+
+def test_a_signed_bundle_without_its_chain_is_refused(history, tmp_path):
+    """Also where what nobody signed is accepted: its manifest says that it is signed."""
+    at, stripped = timestamp(history.first, SETTINGS), tmp_path / "stripped.zip"
+    bundle = history.first.bundle(SETTINGS)
+    entries = {name: content for name, content in bundle.entries.items() if name != "chain.pem"}
+    with zipfile.ZipFile(stripped, "w") as archive:
+        for name, content in entries.items():
+            archive.writestr(zipfile.ZipInfo(name), content)
+    before = everything(history)
+    for text in (history.config.read_text(),
+                 history.config.read_text().replace("trust:\n", "trust:\n  accept-unsigned: true\n")):
+        history.config.write_text(text)
+        outcome = pin(history, SETTINGS, "--at", at, "--from", stripped)
+        assert outcome.code == rsdump.VERIFICATION and outcome.says("stripped.zip"), str(outcome)
+    assert {**everything(history), pathlib.Path("dumps.yaml"): b""} == {**before, pathlib.Path("dumps.yaml"): b""}

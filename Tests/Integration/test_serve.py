@@ -1,4 +1,5 @@
 """rsdump serve as clients see it: the protocol beside real Kinto's, attachments, and what mirrors a mirror."""
+import ctypes
 import datetime
 import gzip
 import hashlib
@@ -6,7 +7,10 @@ import io
 import ipaddress
 import json
 import signal
+import socket
 import ssl
+import struct
+import subprocess
 import urllib.error
 import urllib.request
 import zipfile
@@ -21,7 +25,7 @@ from cryptography.x509.oid import NameOID
 
 import rsdump
 from dumps import Bundle, Dumps
-from serve import Serving
+from serve import Serving, drain
 
 
 @pytest.fixture(scope="module")
@@ -162,6 +166,56 @@ def test_errors_are_kintos(origin):
     assert origin.ask("/demo/publish", method="POST").status == 405
 
 
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+
+@pytest.mark.parametrize("path", ["/nobody", "/collections/main", "/v3/", "/index.html", "/collections/a/b/c/d", "/V1/"])
+def test_a_lost_person_gets_a_page_and_a_program_the_error(origin, path):
+    page = origin.ask(path, Accept=BROWSER)
+    assert (page.status, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert page.headers["content-security-policy"].startswith("default-src 'none'; style-src 'sha256-")
+    assert page.headers["x-content-type-options"] == "nosniff"
+    assert b"<h1>Not found</h1>" in page.body and b'<a href="/">All collections</a>' in page.body
+    for accept in ("*/*", "application/json", "text/html;q=0, */*", "text/htmlish"):
+        error = origin.ask(path, Accept=accept)
+        assert (error.status, error.json()["errno"], error.headers["vary"]) == (404, 111, "Accept"), accept
+    assert page.headers["vary"] == "Accept"
+    head = origin.ask(path, method="HEAD", Accept=BROWSER)
+    assert (head.status, head.body, head.headers["content-length"]) == (404, b"", str(len(page.body)))
+    assert origin.ask(path, method="POST", Accept=BROWSER).status == 405
+
+
+@pytest.mark.parametrize("path", ["/v1/nothing", "/v2/nothing", "/attachments/none", "/chains/none.pem",
+                                  "/v1/buckets/main/collections/none/changeset?_expected=0"])
+def test_the_api_answers_a_browser_as_it_answers_programs(origin, path):
+    answer = origin.ask(path, Accept=BROWSER)
+    assert (answer.status, answer.headers["content-type"]) == (404, "application/json")
+    assert answer.json()["errno"] == 111 and "vary" not in answer.headers
+
+
+@pytest.mark.parametrize("path", ["/collections/main/none", "/collections/main/settings/records/none",
+                                  "/collections/main/settings/changes", "/collections/main/icons/records/none/attachment"])
+def test_what_a_page_does_not_have_is_a_page(origin, path):
+    for accept in (BROWSER, "*/*"):
+        answer = origin.ask(path, Accept=accept)
+        assert (answer.status, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")
+        assert b'<a href="/">All collections</a>' in answer.body and "content-security-policy" in answer.headers
+
+
+def test_pages_of_other_sites_may_read_the_api_and_not_the_page(origin, refreshed_sample):
+    location = refreshed_sample.bundle("main/icons").records[0]["attachment"]["location"]
+    for path in ["/v1/", "/v2/", "/v1/buckets/main/collections/settings/changeset?_expected=0", f"/attachments/{location}",
+                 "/v1/buckets/main/collections/settings/changeset?_expected=0&_since=1", "/attachments/none", "/v1/none",
+                 "/v1/buckets/monitor/collections/changes/changeset?_expected=0"]:
+        answer = origin.ask(path, Origin="https://example.org")
+        assert answer.headers["access-control-allow-origin"] == "*", path
+        assert "Backoff" in answer.headers["access-control-expose-headers"]
+    for path in ["/", "/collections/main/settings", "/collections/main/icons/records/petals-22/attachment"]:
+        answer = origin.ask(path, Origin="https://example.org")
+        assert answer.status == 200 and "access-control-allow-origin" not in answer.headers
+        assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+
+
 def test_ranges_conditions_and_gzip(origin, refreshed_sample):
     record = next(r for r in refreshed_sample.bundle("main/icons").records if r["id"] == "petals-22")
     path = f"/attachments/{record['attachment']['location']}"
@@ -209,10 +263,79 @@ def test_the_servers_zip_and_health(origin, refreshed_sample):
             assert json.loads(archive.read(f"{name}.meta.json")) == record
     part = origin.ask("/attachments/bundles/main--icons.zip", Range="bytes=100-3000")
     assert part.body == answer.body[100:3001]
-    assert origin.ask("/attachments/bundles/changesets.json.mozlz4").body.startswith(b"mozLz40\0")
     for path in ["/__heartbeat__", "/__lbheartbeat__", "/__version__", "/v1/__heartbeat__", "/v2/__heartbeat__"]:
         assert origin.ask(path).status == 200, path
     assert "rsdump_collections 5" in origin.ask("/metrics").body.decode()
+
+
+def unpacked(body):
+    """What Mozilla's LZ4 files hold: a magic number, the size, one block."""
+    magic, size = struct.unpack("<8sI", body[:12])
+    assert magic == b"mozLz40\0"
+    output = ctypes.create_string_buffer(size)
+    assert ctypes.CDLL("liblz4.so.1").LZ4_decompress_safe(body[12:], output, len(body) - 12, size) == size
+    return json.loads(output.raw)
+
+
+def test_bundles_of_changesets(tmp_path):
+    """All of them, and those that clients want when they start; each is what its own address answers."""
+    with Serving("--demo") as serving:
+        every = {}
+        for name in samples.NAMES:
+            answer = serving.changeset(name)
+            every[name] = answer.json()
+        startup = {n: c for n, c in every.items() if "startup" in c["metadata"].get("flags", [])}
+        assert 0 < len(startup) < len(every)
+        for file, expected in (("changesets", every), ("startup", startup)):
+            answer = serving.ask(f"/attachments/bundles/{file}.json.mozlz4")
+            assert answer.status == 200
+            found = unpacked(answer.body)
+            assert {f"{c['metadata']['bucket']}/{c['metadata']['id']}": c for c in found} == expected and len(found) == len(expected)
+            again = serving.ask(f"/attachments/bundles/{file}.json.mozlz4", If_None_Match=answer.headers["etag"])
+            assert again.status == 304
+        before = serving.ask("/attachments/bundles/changesets.json.mozlz4")
+        assert serving.ask("/demo/publish", method="POST").status == 200
+        after = serving.ask("/attachments/bundles/changesets.json.mozlz4", If_None_Match=before.headers["etag"])
+        assert after.status == 200 and unpacked(after.body) != unpacked(before.body)
+
+
+def curl(*arguments):
+    return subprocess.run(
+        ["curl", "--silent", "--show-error", "--fail", "--max-time", "60", *map(str, arguments)], check=True,
+        capture_output=True).stdout
+
+
+def test_curl(origin, refreshed_sample, tmp_path):
+    """Compression, a redirect, a download that is taken up again, conditions, one connection for many files, and an offer of
+    HTTP/2, behind which the second request must not hang."""
+    settings = f"{origin.url}/v1/buckets/main/collections/settings/changeset"
+    expected = refreshed_sample.bundle("main/settings").records
+    followed = curl("--compressed", "--location", f"{settings}?_expected=0&_since=%221%22")
+    assert by_id(json.loads(followed)["changes"]) == by_id(expected)
+    offered = curl("--http2", f"{origin.url}/v1/__lbheartbeat__", f"{settings}?_expected=0", f"{origin.url}/v1/__lbheartbeat__")
+    assert b'"changes"' in offered
+
+    records = refreshed_sample.bundle("main/icons").records
+    base = json.loads(curl(f"{origin.url}/v2/"))["capabilities"]["attachments"]["base_url"]
+    options = [word for r in records for word in (base + r["attachment"]["location"], "--output", tmp_path / r["id"])]
+    connects = curl(*options, "--write-out", "%{num_connects} ").split()
+    assert sum(map(int, connects)) == 1 and len(connects) == len(records)
+    for record in records:
+        assert hashlib.sha256((tmp_path / record["id"]).read_bytes()).hexdigest() == record["attachment"]["hash"]
+
+    url, whole = base + records[0]["attachment"]["location"], (tmp_path / records[0]["id"]).read_bytes()
+    part = tmp_path / "part"
+    part.write_bytes(whole[:100])
+    status = curl(url, "--continue-at", "-", "--output", part, "--write-out", "%{http_code}")
+    assert status == b"206" and part.read_bytes() == whole
+    tag = tmp_path / "tag"
+    assert curl(url, "--etag-save", tag, "--output", part, "--write-out", "%{http_code}") == b"200"
+    assert curl(url, "--etag-compare", tag, "--output", tmp_path / "none", "--write-out", "%{http_code}") == b"304"
+    curl(url, "--remote-time", "--output", part)
+    assert curl(url, "--time-cond", part, "--output", tmp_path / "none", "--write-out", "%{http_code}") == b"304"
+    assert not (tmp_path / "none").exists() or (tmp_path / "none").read_bytes() == b""
+    head = curl("--head", url).decode().lower()
+    assert f"content-length: {len(whole)}" in head and "accept-ranges: bytes" in head and "last-modified: " in head
 
 
 def test_a_refresh_is_taken_up_while_it_is_served(dumps, sample):
@@ -254,9 +377,59 @@ def test_nothing_is_written_and_it_ends_when_asked(dumps):
     assert dumps.stats() == before
 
 
+def test_a_download_goes_on_when_it_is_asked_to_end(refreshed_real):
+    """An answer that has begun is finished; idle connections end at once, and nobody new is let in."""
+    with Serving("--dumps", refreshed_real.path) as serving:
+        expected = serving.changeset("security-state/onecrl").body
+        idle, download = serving.connect(), serving.connect()
+        idle.sendall(b"GET /v1/__lbheartbeat__ HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert idle.recv(1 << 16).startswith(b"HTTP/1.1 200")
+        path = "/v2/buckets/security-state/collections/onecrl/changeset?_expected=0"
+        # More than the buffers between the two hold.
+        count = 8
+        download.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+        download.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode() * count)
+        received = download.recv(1 << 10)
+        serving.process.send_signal(signal.SIGTERM)
+        while (part := idle.recv(1 << 16)):
+            assert part
+        received += drain(download)
+        bodies = [part.split(b"\r\n\r\n", 1)[1] for part in received.split(b"HTTP/1.1 200 OK\r\n")[1:]]
+        assert 0 < len(bodies) < count and all(body == expected for body in bodies)
+        assert serving.process.wait(60) == 0
+        with pytest.raises(ConnectionRefusedError):
+            serving.connect()
+
+
 def test_no_lock_is_said(tmp_path):
     outcome = rsdump.run("serve", "--dumps", tmp_path, "--port", 0)
     assert outcome.code == rsdump.USAGE and outcome.says("dumps.lock.json", "rsdump refresh")
+    (tmp_path / "dumps.lock.json").write_text('{"version": 1')
+    outcome = rsdump.run("serve", "--dumps", tmp_path, "--port", 0)
+    assert outcome.code == rsdump.VERIFICATION and outcome.says("dumps.lock.json", "too early") and outcome.out == ""
+
+
+def test_where_it_cannot_listen_is_said(refreshed_sample):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        for host, port, words in (("127.0.0.1", port, [f"127.0.0.1:{port}", "listens on already", "--port"]),
+                                  ("198.51.100.7", 0, ["198.51.100.7:0", "none of this machine's", "--host"]),
+                                  ("300.1.1.1", 0, ["300.1.1.1:0", "none of this machine's", "--host"])):
+            outcome = rsdump.run("serve", "--dumps", refreshed_sample.path, "--host", host, "--port", port)
+            assert outcome.code == rsdump.USAGE and outcome.says(*words) and outcome.out == "", str(outcome)
+    outcome = rsdump.run("serve", "--demo", "--watch")
+    assert outcome.code == rsdump.USAGE and outcome.says("--demo", "--watch"), str(outcome)
+
+
+def test_an_address_that_leads_nowhere_is_told(refreshed_sample):
+    with Serving("--dumps", refreshed_sample.path, "--host", "0.0.0.0") as serving:
+        while "--public-url" not in serving.log():
+            assert serving.process.poll() is None
+    with Serving("--dumps", refreshed_sample.path, "--host", "0.0.0.0", "--public-url", "https://mirror.example.org") as serving:
+        assert serving.url == "https://mirror.example.org"
+        while "the API is at https://mirror.example.org/v1 and /v2" not in serving.log():
+            assert serving.process.poll() is None
+        assert "--public-url" not in serving.log()
 
 
 def test_the_demonstration_publishes_signed_changes(tmp_path):
@@ -307,3 +480,12 @@ def test_tls(dumps, tmp_path):
         assert serving.send(b"GET /v1/ HTTP/1.1\r\nHost: x\r\n\r\n").find(b"HTTP/1.1 200") == -1
     outcome = rsdump.run("serve", "--dumps", dumps.path, "--tls-cert", chain)
     assert outcome.code == rsdump.USAGE and outcome.says("--tls-key")
+    other, garbage = tmp_path / "other.pem", tmp_path / "garbage.pem"
+    other.write_bytes(ec.generate_private_key(ec.SECP256R1()).private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
+    garbage.write_text("garbage")
+    for certificate, key, words in ((chain, other, ["other.pem", "chain.pem", "another"]), (chain, garbage, ["garbage.pem", "key"]),
+                                    (garbage, secret, ["garbage.pem", "certificate"]), (tmp_path / "none", secret, ["none"])):
+        outcome = rsdump.run(
+            "serve", "--dumps", dumps.path, "--port", 0, "--tls-cert", certificate, "--tls-key", key)
+        assert outcome.code == rsdump.USAGE and outcome.says(*words) and outcome.out == "", str(outcome)

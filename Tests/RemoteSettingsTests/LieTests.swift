@@ -122,6 +122,25 @@ extension ServerTests {
             try await place.server.faults([])
         }
 
+        /// Two states with good signatures and one timestamp: a record is written as of the past, which does not move the
+        /// collection's timestamp. The monitor keeps the collection to itself, so that it is asked for all the same.
+        @Test func otherRecordsUnderTheTimestampHeld() async throws {
+            let collection = try await place.server.makeCollection()
+            try await collection.put("a")
+            let client = place.service().makeClient(collectionName: collection.name)
+            try await client.sync()
+            let held = try await collection.timestamp()
+            try await collection.put("b", ["last_modified": held - 1])
+            #expect(try await collection.timestamp() == held)
+            let monitor = #"{"timestamp":\#(held),"changes":[]}"#
+            try await place.server.faults([["path": "/monitor/collections/changes/changeset", "body": monitor]])
+            #expect(await refusal(of: client).contains("other records under the timestamp that is held, \(held)"))
+            try await place.server.faults([])
+            try await collection.put("c")
+            try await client.sync()
+            #expect(client.getRecords()?.map(\.id) == ["a", "b", "c"])
+        }
+
         /// The high-water mark outlives a cache file whose payload was damaged.
         @Test func replayedOlderStateAfterDamage() async throws {
             let collection = try await place.server.makeCollection()

@@ -13,9 +13,7 @@ import Testing
         fixture.records = [("a", ([0x68, 0x69], "main-workspace/example/a.txt"))]
         fixture.metadata = #"{"id":"example"}"#
         let bundle = try fixture.bundle()
-        let article = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../Sources/SnapshotBundle/Documentation.docc/BundleFormat.md")
-        let text = try String(contentsOf: article, encoding: .utf8)
+        let text = try article()
         for offset in stride(from: 0, to: 240, by: 16) {
             let line = bundle[offset..<offset + 16]
             let hex = line.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined(separator: " ")
@@ -28,5 +26,19 @@ import Testing
         #expect(text.contains(try reader.manifestText().text))
         #expect(text.contains(try reader.payload().text))
         #expect(text.contains(try Manifest.digest(of: reader.manifestText()).hex))
+    }
+
+    @Test func everyReasonIsExplained() throws {
+        let text = try article()
+        for reason: OmissionReason in [.none, .filter, .maxSize, .maxTotal, .notImported] {
+            #expect(text.contains("`\(reason)`"), "\(reason)")
+        }
+    }
+
+    private func article() throws -> String {
+        let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        return try String(
+            contentsOf: tests.appending(path: "../../Sources/SnapshotBundle/Documentation.docc/BundleFormat.md"),
+            encoding: .utf8)
     }
 }

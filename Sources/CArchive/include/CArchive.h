@@ -27,7 +27,9 @@
     F(archive_entry_size_is_set)                                                                                      \
     F(archive_entry_symlink)                                                                                          \
     F(archive_error_string)                                                                                           \
+    F(archive_filter_bytes)                                                                                           \
     F(archive_filter_count)                                                                                           \
+    F(archive_format)                                                                                                 \
     F(archive_read_data)                                                                                              \
     F(archive_read_free)                                                                                              \
     F(archive_read_new)                                                                                               \

@@ -75,7 +75,9 @@ extension AttachmentLoader {
                 try download.keep(file, as: wanted.digest)
                 return false
             }
-            if !left.isEmpty { session.logger.info("the server's zip of \(id) lacks \(left.count) attachments") }
+            if !left.isEmpty {
+                session.logger.info("the server's zip of \(id) lacks \(Counted.text(left.count, "attachment"))")
+            }
             return left
         } catch {
             session.logger.info("the server's zip of \(id) could not be used, files are fetched singly: \(error)")

@@ -46,7 +46,7 @@ extension JSONError.Reason: CustomStringConvertible {
     public var description: String {
         switch self {
         case .unexpectedEnd: "the JSON document ends too early"
-        case .unexpectedByte(let byte, let expected): "found \(Self.shown(byte)) where \(expected) is expected"
+        case .unexpectedByte(let byte, let expected): "\(Self.shown(byte)) where \(expected) is expected"
         case .invalidUTF8: "the text is not UTF-8"
         case .loneSurrogate: "half of a surrogate pair stands alone"
         case .controlCharacter(let byte): "the control character \(Self.shown(byte)) must be escaped in a string"
@@ -57,7 +57,7 @@ extension JSONError.Reason: CustomStringConvertible {
         case .duplicateKey(let key): "the key \(String(reflecting: key)) appears twice in one object"
         case .missingKey(let key): "the key \(String(reflecting: key)) is missing"
         case .unknownKey(let key): "unknown key \(String(reflecting: key))"
-        case .wrongType(let expected, let found): "found \(found) where \(expected) is expected"
+        case .wrongType(let expected, let found): "\(found) where \(expected) is expected"
         case .tooDeep(let limit): "more than \(limit) arrays and objects inside each other"
         case .trailingData: "the document goes on after its value"
         }

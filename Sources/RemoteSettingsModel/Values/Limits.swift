@@ -56,8 +56,8 @@ public struct Limits: Sendable, Hashable {
     public var historyDepth = 32
     /// Entries of an archive that is imported.
     public var archiveEntries = 500_000
-    /// What comes out of an archive that is imported, in bytes.
-    public var archiveBytes = 64 << 30
+    /// What comes out of an archive that is imported, in bytes. Where `Int` has 32 bits, its highest value.
+    public var archiveBytes = Int(clamping: Int64(64) << 30)
     /// What comes out of an archive for each byte of it; looked at from 64 MiB on (deflate cannot go over 1,032).
     public var archiveRatio = 1_100
     /// Archives inside each other.

@@ -10,6 +10,8 @@ public struct ServerLimits: Sendable, Hashable {
     public var headerFields = 100
     /// A request's body, in bytes; none is read, but small ones are passed over.
     public var requestBodyBytes = 64 << 10
+    /// A request as it comes over the wire, in bytes: also what is neither header nor body, such as chunks' extensions.
+    public var requestBytes = 1 << 20
     /// Seconds from the connection until the first request is complete.
     public var requestSeconds = 15
     /// Seconds from an answer until the next request is complete.

@@ -20,8 +20,6 @@ public struct ConfigurationReader {
     private func configuration(from text: String) throws(ConfigurationError) -> DumpsConfiguration {
         let root = try mapping(try compose(text), "the file")
         var configuration = DumpsConfiguration()
-        var defaultRule = AttachmentRule()
-        var defaultBudget = Budget()
         let known = ["version", "server", "allow-plain-http", "trust", "attachments", "budget", "collections"]
         for (key, value) in root {
             switch key.string {
@@ -34,8 +32,8 @@ public struct ConfigurationReader {
             case "server": configuration.server = try string(value, "server")
             case "allow-plain-http": configuration.allowsPlainHTTP = try bool(value, "allow-plain-http")
             case "trust": configuration.trust = try trust(value)
-            case "attachments": defaultRule = try rule(value)
-            case "budget": (defaultBudget, configuration.totalBudget) = try budget(value, isOfAll: true)
+            case "attachments": configuration.attachments = try rule(value)
+            case "budget": (configuration.budget, configuration.totalBudget) = try budget(value, isOfAll: true)
             case "collections": break
             default: throw unknown(key, known)
             }
@@ -45,13 +43,13 @@ public struct ConfigurationReader {
                 file: file, line: 1, problem: "the version is missing", remedy: "begin the file with \"version: 1\"")
         }
         if let collections = root["collections"] {
-            configuration.collections = try self.collections(collections, defaultRule, defaultBudget)
+            configuration.collections = try self.collections(collections, of: configuration)
         }
         return configuration
     }
 
     private func collections(
-        _ node: Node, _ defaultRule: AttachmentRule, _ defaultBudget: Budget
+        _ node: Node, of configuration: DumpsConfiguration
     ) throws(ConfigurationError) -> [DumpsConfiguration.Collection] {
         if isNull(node) { return [] }
         var collections: [DumpsConfiguration.Collection] = []
@@ -66,8 +64,7 @@ public struct ConfigurationReader {
             } catch {
                 throw self.error(key, "\(error)", "write it as BUCKET/COLLECTION, such as main/regions")
             }
-            var collection = DumpsConfiguration.Collection(id: id, attachments: defaultRule)
-            collection.budget = defaultBudget
+            var collection = configuration.settings(of: id)
             if !isNull(value) {
                 for (setting, content) in try mapping(value, "\(id)") {
                     switch setting.string {
@@ -75,8 +72,8 @@ public struct ConfigurationReader {
                     case "pin": collection.pin = try pin(content)
                     case "budget":
                         let own = try budget(content, isOfAll: false).budget
-                        collection.budget.bundle = own.bundle ?? defaultBudget.bundle
-                        collection.budget.attachment = own.attachment ?? defaultBudget.attachment
+                        collection.budget.bundle = own.bundle ?? configuration.budget.bundle
+                        collection.budget.attachment = own.attachment ?? configuration.budget.attachment
                     default: throw unknown(setting, ["attachments", "pin", "budget"])
                     }
                 }

@@ -36,10 +36,22 @@ public struct DumpsConfiguration: Hashable, Sendable {
     /// Whether the server may be a plain-HTTP one that is not on this machine.
     public var allowsPlainHTTP = false
     public var trust = Trust()
+    /// For collections that do not say otherwise.
+    public var attachments = AttachmentRule()
+    /// For collections that do not say otherwise.
+    public var budget = Budget()
     /// Bytes that all bundles together may have; `nil` for no limit.
     public var totalBudget: UInt64?
     /// Sorted by id.
     public var collections: [Collection] = []
 
     public init() {}
+
+    /// A collection's settings: its own, or those that it would have if it were named.
+    public func settings(of id: CollectionID) -> Collection {
+        if let own = collections.first(where: { $0.id == id }) { return own }
+        var settings = Collection(id: id, attachments: attachments)
+        settings.budget = budget
+        return settings
+    }
 }

@@ -14,6 +14,11 @@ public struct DumpsDirectory: Sendable {
         self.path = path
     }
 
+    /// Whether this is the directory at a path, whatever way leads there. Looks at the file system.
+    public func isAt(_ other: String) -> Bool {
+        FileStore.resolved(path).map { $0 == FileStore.resolved(other) } ?? false
+    }
+
     public var configurationPath: String { "\(path)/dumps.yaml" }
     public var lockPath: String { "\(path)/dumps.lock.json" }
 

@@ -117,7 +117,8 @@ public struct EmbeddedTarget: Sendable {
         """
     }
 
-    private static let origin =
+    /// What a file that was written from this says of itself.
+    public static let origin =
         "Written by rsdump embed from the lock and its bundles; write it again instead of editing."
 
     private func array(_ name: String, _ path: String) -> String {

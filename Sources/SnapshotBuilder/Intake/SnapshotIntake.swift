@@ -78,9 +78,7 @@ public final class SnapshotIntake {
         let held = lockFile.collections[id]
         let present = try? BundleReader(path: directory.bundlePath(id), limits: limits)
         let samePayload = (try? present?.payload()) == snapshot.payload
-        let settings =
-            configuration.collections.first { $0.id == id }
-            ?? DumpsConfiguration.Collection(id: id, attachments: AttachmentRule())
+        let settings = configuration.settings(of: id)
         if let pin = settings.pin, pin.at != snapshot.timestamp {
             throw IntakeError.pinned(id, at: pin.at, offered: snapshot.timestamp)
         }
@@ -167,9 +165,4 @@ public final class SnapshotIntake {
         try? directory.finishWork(keepingDownloads: true)
         if isNewDirectory { try? FileStore.removeIfEmpty(directory.path) }
     }
-}
-
-extension OmissionReason {
-    /// It was not in what the collection was imported from.
-    static let notImported = OmissionReason("not-imported") ?? .none
 }

@@ -17,7 +17,8 @@ struct BundleRestoration: Sendable {
 
     /// Does I/O. The caller holds the directory's lock.
     ///
-    /// - Returns: the lock's new entry, and whether it is that of the lock that the bundle was found with.
+    /// - Returns: the lock's new entry, and whether its signature was verified as of the lock that the bundle was
+    ///   found with.
     /// - Throws: ``PinError`` where the bundle cannot be believed; then nothing is changed.
     func restore(
         _ historic: HistoricBundle, _ settings: DumpsConfiguration.Collection, _ lock: LockFile
@@ -54,7 +55,7 @@ struct BundleRestoration: Sendable {
         try directory.name(id, entry)
         try directory.writeLock(after)
         try directory.finishWork(keepingDownloads: true)
-        return (entry, locked != nil)
+        return (entry, locked != nil && entry.hasSignature)
     }
 
     private func verified(
@@ -69,7 +70,10 @@ struct BundleRestoration: Sendable {
                 "it is not signed; say trust: accept-unsigned: true in dumps.yaml to take what nobody signed")
         }
         if manifest.head.trust == .imported, locked == nil {
-            throw CollectionError.configuration("it was imported without a signature, and no lock is beside it")
+            throw CollectionError.configuration(
+                "it was imported without a signature, and only a lock could vouch for it: expected DIR/dumps.lock.json for "
+                    + "DIR/\(LockFile.Bundle.path(of: settings.id)), found none that speaks of it; name the whole "
+                    + "directory that it is from")
         }
         try settings.budget.check(size: try FileStore.digestAndSize(of: path).size, of: manifest)
         let entry = try locked ?? entry(for: bundle, manifest, path, held, verifier)

@@ -12,7 +12,8 @@ public struct Pinning: Sendable {
         public let entry: LockFile.Collection
         /// Where the bundle was taken from; `nil` where it was there.
         public let restored: HistoricBundle.Origin?
-        /// Whether the time that the bundle was verified at is that of the lock that it was found with, not now.
+        /// Whether the time that the bundle's signature was verified at is that of the lock that it was found with, not
+        /// now. False where it has none.
         public let isVerifiedAsLocked: Bool
     }
 
@@ -66,7 +67,7 @@ public struct Pinning: Sendable {
                 let outcome: Outcome
                 switch candidate {
                 case .present(let entry):
-                    outcome = Outcome(pin: pin, entry: entry, restored: nil, isVerifiedAsLocked: true)
+                    outcome = Outcome(pin: pin, entry: entry, restored: nil, isVerifiedAsLocked: entry.hasSignature)
                 case .historic(let bundle):
                     let (entry, isAsLocked) = try await restoration.restore(bundle, settings, lock)
                     outcome = Outcome(

@@ -235,7 +235,9 @@ extension AttachmentGatherer {
                 onEvent(.downloaded(id))
             }
             let lacking = missing.count - taken.count
-            if lacking > 0 { notes.append("the server's zip lacks \(lacking) of \(missing.count) attachments") }
+            if lacking > 0 {
+                notes.append("the server's zip lacks \(lacking) of \(Counted.text(missing.count, "attachment"))")
+            }
         } catch let error as HTTPError where error.category != .backoff && error.category != .cancelled {
             notes.append("the server's zip could not be had (\(error)); attachments were fetched singly")
         } catch let error as BundleError {

@@ -6,6 +6,8 @@ public enum RefreshError: Error, Hashable, Sendable, CustomStringConvertible {
     case nothingConfigured(String)
     case notConfigured([CollectionID], String)
     case notLocked([CollectionID], String)
+    /// What is made of the dumps would be written over them.
+    case ownDirectory(String)
     case emptyMonitor(String)
 
     public var description: String {
@@ -13,10 +15,12 @@ public enum RefreshError: Error, Hashable, Sendable, CustomStringConvertible {
         case .busy(let path): "another refresh is working in \(path); wait for it to end"
         case .nothingConfigured(let file): "\(file) names no collections; add one with: rsdump add BUCKET/COLLECTION"
         case .notConfigured(let names, let file):
-            "\(names.map(\.description).joined(separator: ", ")) is not in \(file); "
+            "\(names.map(\.description).joined(separator: ", ")) \(Counted.noun(names.count, "is", "are")) not in \(file); "
                 + "add it with: rsdump add \(names.map(\.description).joined(separator: " "))"
         case .notLocked(let names, let file):
             "\(file) has no \(names.map(\.description).joined(separator: ", ")); fetch it with: rsdump refresh"
+        case .ownDirectory(let path):
+            "\(path): expected another place than the dumps themselves, which are only read; choose another --output"
         case .emptyMonitor(let server): "\(server): the monitor answered 204, expected its list of collections"
         }
     }

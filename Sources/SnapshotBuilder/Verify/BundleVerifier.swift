@@ -73,7 +73,8 @@ public struct BundleVerifier: Sendable {
         guard head.records == entry.records, head.attachments == entry.attachments, manifest.omissions == entry.omitted
         else {
             throw differs(
-                "counts of", "\(entry.records) records and \(entry.attachments) attachments",
+                "counts of",
+                "\(Counted.text(entry.records, "record")) and \(Counted.text(entry.attachments, "attachment"))",
                 "\(head.records) and \(head.attachments), or other omissions")
         }
         let isAsLocked =

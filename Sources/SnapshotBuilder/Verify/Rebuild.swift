@@ -41,8 +41,10 @@ public struct Rebuild: Sendable {
     /// Does I/O, no network. Each bundle is verified before it is written again.
     ///
     /// - Parameter names: none for all that the lock has.
-    /// - Throws: `BundleError` or ``FileError`` where the lock cannot be read, ``RefreshError`` for names not in it.
+    /// - Throws: `BundleError` or ``FileError`` where the lock cannot be read, ``RefreshError`` for names not in it, and where the
+    ///   output is the directory itself.
     public func run(_ names: [CollectionID]) async throws -> [Outcome] {
+        guard !directory.isAt(output) else { throw RefreshError.ownDirectory(output) }
         let lock = try directory.lockFile(limits: limits)
         let unknown = names.filter { lock.collections[$0] == nil }
         guard unknown.isEmpty else { throw RefreshError.notLocked(unknown, directory.lockPath) }

@@ -30,7 +30,7 @@ public struct DiffMarkdown {
         for (index, diff) in changed.enumerated() where !diff.records.isEmpty || !DiffWords.notes(diff).isEmpty {
             guard appendDetails(diff, to: &page) else {
                 let left = changed[index...].count { !$0.records.isEmpty }
-                page.appendLast("\n… and the details of \(left) more \(left == 1 ? "collection" : "collections").\n")
+                page.appendLast("\n… and the details of \(left) more \(Counted.noun(left, "collection")).\n")
                 break
             }
         }
@@ -49,7 +49,9 @@ public struct DiffMarkdown {
         page.append("| --- | ---: | ---: | ---: | ---: | --- | --- |\n")
         for (index, diff) in changed.enumerated() {
             guard index < Self.collectionsInTable, page.append(row(diff), reserving: limit / 2) else {
-                page.append("\n… and \(changed.count - index) more changed collections.\n")
+                page.append(
+                    "\n… and \(changed.count - index) more changed \(Counted.noun(changed.count - index, "collection")).\n"
+                )
                 return
             }
         }
@@ -78,7 +80,7 @@ public struct DiffMarkdown {
         for (index, change) in largest.enumerated() {
             guard index < Self.recordsPerCollection, page.append(item(change), reserving: Self.room) else {
                 let left = largest.count - index
-                page.append("- … and \(left) more \(left == 1 ? "record" : "records")\n")
+                page.append("- … and \(left) more \(Counted.noun(left, "record"))\n")
                 return true
             }
         }
@@ -109,7 +111,7 @@ public struct DiffMarkdown {
         }
         if fields.count > Self.fieldsPerRecord {
             let left = fields.count - Self.fieldsPerRecord
-            lines.append("  - … and \(left) more \(left == 1 ? "field" : "fields")")
+            lines.append("  - … and \(left) more \(Counted.noun(left, "field"))")
         }
         return lines.joined(separator: "\n") + "\n"
     }

@@ -67,7 +67,7 @@ public struct DiffText {
         old == new ? records(new) : "\(old) → \(records(new))"
     }
 
-    private func records(_ count: Int) -> String { "\(count) \(count == 1 ? "record" : "records")" }
+    private func records(_ count: Int) -> String { Counted.text(count, "record") }
 
     private func record(_ change: RecordChange) -> [String] {
         let id = VisibleText.escape(change.id)

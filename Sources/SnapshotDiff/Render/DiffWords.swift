@@ -5,7 +5,7 @@ enum DiffWords {
     /// Such as `3 of 31 collections changed: 5 records created, 1 deleted; 2 attachments added (12 KiB)`.
     static func total(_ report: DiffReport) -> String {
         let count = report.collections.count
-        let collections = "\(count) \(count == 1 ? "collection" : "collections")"
+        let collections = Counted.text(count, "collection")
         guard !report.isSame else { return "\(collections), no difference" }
         let counts = self.counts({ report.count($0) }, report.attachments)
         return "\(report.changed.count) of \(collections) changed: \(counts ?? "no records")"
@@ -109,7 +109,7 @@ enum DiffWords {
         guard let first = present.first else { return nil }
         return
             ([
-                "\(first.count) \(first.count == 1 ? one : many) \(first.word)"
+                "\(Counted.text(first.count, one, many)) \(first.word)"
             ] + present.dropFirst().map { "\($0.count) \($0.word)" }).joined(separator: ", ")
     }
 }

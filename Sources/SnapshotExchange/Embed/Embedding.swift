@@ -103,10 +103,33 @@ public struct Embedding: Sendable {
             module: module,
             dumps: options.isStored ? Self.bundlesName : try RelativePath.way(from: output, to: directory.path),
             lock: lock, lockPath: hasOwnLock ? Self.lockName : nil, isPublic: options.isPublic)
-        files.append(("\(output)/\(module).c", Bytes(utf8: target.source)))
+        // The source comes first: by it a later run knows that the rest is its own.
+        files.insert(("\(output)/\(module).c", Bytes(utf8: target.source)), at: 0)
         files.append(("\(output)/include/\(module).h", Bytes(utf8: target.header)))
         if let file = options.swiftFile { files.append((file, Bytes(utf8: target.swift))) }
+        try check(files.map(\.path), source: "\(output)/\(module).c")
         return files
+    }
+
+    /// Refuses to write over, or to remove, what is not from here.
+    private func check(_ paths: [String], source: String) throws {
+        guard !directory.isAt(output) else {
+            throw ExchangeError(
+                .usage, output, expected: "another folder than the dumps themselves", found: "that one",
+                remedy: "choose another --output, such as Sources/EmbeddedDumps")
+        }
+        let isOwn = try isGenerated(source)
+        for path in try paths + litter(paths) where FileStore.size(path) != nil {
+            guard try path == options.swiftFile ? !isGenerated(path) : !isOwn else { continue }
+            throw ExchangeError(
+                .usage, path, expected: "nothing there yet, or what rsdump embed wrote", found: "another file",
+                remedy: "choose another --output or --swift, or take it away")
+        }
+    }
+
+    private func isGenerated(_ path: String) throws -> Bool {
+        guard let size = FileStore.size(path), size <= limits.lockBytes else { return false }
+        return try FileStore.read(path, limit: limits.lockBytes)?.text.contains(EmbeddedTarget.origin) ?? false
     }
 
     private func module() throws(ExchangeError) -> String {

@@ -10,11 +10,11 @@ enum ApplicationServicesExport {
         let id = collection.id
         try directory.write(collection.text(.applicationServices), to: "\(id.bucket)/\(id.name).json")
         try directory.write(Array("\(collection.timestamp)".utf8), to: "\(id.bucket)/\(id.name).timestamp")
-        for (entry, attachment) in collection.packaged {
-            let name = "\(id.bucket)/attachments/\(id.name)/\(entry.id)"
-            try directory.write(to: name) { write in
-                _ = try collection.bundle.streamAttachment(attachment.hash, to: write)
-            }
+        let folder = "\(id.bucket)/attachments/\(id.name)"
+        directory.own(folder)
+        for (entry, attachment) in collection.attached {
+            let name = "\(folder)/\(entry.id)"
+            guard try collection.put(attachment, as: name, into: directory) else { continue }
             try directory.write(sidecar(attachment), to: "\(name).meta.json")
         }
     }

@@ -1,21 +1,27 @@
 import FileStorage
 import RemoteSettingsModel
+import SnapshotBundle
 
 /// A directory that is being written under another name beside its own, which it gets when it is complete.
 final class ExportDirectory {
-    private let path: String
+    let path: String
     private let temporary: String
-    private let replaces: Bool
+    private let existing: ExportTarget.Existing
+    /// Whether there is a directory that is updated.
+    let isUpdate: Bool
     private var isFinished = false
+    /// Folders of which nothing stays that was not written or kept.
+    private var owned: Set<String> = []
     /// Files written so far, and their bytes.
     private(set) var files = 0
     private(set) var size = 0
 
-    /// - Throws: ``ExchangeError`` where the path is taken and may not be replaced, or `FileError`.
-    init(_ path: String, replaces: Bool) throws {
-        try ExportTarget.check(path, replaces: replaces)
-        self.path = path
-        self.replaces = replaces
+    /// - Parameter target: checked already.
+    /// - Throws: `FileError`.
+    init(_ target: ExportTarget) throws(FileError) {
+        path = target.path
+        existing = target.existing
+        isUpdate = target.existing == .update && FileStore.isDirectory(path)
         temporary = FileStore.uniquePath(path) + ".tmp"
         try FileStore.makeDirectories(temporary)
     }
@@ -48,9 +54,38 @@ final class ExportDirectory {
         files += 1
     }
 
+    /// Says that a folder is about what is exported alone: in an update, nothing else in it stays.
+    func own(_ folder: String) { owned.insert(folder) }
+
+    /// Whether a directory is updated that has this file.
+    func had(_ name: String) -> Bool { isUpdate && FileStore.size("\(path)/\(name)") != nil }
+
+    /// The content of a file in the directory that is updated; `nil` where there is none.
+    func present(_ name: String, limit: Int) throws(FileError) -> Bytes? {
+        isUpdate ? try FileStore.read("\(path)/\(name)", limit: limit) : nil
+    }
+
+    /// Keeps a file of the directory that is updated, if it is this one.
+    ///
+    /// - Returns: whether it is there, and is what its record says.
+    func keep(_ name: String, _ attachment: Attachment) throws(FileError) -> Bool {
+        let present = "\(path)/\(name)"
+        guard isUpdate, FileStore.size(present).map(UInt64.init(clamping:)) == attachment.size else { return false }
+        var hasher = ContentHasher()
+        try FileStore.readPieces(present) { (piece) throws(FileError) in hasher.update(piece) }
+        guard hasher.finish() == attachment.hash else { return false }
+        try FileStore.makeDirectories(FileStore.parent(of: "\(temporary)/\(name)"))
+        try FileStore.link(present, as: "\(temporary)/\(name)")
+        return true
+    }
+
     /// Gives the directory its name. What had it before is put aside first and removed afterwards.
-    func finish() throws {
-        if replaces, FileStore.isDirectory(path) || FileStore.size(path) != nil {
+    ///
+    /// - Returns: the files of an updated directory that are no longer there.
+    func finish() throws -> [String] {
+        var dropped: [String] = []
+        if isUpdate { try carry("", &dropped) }
+        if existing != .keep, FileStore.isDirectory(path) || FileStore.size(path) != nil {
             let old = FileStore.uniquePath(path) + ".old"
             try FileStore.rename(path, to: old)
             do {
@@ -65,16 +100,24 @@ final class ExportDirectory {
             try FileStore.rename(temporary, to: path)
             isFinished = true
         }
+        return dropped
     }
-}
 
-/// Where an export goes.
-enum ExportTarget {
-    /// - Throws: ``ExchangeError`` where something is there that was not said to be replaced.
-    static func check(_ path: String, replaces: Bool) throws(ExchangeError) {
-        guard !replaces, FileStore.isDirectory(path) || FileStore.size(path) != nil else { return }
-        throw ExchangeError(
-            .usage, path, expected: "nothing there yet", found: "a file or directory",
-            remedy: "choose another --output, or replace it with --force")
+    /// Gives what stays of the present directory a second name in the new one.
+    private func carry(_ folder: String, _ dropped: inout [String]) throws(FileError) {
+        for name in try FileStore.list("\(path)/\(folder)") ?? [] {
+            let place = folder.isEmpty ? name : "\(folder)/\(name)"
+            let target = "\(temporary)/\(place)"
+            if FileStore.isDirectory("\(path)/\(place)") {
+                try carry(place, &dropped)
+            } else if FileStore.size(target) != nil {
+                continue
+            } else if owned.contains(folder) {
+                dropped.append(place)
+            } else {
+                try FileStore.makeDirectories(FileStore.parent(of: target))
+                try FileStore.link("\(path)/\(place)", as: target)
+            }
+        }
     }
 }

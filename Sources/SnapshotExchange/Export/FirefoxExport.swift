@@ -6,23 +6,68 @@ enum FirefoxExport {
     static func write(_ collection: LaidOutCollection, into directory: ExportDirectory) throws {
         let id = collection.id
         try directory.write(collection.text(.firefox(id)), to: "\(id.bucket)/\(id.name).json")
+        directory.own("\(id.bucket)/\(id.name)")
         var taken: Set<String> = []
-        for (entry, attachment) in collection.packaged.sorted(by: { $0.entry.lastModified > $1.entry.lastModified }) {
-            var file = fileName(id, entry)
-            if !taken.insert(file).inserted { file = entry.id }
+        for (entry, attachment) in collection.attached.sorted(by: { $0.entry.lastModified > $1.entry.lastModified }) {
+            let preferred = fileName(id, entry)
+            let file = taken.contains(preferred) ? entry.id : preferred
             let name = "\(id.bucket)/\(id.name)/\(file)"
-            try directory.write(to: name) { write in
-                _ = try collection.bundle.streamAttachment(attachment.hash, to: write)
-            }
+            guard try collection.put(attachment, as: name, into: directory) else { continue }
+            taken.insert(file)
             try directory.write(
                 DumpText.record(entry.record, keys: .served, indent: nil), to: "\(name).meta.json")
         }
     }
 
-    /// The time of every collection, as Python's `json.dumps` writes it.
-    static func writeTimes(_ collections: [(CollectionID, Timestamp)], into directory: ExportDirectory) throws {
-        let lines = collections.sorted { $0.0.description < $1.0.description }.map { "\"\($0)\": \($1)" }
-        try directory.write(Array("{\(lines.joined(separator: ", "))}".utf8), to: "last_modified.json")
+    /// Writes the time of every collection, as Python's `json.dumps` does.
+    ///
+    /// In an update the present list is the base: Firefox's build makes it, names in it collections that have no file in
+    /// the tree, and does not name all that have one. So other collections' entries stay, and a collection that is in the
+    /// tree without being listed stays unlisted. A tree without a list gets none: in Firefox's sources, the build makes it.
+    ///
+    /// - Throws: ``ExchangeError`` where the present list is none, or `FileError`.
+    static func writeTimes(
+        _ collections: [(id: CollectionID, timestamp: Timestamp)], into directory: ExportDirectory, limits: Limits
+    ) throws {
+        var times: [String: String] = [:]
+        if directory.isUpdate {
+            guard let present = try directory.present(timesFile, limit: limits.metadataBytes) else { return }
+            times = try read(present, directory, limits)
+        }
+        for (id, timestamp) in collections where times["\(id)"] != nil || !directory.had("\(id.bucket)/\(id.name).json")
+        {
+            times["\(id)"] = "\(timestamp)"
+        }
+        let lines = times.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+            .map { "\"\($0.key)\": \($0.value)" }
+        try directory.write(Array("{\(lines.joined(separator: ", "))}".utf8), to: timesFile)
+    }
+
+    private static let timesFile = "last_modified.json"
+
+    private static func read(
+        _ text: Bytes, _ directory: ExportDirectory, _ limits: Limits
+    ) throws -> [String: String] {
+        func refused(_ found: String) -> ExchangeError {
+            ExchangeError(
+                .badInput, directory.path, entry: timesFile, expected: "{\"BUCKET/COLLECTION\": TIMESTAMP, …}",
+                found: found, remedy: "mend the file or take it away")
+        }
+        let value: JSONValue
+        do throws(JSONError) {
+            value = try JSONValue(parsing: text, limits: limits)
+        } catch {
+            throw refused("\(error)")
+        }
+        guard case .object(let members) = value else { throw refused("another value") }
+        var times: [String: String] = [:]
+        for member in members {
+            guard let id = try? CollectionID(member.key), let number = member.value.number?.uint64 else {
+                throw refused(String(reflecting: member.key))
+            }
+            times["\(id)"] = "\(number)"
+        }
+        return times
     }
 
     /// The name by which Firefox looks for an attachment: its record's id, unless its code says another one.

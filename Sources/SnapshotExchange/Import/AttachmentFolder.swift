@@ -37,8 +37,10 @@ struct AttachmentFolder {
                 }
                 throw ExchangeError(
                     .unverified, root, entry: place,
-                    expected: "\(attachment.size) bytes with SHA-256 \(attachment.hash), as record \(id) says",
-                    found: "\(size) bytes with \(digest)", remedy: "take the file from its source again")
+                    expected:
+                        "\(Counted.text(attachment.size, "byte")) with SHA-256 \(attachment.hash), as record \(id) says",
+                    found: "\(Counted.text(size, "byte")) with \(digest)", remedy: "take the file from its source again"
+                )
             }
             collection.attachments[digest] = .file(path: "\(root)/\(place)")
         }

@@ -54,7 +54,12 @@ public struct Import: Sendable {
     public func run(_ path: String, _ names: [CollectionID] = []) throws -> [Outcome] {
         let intake = try SnapshotIntake(directory, limits: limits)
         defer { intake.end() }
-        let offers = try offers(path, names, intake)
+        let offers: [Offered]
+        do {
+            offers = try self.offers(path, names, intake)
+        } catch {
+            throw named(error, path, intake)
+        }
         if let missing = names.first(where: { name in !offers.contains { $0.0 == name } }) {
             throw ExchangeError(
                 .usage, path, entry: "\(missing)", expected: "this collection", found: "none of this name",
@@ -62,11 +67,21 @@ public struct Import: Sendable {
         }
         let outcomes = offers.map { id, offer, notes in
             Outcome(
-                id: id, result: Result { try intake.take(offer.get()) }, snapshot: try? offer.get().snapshot,
-                notes: notes)
+                id: id, result: Result { try intake.take(offer.get()) }.mapError { named($0, path, intake) },
+                snapshot: try? offer.get().snapshot, notes: notes)
         }
         try intake.commit()
         return outcomes
+    }
+
+    /// An error about what was unpacked names the archive and its entry, not where that was for a moment.
+    private func named(_ error: any Error, _ path: String, _ intake: SnapshotIntake) -> any Error {
+        guard let error = error as? ExchangeError, error.place.hasPrefix("\(intake.scratch)/") else { return error }
+        let below = error.place.dropFirst(intake.scratch.utf8.count + 1).split(separator: "/").dropFirst()
+        let entry = (below + (error.entry.map { [$0[...]] } ?? [])).joined(separator: "/")
+        return ExchangeError(
+            error.kind, path, entry: entry.isEmpty ? nil : entry, expected: error.expected, found: error.found,
+            remedy: error.remedy)
     }
 
     private typealias Offered = (CollectionID, Result<SnapshotIntake.Offer, any Error>, notes: [String])

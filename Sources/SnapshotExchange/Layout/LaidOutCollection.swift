@@ -31,12 +31,18 @@ struct LaidOutCollection {
         }
     }
 
-    /// The entries whose attachments the bundle has.
-    var packaged: [(entry: Entry, attachment: Attachment)] {
-        entries.compactMap { entry in
-            guard let attachment = entry.attachment, bundle.contains(attachment.hash) else { return nil }
-            return (entry, attachment)
-        }
+    /// The entries that have attachments.
+    var attached: [(entry: Entry, attachment: Attachment)] {
+        entries.compactMap { entry in entry.attachment.map { (entry, $0) } }
+    }
+
+    /// Writes an attachment from the bundle, or keeps it where an updated directory has it.
+    ///
+    /// - Returns: whether it is there now.
+    func put(_ attachment: Attachment, as name: String, into directory: ExportDirectory) throws -> Bool {
+        guard bundle.contains(attachment.hash) else { return try directory.keep(name, attachment) }
+        try directory.write(to: name) { write in _ = try bundle.streamAttachment(attachment.hash, to: write) }
+        return true
     }
 
     /// The collection's file in a project's style, or in the one that it came in.

@@ -7,7 +7,7 @@ struct ChangesForm {
     let now: Timestamp
 
     func write(to html: inout HTMLWriter) {
-        html.element(.form, .class("search"), .get, .action(.changes(collection.id))) { html in
+        html.element(.form, .class("search compare"), .get, .action(.changes(collection.id))) { html in
             html.element(.div, .class("field")) { html in
                 html.element(.label, .for("from"), text: "What changed since the snapshot of")
                 html.element(.select, .id("from"), .name("from")) { html in

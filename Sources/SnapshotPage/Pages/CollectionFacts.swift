@@ -18,7 +18,7 @@ struct CollectionFacts {
             fact("Records", &html) { $0.text(Wording.number(head.records)) }
             fact("Attachments", &html) { html in
                 let size = attachmentSize
-                html.text(Wording.number(head.attachments) + (size > 0 ? ", \(Wording.size(size))" : ""))
+                html.text(Wording.number(head.attachments) + (size > 0 ? " (\(Wording.size(size)))" : ""))
                 for omission in manifest.omissions {
                     html.element(
                         .small,

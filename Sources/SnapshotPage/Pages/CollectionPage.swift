@@ -53,20 +53,22 @@ struct CollectionPage {
                 .p, text: total == 0 ? "The collection has no records." : "No record contains “\(listing.search)”.")
             return
         }
-        html.element(.table, .class("records"), .role("table")) { html in
+        let summaries = found[range].map(RecordSummary.init)
+        let hasAttachments = summaries.contains { $0.attachment != nil }
+        html.element(.table, .class(hasAttachments ? "records with-files" : "records"), .role("table")) { html in
             html.element(.caption, text: caption(range, found: found.count, total: total))
             html.element(.thead, .role("rowgroup")) { html in
                 html.element(.tr, .role("row")) { html in
                     html.columnHeading("Record")
-                    html.columnHeading("Says")
+                    html.columnHeading("Fields")
                     html.columnHeading("Changed")
-                    html.columnHeading("Attachment")
+                    if hasAttachments { html.columnHeading("Attachment") }
                 }
             }
             html.element(.tbody, .role("rowgroup")) { html in
-                for record in found[range] {
+                for (record, summary) in zip(found[range], summaries) {
                     html.newline()
-                    row(record, &html)
+                    row(record, summary, hasAttachments: hasAttachments, &html)
                 }
             }
         }
@@ -82,11 +84,15 @@ struct CollectionPage {
         return "\(what), here \(Wording.number(range.lowerBound + 1)) to \(Wording.number(range.upperBound))"
     }
 
-    private func row(_ record: Record, _ html: inout HTMLWriter) {
-        let summary = RecordSummary(record)
+    private func row(
+        _ record: Record, _ summary: RecordSummary, hasAttachments: Bool, _ html: inout HTMLWriter
+    ) {
         html.element(.tr, .role("row")) { html in
             html.element(.th, .role("rowheader"), .scope("row")) { html in
-                html.element(.a, .href(.record(id, record.id)), text: record.id)
+                // A UUID has 36 characters.
+                html.element(
+                    .a, .href(.record(id, record.id)), .class(record.id.utf8.count <= 36 ? "nowrap" : "long"),
+                    text: record.id)
             }
             html.element(.td, .role("cell"), .class("wide says")) { html in
                 for field in summary.fields {
@@ -101,6 +107,7 @@ struct CollectionPage {
                     html.element(.time, .datetime(time.rfc3339), text: String(time.rfc3339.prefix(10)))
                 }
             }
+            guard hasAttachments else { return }
             html.element(.td, .role("cell"), .cellLabel("Attachment")) { html in
                 if let attachment = summary.attachment { file(attachment, of: record, &html) }
             }

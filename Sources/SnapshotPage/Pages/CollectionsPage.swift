@@ -136,14 +136,14 @@ struct CollectionsPage {
             html.element(
                 .td, .role("cell"), .cellLabel("Size"), .class("number nowrap"),
                 text: Wording.size(collection.bundleSize))
-            html.element(.td, .role("cell"), .cellLabel("Signature"), .class("wide")) { html in
+            html.element(.td, .role("cell"), .cellLabel("Signature"), .class("wide beside")) { html in
                 html.verdict(collection.verdict)
                 if let signer = collection.verdict.signature?.signer, signer != usualSigner {
                     html.element(.small, text: signer)
                 }
             }
             if hasPins {
-                html.element(.td, .role("cell"), .cellLabel("Pin"), .class("wide"), text: collection.pin ?? "")
+                html.element(.td, .role("cell"), .cellLabel("Pin"), .class("wide beside"), text: collection.pin ?? "")
             }
         }
     }

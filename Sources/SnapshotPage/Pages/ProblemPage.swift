@@ -6,6 +6,13 @@ enum ProblemPage {
         .document(page("Not found", reason, detail: nil), status: 404)
     }
 
+    /// For a path that is nobody's. Programs get another answer there, which a cache must not mistake for this one.
+    static var noPage: PageAnswer {
+        .document(
+            page("Not found", "There is no page at this address.", detail: nil), status: 404,
+            [PageAnswer.Header("Vary", "Accept")])
+    }
+
     static func unreadable(_ reason: String, _ detail: String) -> PageAnswer {
         .document(page("Cannot be read", reason, detail: detail), status: 500)
     }

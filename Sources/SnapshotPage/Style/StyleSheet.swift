@@ -73,7 +73,7 @@ enum StyleSheet {
         .field-name{color:var(--soft)}
         .says{overflow-wrap:anywhere}
         .records td.says{width:100%}
-        .records td:last-child{min-width:17rem}
+        .records.with-files td:last-child{min-width:17rem}
         .field+.field::before{content:" \\B7  ";color:var(--soft)}
         .file{display:flex;gap:.6rem;align-items:flex-start;min-width:0}
         .file a{overflow-wrap:anywhere;min-width:0}
@@ -96,6 +96,9 @@ enum StyleSheet {
         .notice{border-left:4px solid;padding:.6rem 1rem;margin:1rem 0;border-radius:0 6px 6px 0;max-width:none}
         .changes{margin:0;padding:0;list-style:none}
         .changes>li{border-top:1px solid var(--line);padding:.8rem 0}
+        .changes h3{margin-top:0}
+        .changes dl{margin:.5rem 0}
+        .changes dt{margin:.6rem 0 .15rem}
         del,ins{text-decoration:none;display:block;font-family:var(--mono);font-size:.84rem;padding:.15rem .6rem;
         border-left:3px solid;white-space:pre-wrap;overflow-wrap:anywhere}
         ul.files{list-style:none;margin:0;padding:0}
@@ -112,11 +115,14 @@ enum StyleSheet {
         td[data-label]::before{content:attr(data-label);display:block;font-size:.75rem;color:var(--soft)}
         td:empty{display:none}
         .collections td.wide small{display:inline;margin-left:.6rem}
+        td.beside[data-label]::before{display:inline;margin-right:.6rem}
         .records tbody tr{grid-template-columns:6.5rem 1fr}
-        .records th,.records td.says,.records td:last-child{width:auto;min-width:0}
-        dl.facts{grid-template-columns:1fr 1fr;gap:.8rem 1rem}
+        .records th,.records td.says,.records.with-files td:last-child{width:auto;min-width:0}
+        dl.facts{grid-template-columns:1.3fr 1fr;gap:.8rem 1rem}
         .nowrap{white-space:normal}
+        time.nowrap{white-space:nowrap}
         form.search .field{flex:1 1 9rem;min-width:0}
+        form.compare .field{flex-basis:100%}
         pre{padding:.8rem}}
         @media(prefers-contrast:more){:root{--soft:var(--ink);--line:var(--ink)}}
         @media print{form,.pages,.skip{display:none}}

@@ -2,6 +2,12 @@ import NIOHTTP1
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
+extension HTTPRequestHead {
+    /// Whether the decoder takes what follows for another protocol and reads it no more, so that the connection must end
+    /// with the answer. A server may ignore an upgrade (RFC 9110 §7.8), as this one does.
+    var endsParsing: Bool { method == .CONNECT || headers.contains(name: "upgrade") }
+}
+
 extension NIOHTTP1.HTTPHeaders {
     /// Whether the client takes gzip (RFC 9110 §12.5.3): it is named, or everything is, and not with a weight of 0.
     var acceptsGzip: Bool {
@@ -9,12 +15,26 @@ extension NIOHTTP1.HTTPHeaders {
         for element in self[canonicalForm: "accept-encoding"] {
             let parts = element.split(separator: ";", maxSplits: 1)
             guard let coding = parts.first?.lowercased().trimmed else { continue }
-            let weight = parts.count > 1 ? parts[1].filter { $0 != " " }.lowercased() : ""
-            let isRefused = weight.hasPrefix("q=0") && !weight.dropFirst(3).contains { ("1"..."9").contains($0) }
+            let isRefused = parts.dropFirst().contains(where: Self.isRefused)
             if coding == "gzip" || coding == "x-gzip" { return !isRefused }
             if coding == "*" { everything = !isRefused }
         }
         return everything
+    }
+
+    /// Whether the client names a media type among what it accepts (RFC 9110 §12.5.1), and not with a weight of 0.
+    /// Wildcards do not count: who takes anything is no browser that shows a page.
+    func accepts(_ type: String) -> Bool {
+        self[canonicalForm: "accept"].contains { element in
+            let parts = element.split(separator: ";", maxSplits: 1)
+            return parts.first?.lowercased().trimmed == type && !parts.dropFirst().contains(where: Self.isRefused)
+        }
+    }
+
+    /// Whether a list's element has the weight 0.
+    private static func isRefused(_ parameters: Substring) -> Bool {
+        let weight = parameters.filter { $0 != " " }.lowercased()
+        return weight.hasPrefix("q=0") && !weight.dropFirst(3).contains { ("1"..."9").contains($0) }
     }
 
     /// Whether the client has this representation already (RFC 9110 §13.1.2, §13.1.3, in the order of §13.2.2).

@@ -52,10 +52,11 @@ struct Responder: Sendable {
             method: head.method.rawValue, path: String(target.path), query: String(target.query ?? ""),
             isLoopback: isLoopback(),
             host: head.headers.first(name: "host") ?? "", origin: head.headers.first(name: "origin"),
-            state: state.current, now: now())
+            acceptsHTML: head.headers.accepts("text/html"), state: state.current, now: now())
         return .later {
             if let answer = await pages.answer(request) { return page(answer, isHead) }
-            return problem(request.method == "POST" ? .methodNotAllowed : .notFound, .unknown, isHead)
+            if request.method == "POST" { return problem(.methodNotAllowed, .unknown, isHead) }
+            return problem(.notFound, .unknown, isHead, variesByAccept: true)
         }
     }
 
@@ -157,10 +158,13 @@ struct Responder: Sendable {
         return ServerResponse(status: status, route: .origin(route), head: head.buffer, body: .none, length: 0)
     }
 
-    func problem(_ problem: OriginProblem, _ route: OriginRoute, _ isHead: Bool) -> ServerResponse {
+    func problem(
+        _ problem: OriginProblem, _ route: OriginRoute, _ isHead: Bool, variesByAccept: Bool = false
+    ) -> ServerResponse {
         var lines = ResponseHead.Lines()
         lines.addCommon()
         lines.add(problem.code == 404 ? .seconds(60) : .none)
+        if variesByAccept { lines.add("Vary", "Accept") }
         if problem.code == 405 { lines.add("Allow", "GET, HEAD") }
         return response(
             problem.code, .origin(route), "application/json", lines.text, .segments([problem.body]), isHead)

@@ -22,7 +22,8 @@ struct ResponseHead {
     private static let reasons = [
         200: "OK", 204: "No Content", 206: "Partial Content", 304: "Not Modified", 307: "Temporary Redirect",
         400: "Bad Request", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 408: "Request Timeout",
-        413: "Content Too Large", 416: "Range Not Satisfiable", 431: "Request Header Fields Too Large",
+        413: "Content Too Large", 416: "Range Not Satisfiable", 417: "Expectation Failed",
+        431: "Request Header Fields Too Large",
         500: "Internal Server Error", 501: "Not Implemented", 503: "Service Unavailable",
         505: "HTTP Version Not Supported",
     ]

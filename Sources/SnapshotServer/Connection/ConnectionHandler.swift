@@ -1,6 +1,7 @@
 import Logging
 import NIOCore
 import NIOHTTP1
+import NIOSSL
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -16,6 +17,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private let responder: Responder
     private let limits: ServerLimits
     private let logger: Logger
+    private let received: RequestSizeLimit
     private var context: ChannelHandlerContext?
 
     /// Requests that came before the one at work was answered (pipelining).
@@ -37,8 +39,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
         var bodyBytes = 0
     }
 
-    init(_ responder: Responder, logger: Logger) {
+    init(_ responder: Responder, received: RequestSizeLimit, logger: Logger) {
         self.responder = responder
+        self.received = received
         self.logger = logger
         limits = responder.limits
     }
@@ -70,6 +73,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
                 refuse(413, .bodyTooLarge, "a body of more than \(limits.requestBodyBytes) bytes")
             }
         case .end:
+            received.requestIsComplete()
             guard let request = reading else { return }
             reading = nil
             waiting.append(request)
@@ -91,8 +95,11 @@ final class ConnectionHandler: ChannelDuplexHandler {
             } else {
                 refuse(400, .malformed, "\(error)")
             }
+        } else if error is RequestSizeLimit.Exceeded {
+            refuse(413, .bodyTooLarge, "a request of more than \(limits.requestBytes) bytes")
         } else {
-            // A connection that broke, or a handshake that failed.
+            if case .handshakeFailed? = error as? NIOSSLError { count(.malformed, "a TLS handshake that failed") }
+            // A connection that broke is nobody's fault.
             end()
         }
     }
@@ -118,8 +125,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
 }
 
 extension ConnectionHandler {
+    /// Answers what waits, one after another, without a deeper stack for each.
     private func answerWaiting() {
-        // What is answered at once comes back here: however many requests wait, they are taken by one loop.
         guard !isTakingRequests else { return }
         isTakingRequests = true
         defer { isTakingRequests = false }
@@ -163,7 +170,7 @@ extension ConnectionHandler {
         if responder.logsRequests {
             responder.report("\(head.method.rawValue) \(head.uri) \(response.status) \(response.length)")
         }
-        let keepsAlive = head.isKeepAlive && !isInputClosed && !isQuiescing
+        let keepsAlive = head.isKeepAlive && !head.endsParsing && !isInputClosed && !isQuiescing
         let date = DateLine.current(responder.now(), keepsAlive: keepsAlive, isOldHTTP: head.version.minor == 0)
         if let body = response.smallBody, context.channel.isWritable {
             return putWhole(response.head, date, body, keepsAlive)
@@ -171,7 +178,9 @@ extension ConnectionHandler {
         put(response.head)
         put(date)
         switch response.body {
-        case .none: finish(keepsAlive)
+        case .none:
+            // Answers without a body also fill memory where a client asks for many and takes none.
+            putAndWait(ByteBuffer(), bytes: 0) { $0.finish(keepsAlive) }
         case .buffers(let buffers): writeKept(buffers[...], keepsAlive)
         case .pieces: writePieces(source, keepsAlive)
         }

@@ -19,8 +19,11 @@ struct ConnectionSetup: ServerChildChannel {
             decoderLimits.maxHeaderListSize = responder.limits.headerBytes
             decoderLimits.maxHeaderFieldCount = responder.limits.headerFields
             let decoder = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: decoderLimits)
+            let received = RequestSizeLimit(bytes: responder.limits.requestBytes)
+            try channel.pipeline.syncOperations.addHandler(received)
             try channel.pipeline.syncOperations.addHandler(ByteToMessageHandler(decoder))
-            try channel.pipeline.syncOperations.addHandler(ConnectionHandler(responder, logger: self.logger))
+            try channel.pipeline.syncOperations.addHandler(
+                ConnectionHandler(responder, received: received, logger: self.logger))
             // Answers are written as a whole; waiting for more (Nagle) only delays them.
             try channel.syncOptions?.setOption(ChannelOptions.tcpOption(.tcp_nodelay), value: 1)
             return Value(channel: channel)

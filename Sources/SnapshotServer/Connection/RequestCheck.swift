@@ -23,10 +23,16 @@ enum RequestCheck {
         if let coding = codings.first, head.version.minor == 0 || coding.lowercased() != "chunked" {
             return .refused(400, .ambiguousLength, "a Transfer-Encoding other than chunked")
         }
-        // RFC 9112 §3.2: exactly one Host.
-        guard fields.hosts == 1 || (fields.hosts == 0 && head.version.minor == 0) else {
-            return .refused(400, .malformed, "\(fields.hosts) Host headers")
+        // Who waits to be asked for a body would wait in vain: none is read here (RFC 9110 §10.1.1).
+        if !(lengths.isEmpty && codings.isEmpty), head.headers.contains(name: "expect") {
+            return .refused(417, .malformed, "a body that waits to be asked for")
         }
+        // RFC 9112 §3.2: exactly one Host, and a valid one.
+        let hosts = fields.hosts
+        guard hosts.count == 1 || (hosts.isEmpty && head.version.minor == 0) else {
+            return .refused(400, .malformed, "\(hosts.count) Host headers")
+        }
+        guard hosts.allSatisfy(isAuthority) else { return .refused(400, .malformed, "an invalid Host header") }
         guard let target = target(head.uri) else { return .refused(400, .malformed, "an invalid request target") }
         return .good(target)
     }
@@ -35,13 +41,13 @@ enum RequestCheck {
     private struct Fields {
         var lengths: [String] = []
         var codings: [String] = []
-        var hosts = 0
+        var hosts: [String] = []
 
         init(_ headers: HTTPHeaders) {
             for (name, value) in headers {
                 // Most names differ in length already.
                 switch name.utf8.count {
-                case 4 where name.lowercased() == "host": hosts += 1
+                case 4 where name.lowercased() == "host": hosts.append(value)
                 case 14 where name.lowercased() == "content-length": lengths.append(value)
                 case 17 where name.lowercased() == "transfer-encoding": codings.append(value)
                 default: break
@@ -54,11 +60,12 @@ enum RequestCheck {
     private static func target(_ uri: String) -> Responder.Target? {
         var text = uri[...]
         if text.utf8.first != UInt8(ascii: "/") {
-            for scheme in ["http://", "https://"] where text.lowercased().hasPrefix(scheme) {
-                text = text.dropFirst(scheme.count)
-                guard let slash = text.firstIndex(of: "/") else { return Responder.Target(path: "/", query: nil) }
-                text = text[slash...]
-            }
+            guard let scheme = ["http://", "https://"].first(where: text.lowercased().hasPrefix) else { return nil }
+            text = text.dropFirst(scheme.count)
+            let end = text.firstIndex { "/?#".contains($0) } ?? text.endIndex
+            guard end > text.startIndex, isAuthority(text[..<end]) else { return nil }
+            text = text[end...]
+            if !text.hasPrefix("/") { text = "/" + text }
         }
         let bytes = text.utf8
         guard bytes.first == UInt8(ascii: "/"), bytes.allSatisfy({ 0x21...0x7E ~= $0 && $0 != UInt8(ascii: "#") })
@@ -67,6 +74,18 @@ enum RequestCheck {
         let path = text[..<(mark ?? text.endIndex)]
         guard hasValidEscapes(path) else { return nil }
         return Responder.Target(path: path, query: mark.map { text[bytes.index(after: $0)...] })
+    }
+
+    /// Whether a text can be a host and a port (RFC 3986 §3.2.2). Who that is does not matter here.
+    private static func isAuthority(_ text: some StringProtocol) -> Bool {
+        text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "@"), UInt8(ascii: "\\"),
+                UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\""):
+                false
+            default: (0x21...0x7E).contains(byte)
+            }
+        }
     }
 
     /// Every `%` has two digits, and none of them stands for a control character.

@@ -26,21 +26,30 @@ public actor DumpsLoader {
     private let history: BundleHistory?
     private let softwareVersion: String
     private let limits: Limits
+    private let report: @Sendable (String) -> Void
     private var address: OriginAddress?
     private var loaded: [CollectionID: Loaded] = [:]
     private var lockSeen: FileIdentity?
     private var problems: [CollectionID: String] = [:]
     /// The bundles that were refused, so that they are not read again before something has changed.
     private var refused: [CollectionID: Refused] = [:]
-    private var historyBytesLeft: Int
+    private var reading: Task<ServedState?, any Error>?
+    /// Bytes of the older bundles that are in memory, because they come from git.
+    private var historyBytes: [CollectionID: [Timestamp: Int]] = [:]
 
-    /// - Parameter history: where older states are looked for; `nil` for none.
-    public init(_ directory: DumpsDirectory, history: BundleHistory?, softwareVersion: String, limits: Limits) {
+    /// - Parameters:
+    ///   - history: where older states are looked for; `nil` for none.
+    ///   - report: gets a line for each older bundle that cannot be used. What is served does not depend on it: a client
+    ///     of that state gets the full list.
+    public init(
+        _ directory: DumpsDirectory, history: BundleHistory?, softwareVersion: String, limits: Limits,
+        report: @escaping @Sendable (String) -> Void
+    ) {
         self.directory = directory
         self.history = history
         self.softwareVersion = softwareVersion
         self.limits = limits
-        historyBytesLeft = limits.server.historyBytes
+        self.report = report
     }
 
     /// The first state. Reads every byte of the bundles; no network.
@@ -59,6 +68,17 @@ public actor DumpsLoader {
     ///   ``begin(at:)``.
     /// - Throws: `FileError` or `BundleError` where the lock cannot be read.
     public func reload() async throws -> ServedState? {
+        // One after another: while one waits for git, an actor takes the next call.
+        let previous = reading
+        let task = Task {
+            _ = await previous?.result
+            return try await self.read()
+        }
+        reading = task
+        return try await task.value
+    }
+
+    private func read() async throws -> ServedState? {
         guard let address else { return nil }
         let identity = FileStore.identity(directory.lockPath)
         if let lockSeen, lockSeen == identity, problems.isEmpty { return nil }
@@ -117,31 +137,57 @@ public actor DumpsLoader {
             throw BundleError(
                 .disagreement, file: path, expected: "content \(entry.content), as the lock says", found: "another")
         }
-        var older: [BundleReader] = []
-        if let known = loaded[id]?.collection {
-            older = [known.bundle] + known.history
-        } else {
-            older = try await found(id)
-        }
         return try ServedCollection(
-            bundle, signature: signature, history: Array(older.prefix(limits.server.historyStates)), address: address,
+            bundle, signature: signature, history: await older(id, before: entry.timestamp), address: address,
             limits: limits)
     }
 
-    private func found(_ id: CollectionID) async throws -> [BundleReader] {
-        guard let history else { return [] }
-        var readers: [BundleReader] = []
-        var seen: Set<Timestamp> = []
-        for bundle in try await history.bundles(of: id).bundles where readers.count < limits.server.historyStates {
-            guard seen.insert(bundle.timestamp).inserted else { continue }
-            if case .revision = bundle.origin {
-                guard bundle.size <= historyBytesLeft else { break }
-                historyBytesLeft -= bundle.size
+    /// The older states that are known: those that were served, and what the history has now, which may have grown by
+    /// states that were never served. Newest first.
+    private func older(_ id: CollectionID, before timestamp: Timestamp) async -> [BundleReader] {
+        var readers = loaded[id].map { [$0.collection.bundle] + $0.collection.history } ?? []
+        readers.removeAll { $0.head.timestamp >= timestamp }
+        if let history {
+            do {
+                try await find(id, before: timestamp, in: history, &readers)
+            } catch {
+                report("\(id): older states are not known: \(error)")
             }
-            let reader = try await bundle.open()
-            try reader.verifyContents()
-            readers.append(reader)
         }
-        return readers
+        readers.sort { $0.head.timestamp > $1.head.timestamp }
+        let kept = Array(readers.prefix(limits.server.historyStates))
+        let times = Set(kept.map(\.head.timestamp))
+        historyBytes[id] = historyBytes[id]?.filter { times.contains($0.key) }
+        return kept
     }
+
+    private func find(
+        _ id: CollectionID, before timestamp: Timestamp, in history: BundleHistory, _ readers: inout [BundleReader]
+    ) async throws(HistoryError) {
+        let listing = try await history.bundles(of: id)
+        for problem in listing.unusable { report("\(id): an older state is not known: \(problem)") }
+        var seen = Set(readers.map(\.head.timestamp))
+        for bundle in listing.bundles where bundle.timestamp < timestamp {
+            let newer = readers.count { $0.head.timestamp > bundle.timestamp }
+            guard newer < limits.server.historyStates else { return }
+            guard !seen.contains(bundle.timestamp) else { continue }
+            var bytes: Int?
+            if case .revision = bundle.origin {
+                guard bundle.size <= limits.server.historyBytes - bytesInMemory else { continue }
+                bytes = bundle.size
+            }
+            do {
+                let reader = try await bundle.open()
+                try reader.verifyContents()
+                readers.append(reader)
+                // Only now: where one copy of a state is damaged, another one may not be.
+                seen.insert(bundle.timestamp)
+                if let bytes { historyBytes[id, default: [:]][bundle.timestamp] = bytes }
+            } catch {
+                report("\(id): an older state is not known: \(error)")
+            }
+        }
+    }
+
+    private var bytesInMemory: Int { historyBytes.values.reduce(0) { $0 + $1.values.reduce(0, +) } }
 }

@@ -64,6 +64,9 @@ public struct ArchiveExtraction {
             if let (target, name) = try target(of: entry, shown, depth: depth, number: nested.count) {
                 if let name { nested.append((target, name)) }
                 try write(entry, of: archive, to: target, shown, allowed: allowed, output: &output)
+            } else if archive.isSolid {
+                output += max(0, entry.size ?? 0)
+                guard output <= allowed else { throw tooMuch(shown, entry.name) }
             }
             next = try archive.next()
         }
@@ -106,11 +109,7 @@ public struct ArchiveExtraction {
             size += piece.count
             output += piece.count
             bytes += piece.count
-            guard output <= allowed else {
-                throw refused(
-                    .overLimit, shown, entry.name,
-                    "at most \(limits.archiveRatio) bytes for each byte of the archive (Limits.archiveRatio)", "more")
-            }
+            guard output <= allowed else { throw tooMuch(shown, entry.name) }
             guard bytes <= limits.archiveBytes, size <= limits.attachmentBytes else {
                 throw refused(
                     .overLimit, shown, entry.name, "at most \(limits.archiveBytes) bytes (Limits.archiveBytes)", "more")
@@ -126,17 +125,38 @@ public struct ArchiveExtraction {
     /// Reads a compressed file to its end: a tar inside of it ends before its compressor's last checksum does.
     private func checkStream(_ path: String, _ shown: String, _ allowed: Int) throws {
         let stream = try ArchiveFile(path, as: .stream)
-        guard let entry = try stream.next() else { return }
+        guard try stream.next() != nil else { return }
+        let allowed = min(allowed, limits.archiveBytes)
         var output = 0
-        try stream.read(entry.name) { piece in
-            output += piece.count
-            guard output <= allowed, output <= limits.archiveBytes else {
-                throw refused(
-                    .overLimit, shown, nil,
-                    "at most \(limits.archiveRatio) bytes for each byte of the archive (Limits.archiveRatio), and "
-                        + "\(limits.archiveBytes) in all (Limits.archiveBytes)", "more")
+        do {
+            try stream.read(nil) { piece in
+                output += piece.count
+                guard output <= allowed else { throw tooMuch(shown, nil) }
             }
+        } catch let error as BundleError {
+            let (entry, last) = Self.entry(at: output, of: path)
+            throw refused(
+                error.kind, shown, entry, error.expected,
+                error.found + (last.map { " after \($0.prefix(300))" } ?? ""))
         }
+    }
+
+    /// The entry of an archive in which so many bytes have been read, or in which it cannot be read on; where that is in
+    /// none, the one before.
+    private static func entry(at position: Int, of path: String) -> (inside: String?, after: String?) {
+        struct Reached: Error {}
+        var last: String?
+        guard let archive = try? ArchiveFile(path, as: .archive) else { return (nil, nil) }
+        while let entry = try? archive.next() {
+            do {
+                try archive.read(entry.name) { _ in if archive.position >= position { throw Reached() } }
+            } catch {
+                return (entry.name, nil)
+            }
+            last = entry.name
+            if archive.position >= position { break }
+        }
+        return (nil, last)
     }
 
     /// A relative path that stays below where it starts, without a leading `./` and a trailing `/`.
@@ -153,6 +173,13 @@ public struct ArchiveExtraction {
             throw refused(.wrongSource, shown, name, "a relative path that stays inside of the archive", "another")
         }
         return parts.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
+    }
+
+    private func tooMuch(_ file: String, _ entry: String?) -> BundleError {
+        refused(
+            .overLimit, file, entry,
+            "at most \(limits.archiveRatio) bytes for each byte of the archive (Limits.archiveRatio), and "
+                + "\(limits.archiveBytes) in all (Limits.archiveBytes)", "more")
     }
 
     private func refused(

@@ -27,6 +27,12 @@ final class ArchiveFile {
         case stream
     }
 
+    /// Bytes read so far, as they are after decompression.
+    var position: Int { unsafe Int(clamping: library.archive_filter_bytes(archive, 0)) }
+
+    /// Whether entries that are passed over are decompressed all the same, for those behind them.
+    var isSolid: Bool { unsafe library.archive_format(archive) & ARCHIVE_FORMAT_BASE_MASK == ARCHIVE_FORMAT_7ZIP }
+
     private let library: rs_archive
     private let archive: OpaquePointer
     private let path: String
@@ -91,7 +97,9 @@ final class ArchiveFile {
     }
 
     /// Gives the bytes of the entry that ``next()`` gave last, piece by piece.
-    func read(_ entry: String, _ consume: (Span<UInt8>) throws -> Void) throws {
+    ///
+    /// - Parameter entry: its name, for errors; `nil` where it has none.
+    func read(_ entry: String?, _ consume: (Span<UInt8>) throws -> Void) throws {
         var buffer = [UInt8](repeating: 0, count: 256 << 10)
         while true {
             let count = unsafe buffer.withUnsafeMutableBytes { buffer in

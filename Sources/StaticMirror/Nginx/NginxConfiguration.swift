@@ -59,14 +59,17 @@ struct NginxConfiguration {
             types { }
             default_type application/octet-stream;
             add_header X-Content-Type-Options nosniff always;
+            add_header Access-Control-Allow-Origin * always;
             if ($request_method !~ ^(GET|HEAD)$) { return 405; }
 
+            # A $ would let a line feed through, into the Location of a redirect; \\z is the end.
             # Changesets. _expected busts caches, and says nothing else to files.
-            location ~ ^(?<rs_collection>\(prefix)/v[12]/buckets/[A-Za-z0-9][A-Za-z0-9_-]*/collections/[A-Za-z0-9][A-Za-z0-9_-]*)/changeset$ {
+            location ~ ^(?<rs_collection>\(prefix)/v[12]/buckets/[A-Za-z0-9][A-Za-z0-9_-]*/collections/[A-Za-z0-9][A-Za-z0-9_-]*)/changeset\\z {
                 default_type application/json;
                 gzip_static on;
                 add_header Cache-Control "public, max-age=60" always;
                 add_header X-Content-Type-Options nosniff always;
+                add_header Access-Control-Allow-Origin * always;
                 try_files $rs_collection/$remote_settings_changeset @full;
             }
 
@@ -74,17 +77,19 @@ struct NginxConfiguration {
             location @full {
                 if ($arg__since = "") { return 404; }
                 add_header Cache-Control "public, max-age=60" always;
+                add_header Access-Control-Allow-Origin * always;
                 return 307 $uri?_expected=$arg__expected;
             }
 
-            location ~ ^\(prefix)/v[12]/$ {
+            location ~ ^\(prefix)/v[12]/\\z {
                 default_type application/json;
                 gzip_static on;
                 add_header Cache-Control "public, max-age=3600" always;
                 add_header X-Content-Type-Options nosniff always;
+                add_header Access-Control-Allow-Origin * always;
                 try_files ${uri}index.json =404;
             }
-            location ~ ^\(prefix)/v[12]$ { return 307 $uri/; }
+            location ~ ^\(prefix)/v[12]\\z { return 307 $uri/; }
 
             # Their names are hashes of their content.
             location ^~ \(prefix)/chains/ {
@@ -92,6 +97,7 @@ struct NginxConfiguration {
                 gzip_static on;
                 add_header Cache-Control "public, max-age=31536000, immutable" always;
                 add_header X-Content-Type-Options nosniff always;
+                add_header Access-Control-Allow-Origin * always;
                 try_files $uri =404;
             }
 
@@ -99,6 +105,7 @@ struct NginxConfiguration {
             location ^~ \(prefix)/attachments/bundles/ {
                 add_header Cache-Control "public, max-age=3600" always;
                 add_header X-Content-Type-Options nosniff always;
+                add_header Access-Control-Allow-Origin * always;
                 try_files $uri =404;
             }
 
@@ -106,6 +113,7 @@ struct NginxConfiguration {
             location ^~ \(prefix)/attachments/ {
                 add_header Cache-Control "public, max-age=86400" always;
                 add_header X-Content-Type-Options nosniff always;
+                add_header Access-Control-Allow-Origin * always;
                 add_header Content-Security-Policy "sandbox; default-src 'none'" always;
                 try_files $uri =404;
             }

@@ -11,6 +11,11 @@ struct Add: AsyncParsableCommand {
         discussion: """
             Makes dumps.yaml where there is none. --server and --trust-root set the server of the whole file. Nothing is \
             downloaded: rsdump refresh does that.
+
+            Examples:
+              rsdump add main/regions main/search-config-v2
+              rsdump add security-state/onecrl --attachments none
+              rsdump add main/regions --server stage --dumps dumps-stage
             """)
 
     @Argument(help: "Collections, as BUCKET/COLLECTION.")
@@ -37,7 +42,7 @@ struct Add: AsyncParsableCommand {
             let before = try directory.configurationText()
             var editor = try ConfigurationEditor(before, file: directory.configurationPath)
             if let server = server.server { try editor.setServer(server) }
-            for root in try TrustAnchors(parsing: server.trustRoots).roots { try editor.addRoot(root) }
+            for root in try TrustAnchors(parsing: server.trust.roots).roots { try editor.addRoot(root) }
             var lines: [String] = []
             for id in try collectionIDs(collections) {
                 let isNew = try editor.add(id, attachments: attachments?.rawValue)
@@ -48,7 +53,7 @@ struct Add: AsyncParsableCommand {
             if editor.text != before { try directory.writeConfiguration(editor.text) }
             for line in lines { Console.print(line) }
             Console.print(
-                "\(directory.configurationPath): \(configuration.collections.count) collections of \(configuration.server)"
+                "\(directory.configurationPath): \(Counted.text(configuration.collections.count, "collection")) of \(configuration.server)"
             )
         }
     }

@@ -8,7 +8,12 @@ struct AttachmentCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "attachment",
         abstract: "Take a record's attachment out of a bundle.",
-        discussion: "Size and hash are checked against the record. Without -o the bytes go to standard output.")
+        discussion: """
+            Size and hash are checked against the record. Without -o the bytes go to standard output.
+
+            Example:
+              rsdump attachment main/icons RECORD -o icon.svg
+            """)
 
     @OptionGroup var argument: BundleArgument
 

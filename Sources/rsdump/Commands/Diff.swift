@@ -97,7 +97,8 @@ struct Diff: AsyncParsableCommand {
         guard unknown.isEmpty else {
             let list = unknown.map(\.description).joined(separator: ", ")
             throw CommandFailure(
-                .usage, "\(list): neither \(old.name) nor \(new.name) has it; they have \(known.count) others")
+                .usage,
+                "\(list): neither \(old.name) nor \(new.name) has it; they have \(Counted.text(known.count, "other"))")
         }
         let only = [before.onlyCollection, after.onlyCollection].compactMap(\.self)
         var diffs: [SnapshotDiff] = []
@@ -120,25 +121,13 @@ struct Diff: AsyncParsableCommand {
     }
 
     private func askServer(_ names: [CollectionID]) async throws -> [CollectionID: Snapshot] {
-        let directory = dumps.directory
-        let configuration = try server.applied(to: try directory.configuration())
-        let roots = try configuration.anchors(file: directory.configurationPath)
-        let session = try ServerSession(configuration, directory: directory, jobs: 8) { event in
-            if case .alert(let text, let url) = event {
-                Console.error("warning: \(url) says: \(Console.visible(text))")
-            }
+        let opened = try OpenDumps(dumps, applying: server.applied)
+        let outcomes = try await opened.withServer(jobs: 8) { client in
+            try await ServerState(
+                opened.directory, configuration: opened.configuration, client: client, roots: opened.roots, jobs: 8,
+                now: HTTPEnvironment.system.now()
+            ).outcomes(names)
         }
-        let state = ServerState(
-            directory, configuration: configuration, client: session.client, roots: roots, jobs: 8,
-            now: HTTPEnvironment.system.now())
-        let outcomes: [CollectionID: ServerState.Outcome]
-        do {
-            outcomes = try await state.outcomes(names)
-        } catch {
-            await session.end()
-            throw error
-        }
-        await session.end()
         var snapshots: [CollectionID: Snapshot] = [:]
         for (id, outcome) in outcomes.sorted(by: { $0.key < $1.key }) {
             switch outcome {

@@ -16,20 +16,39 @@ struct DumpsOptions: ParsableArguments {
     }
 }
 
+/// The option that says which roots vouch for what is signed.
+struct TrustOptions: ParsableArguments {
+    @Option(
+        name: .customLong("trust-root"), parsing: .singleValue,
+        help: ArgumentHelp("SHA-256 of a root certificate to trust; may be repeated.", valueName: "sha256"))
+    var roots: [String] = []
+
+    func validate() throws {
+        do {
+            _ = try TrustAnchors(parsing: roots)
+        } catch {
+            throw ValidationError("\(error)")
+        }
+    }
+
+    /// The configuration with what the option says in its place.
+    func applied(to configuration: DumpsConfiguration) throws -> DumpsConfiguration {
+        var configuration = configuration
+        if !roots.isEmpty { configuration.trust.roots = try TrustAnchors(parsing: roots).roots }
+        return configuration
+    }
+}
+
 /// The options that say which server, and which roots vouch for it.
 struct ServerOptions: ParsableArguments {
     @Option(help: ArgumentHelp("prod, stage, dev, or a base URL that ends in /v1 or /v2.", valueName: "server"))
     var server: String?
 
-    @Option(
-        name: .customLong("trust-root"), parsing: .singleValue,
-        help: ArgumentHelp("SHA-256 of a root certificate to trust; may be repeated.", valueName: "sha256"))
-    var trustRoots: [String] = []
+    @OptionGroup var trust: TrustOptions
 
     func validate() throws {
         do {
             _ = try server.map { try ServerURL($0) }
-            _ = try TrustAnchors(parsing: trustRoots)
         } catch let error as HTTPError where error.reason == .insecure {
             // Whether plain HTTP is allowed is in the configuration, which is not read yet.
         } catch {
@@ -39,9 +58,8 @@ struct ServerOptions: ParsableArguments {
 
     /// The configuration with what the options say in its place.
     func applied(to configuration: DumpsConfiguration) throws -> DumpsConfiguration {
-        var configuration = configuration
+        var configuration = try trust.applied(to: configuration)
         if let server { configuration.server = server }
-        if !trustRoots.isEmpty { configuration.trust.roots = try TrustAnchors(parsing: trustRoots).roots }
         return configuration
     }
 }

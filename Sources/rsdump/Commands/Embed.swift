@@ -20,7 +20,8 @@ struct Embed: AsyncParsableCommand {
             Exits with 6 where --check finds that the target is not what would be written.
 
             Examples:
-              rsdump embed --output Sources/EmbeddedDumps --swift Sources/App/PackagedSource+EmbeddedDumps.swift
+              rsdump embed --output Sources/EmbeddedDumps \\
+                --swift Sources/App/PackagedSource+EmbeddedDumps.swift
               rsdump embed --output Sources/EmbeddedDumps --check
             """)
 
@@ -53,20 +54,17 @@ struct Embed: AsyncParsableCommand {
 
     func run() async throws {
         try await running {
-            let directory = dumps.directory
-            let configuration =
-                try directory.configurationText() == nil ? DumpsConfiguration() : try directory.configuration()
+            let opened = try OpenDumps(dumps, collections, isConfigured: false)
             var options = Embedding.Options()
-            options.collections = try collectionIDs(collections)
+            options.collections = opened.names
             options.isStored = stored
             options.swiftFile = swiftFile
             options.isPublic = isPublic
             let verifier = BundleVerifier(
-                roots: try configuration.anchors(file: directory.configurationPath),
-                signer: configuration.trust.signer, limits: Limits())
+                roots: opened.roots, signer: opened.configuration.trust.signer, limits: opened.limits)
             var folder = output[...]
             while folder.count > 1, folder.hasSuffix("/") { folder = folder.dropLast() }
-            let embedding = Embedding(directory, to: String(folder), options: options, verifier: verifier)
+            let embedding = Embedding(opened.directory, to: String(folder), options: options, verifier: verifier)
             let paths = try check ? embedding.stale() : embedding.write()
             switch format {
             case .text:

@@ -17,6 +17,11 @@ struct ExportCommand: AsyncParsableCommand {
             Every byte of the bundles is checked against the lock first. The output appears complete or not at all, and \
             what is there already is replaced only with --force. The same bundles give the same output.
 
+            With --update, the firefox and application-services layouts are written into the tree that such a project \
+            keeps: other collections and other files in it stay. Of the exported collections, attachments that no record has \
+            any more go. Firefox's last_modified.json keeps its other entries, and gets none for a collection that the tree \
+            has without listing it.
+
             What was exported to application-services, firefox, changesets, tar.zst or tar.xz comes back with \
             rsdump import. Only changesets and the archives keep signatures.
 
@@ -27,10 +32,13 @@ struct ExportCommand: AsyncParsableCommand {
             others get the whole collection.
 
             Examples:
-              rsdump export --to application-services --output components/remote_settings/dumps
+              rsdump export --to application-services --update \\
+                --output components/remote_settings/dumps
               rsdump export --to tar.zst --output dumps.tar.zst
-              rsdump export --to plist --output Defaults.plist --key id --value value main/settings
-              rsdump export --to mirror --url https://settings.example.org --history git --output /srv/mirror
+              rsdump export --to plist --output Defaults.plist \\
+                --key id --value value main/settings
+              rsdump export --to mirror --output /srv/mirror --history git \\
+                --url https://settings.example.org
             """)
 
     @Argument(help: "Collections, as BUCKET/COLLECTION; all that the lock has if none is given.")
@@ -52,6 +60,12 @@ struct ExportCommand: AsyncParsableCommand {
 
     @Flag(help: "Replace what is at the output.")
     var force = false
+
+    @Flag(
+        help: ArgumentHelp(
+            "For firefox and application-services: change these collections in the tree that is there, and leave the rest."
+        ))
+    var update = false
 
     @Option(
         help: ArgumentHelp(
@@ -76,8 +90,13 @@ struct ExportCommand: AsyncParsableCommand {
             guard let url else { throw ValidationError("--to mirror needs --url, the address where clients reach it") }
             do { _ = try OriginAddress(url) } catch { throw ValidationError("--url: \(error)") }
             if key != nil || value != nil { throw ValidationError("--key and --value are not for mirror") }
+            if update { throw ValidationError("--update is not for mirror, which is published again as it is") }
         case .layout(let layout):
             if url != nil || !history.isEmpty { throw ValidationError("--url and --history go with --to mirror") }
+            if update, !layout.isUpdatable {
+                throw ValidationError("--update is for firefox and application-services, not for \(layout.rawValue)")
+            }
+            if update, force { throw ValidationError("--update and --force exclude each other") }
             if layout.defaults != nil {
                 guard collections.count == 1, key != nil, value != nil else {
                     throw ValidationError("--to \(layout.rawValue) needs one BUCKET/COLLECTION, --key and --value")
@@ -95,12 +114,13 @@ struct ExportCommand: AsyncParsableCommand {
             guard case .layout(let layout) = form else { return try await publish(to: String(target)) }
             let fields = key.flatMap { key in value.map { DefaultsFields(key: key, value: $0) } }
             let report = try Export(dumps.directory, to: layout, fields: fields).write(
-                try collectionIDs(collections), to: String(target), replacing: force)
-            for note in report.notes { Console.error("rsdump: \(note)") }
+                try collectionIDs(collections),
+                to: ExportTarget(String(target), existing: update ? .update : force ? .replace : .keep))
+            for note in report.notes { Console.error("rsdump: \(Console.visible(note))") }
             switch format {
             case .text:
                 Console.print(
-                    "\(target): \(report.collections.count) collections in \(report.files) files, \(report.bytes) bytes"
+                    "\(target): \(Counted.text(report.collections.count, "collection")) in \(Counted.text(report.files, "file")), \(Counted.text(report.bytes, "byte"))"
                 )
             case .json:
                 Console.print(
@@ -119,11 +139,11 @@ extension ExportCommand {
     private func publish(to folder: String) async throws {
         let export = MirrorExport(directory: dumps.directory, address: try OriginAddress(url ?? ""), history: history)
         let report = try await export.publish(try collectionIDs(collections), to: folder)
-        for note in report.notes { Console.error("rsdump: \(note)") }
+        for note in report.notes { Console.error("rsdump: \(Console.visible(note))") }
         switch format {
         case .text:
             Console.print(
-                "\(folder): \(report.objects) files, \(ByteSize.text(UInt64(clamping: report.bytes))), in \(report.tree)"
+                "\(folder): \(Counted.text(report.objects, "file")), \(ByteSize.text(UInt64(clamping: report.bytes))), in \(report.tree)"
                     + (report.isUnchanged ? ", as before" : ""))
         case .json:
             Console.print(

@@ -12,6 +12,10 @@ struct Get: AsyncParsableCommand {
             Records come from the newest of what is stored and what is packaged, filtered for the context given. The network \
             is used only with --sync-if-empty, and for an attachment that is neither stored nor packaged. Exits with 1 where \
             there is nothing, saying why.
+
+            Example:
+              rsdump get main/regions --storage /tmp/app --packaged dumps \\
+                --context country=DE --explain
             """)
 
     @Argument(help: "A collection, as BUCKET/COLLECTION.")
@@ -69,7 +73,9 @@ struct Get: AsyncParsableCommand {
         } catch {
             throw CommandFailure(error, "\(collection), attachment of \(id)")
         }
-        if explain { Console.error("attachment  \(content.bytes.count) bytes, \(content.source.words)") }
+        if explain {
+            Console.error("attachment  \(Counted.text(content.bytes.count, "byte")), \(content.source.words)")
+        }
         if let output {
             try WholeFile.write(content.bytes.array, to: output)
         } else {

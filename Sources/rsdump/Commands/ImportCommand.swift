@@ -21,7 +21,8 @@ struct ImportCommand: AsyncParsableCommand {
             there is none.
 
             Examples:
-              rsdump import --from firefox /usr/lib/firefox-esr/browser/omni.ja main/password-rules
+              rsdump import --from firefox \\
+                /usr/lib/firefox-esr/browser/omni.ja main/password-rules
               rsdump import --from application-services components/remote_settings/dumps
               rsdump import --from changeset changesets.json.mozlz4 --dumps dumps
               rsdump import --from dumps dumps.tar.zst --dumps /srv/dumps
@@ -68,18 +69,15 @@ struct ImportCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await running {
-            let directory = dumps.directory
-            let configuration = try server.applied(
-                to: directory.configurationText() == nil ? DumpsConfiguration() : try directory.configuration())
+            let opened = try OpenDumps(dumps, collections, isConfigured: false, applying: server.applied)
             var options = Import.Options(
                 time: time.flatMap(Timestamp.init(rfc3339:)) ?? HTTPEnvironment.system.now())
-            options.roots = try configuration.anchors(file: directory.configurationPath)
-            options.signer = configuration.trust.signer
+            options.roots = opened.roots
+            options.signer = opened.configuration.trust.signer
             options.chains = chains
             options.collection = try collection.map { try CollectionID($0) }
-            let outcomes = try Import(into: directory, from: source, options: options).run(
-                path, try collectionIDs(collections))
-            try name(outcomes.filter(\.isTaken).map(\.id), in: directory)
+            let outcomes = try Import(into: opened.directory, from: source, options: options).run(path, opened.names)
+            try name(outcomes.filter(\.isTaken).map(\.id), in: opened.directory)
             let report = ImportReport(outcomes: outcomes)
             switch format {
             case .text: Console.print(report.text(Style(isColored: Console.outputIsColored)))
@@ -96,7 +94,7 @@ struct ImportCommand: AsyncParsableCommand {
         var editor = try ConfigurationEditor(before, file: directory.configurationPath)
         if before == nil, let server = server.server { try editor.setServer(server) }
         if before == nil {
-            for root in try TrustAnchors(parsing: server.trustRoots).roots { try editor.addRoot(root) }
+            for root in try TrustAnchors(parsing: server.trust.roots).roots { try editor.addRoot(root) }
         }
         for id in ids { _ = try editor.add(id, attachments: nil) }
         if editor.text != before { try directory.writeConfiguration(editor.text) }

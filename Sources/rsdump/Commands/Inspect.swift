@@ -8,7 +8,13 @@ struct Inspect: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "inspect",
         abstract: "Tell what a bundle holds.",
-        discussion: "Reads the bundle's manifest. Nothing is verified: rsdump verify does that.")
+        discussion: """
+            Reads the bundle's manifest. Nothing is verified: rsdump verify does that.
+
+            Examples:
+              rsdump inspect main/regions
+              rsdump inspect old/regions.zip --attachments --format json
+            """)
 
     @OptionGroup var argument: BundleArgument
 

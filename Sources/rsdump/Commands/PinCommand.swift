@@ -70,13 +70,11 @@ struct PinCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await running {
-            let directory = dumps.directory
-            let configuration = try server.applied(to: try directory.configuration())
-            let roots = try configuration.anchors(file: directory.configurationPath)
+            let opened = try OpenDumps(dumps, applying: server.applied)
             let pinning = Pinning(
-                directory, configuration: configuration, roots: roots, now: HTTPEnvironment.system.now(),
-                limits: Limits())
-            let id = try collectionIDs([collection])[0]
+                opened.directory, configuration: opened.configuration, roots: opened.roots,
+                now: HTTPEnvironment.system.now(), limits: opened.limits)
+            let id = try CollectionID(collection)
             let outcome = try await pinning.pin(
                 id, at ?? .present, from: path, reason: reason, until: until.flatMap(Pin.date))
             switch format {

@@ -14,6 +14,10 @@ struct RebuildCommand: AsyncParsableCommand {
             The same zlib and libarchive give the same bytes. Others may compress differently: the bundle then has the same \
             content (the hash over its uncompressed manifest) in other bytes, which is said and is no failure.
 
+            Examples:
+              rsdump rebuild
+              rsdump rebuild main/regions --output rebuilt
+
             Exits with 3 where a bundle is not as locked, or cannot be written again with the same content.
             """)
 
@@ -22,10 +26,7 @@ struct RebuildCommand: AsyncParsableCommand {
 
     @OptionGroup var dumps: DumpsOptions
 
-    @Option(
-        name: .customLong("trust-root"), parsing: .singleValue,
-        help: ArgumentHelp("SHA-256 of a root certificate to trust; may be repeated.", valueName: "sha256"))
-    var trustRoots: [String] = []
+    @OptionGroup var trust: TrustOptions
 
     @Option(help: ArgumentHelp("Keep the rebuilt bundles in this directory.", valueName: "dir"))
     var output: String?
@@ -39,17 +40,12 @@ struct RebuildCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await running {
-            let directory = dumps.directory
-            var options = ServerOptions()
-            options.server = nil
-            options.trustRoots = trustRoots
-            let configuration = try options.applied(to: try directory.configuration())
-            let roots = try configuration.anchors(file: directory.configurationPath)
-            let names = try collectionIDs(collections)
+            let opened = try OpenDumps(dumps, collections, applying: trust.applied)
             let outcomes = try await TemporaryOutput.with(output) { output in
                 try await Rebuild(
-                    directory, to: output, roots: roots, signer: configuration.trust.signer, limits: Limits()
-                ).run(names)
+                    opened.directory, to: output, roots: opened.roots, signer: opened.configuration.trust.signer,
+                    limits: opened.limits
+                ).run(opened.names)
             }
             let report = RebuildReport(outcomes: outcomes)
             switch format {

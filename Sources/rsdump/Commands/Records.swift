@@ -8,7 +8,13 @@ struct Records: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "records",
         abstract: "Print a bundle's records, one JSON object a line.",
-        discussion: "Records come in canonical JSON, sorted by id. Nothing is verified: rsdump verify does that.")
+        discussion: """
+            Records come in canonical JSON, sorted by id. Nothing is verified: rsdump verify does that.
+
+            Examples:
+              rsdump records main/regions | jq .name
+              rsdump records old/regions.zip --id de
+            """)
 
     @OptionGroup var argument: BundleArgument
 

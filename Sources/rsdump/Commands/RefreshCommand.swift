@@ -21,6 +21,12 @@ struct RefreshCommand: AsyncParsableCommand {
             With --locked nothing is written, and the exit code is 6 where anything would change: the server has something \
             newer, a bundle is missing or damaged, or dumps.yaml asks for other attachments.
 
+            Examples:
+              rsdump refresh
+              rsdump refresh main/regions --format json
+              rsdump refresh --summary summary.md    for a pull request or a job's page
+              rsdump refresh --locked                on a release branch
+
             \(ExitStatus.help)
             """)
 
@@ -66,33 +72,21 @@ struct RefreshCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await running {
-            let names = try collectionIDs(collections)
-            let directory = dumps.directory
-            let configuration = try server.applied(to: try directory.configuration())
-            let roots = try configuration.anchors(file: directory.configurationPath)
+            let opened = try OpenDumps(dumps, collections, applying: server.applied)
             let progress = Progress(isShown: !noProgress)
-            let session = try ServerSession(configuration, directory: directory, jobs: jobs) {
-                progress.show(.http($0))
-            }
             var options = Refresh.Options()
             options.isFull = full
             options.isDryRun = dryRun
             options.isLocked = locked
             options.maxAge = maxAge?.duration
             options.jobs = jobs
-            let refresh = Refresh(
-                directory, configuration: configuration, client: session.client, roots: roots, options: options,
-                now: HTTPEnvironment.system.now(), onEvent: { progress.show($0) })
-            let report: RefreshReport
-            do {
-                report = try await refresh.run(names)
-            } catch {
-                progress.finish()
-                await session.end()
-                throw error
+            let report = try await opened.withServer(jobs: jobs, onEvent: { progress.show(.http($0)) }) { client in
+                defer { progress.finish() }
+                return try await Refresh(
+                    opened.directory, configuration: opened.configuration, client: client, roots: opened.roots,
+                    options: options, now: HTTPEnvironment.system.now(), onEvent: { progress.show($0) }
+                ).run(opened.names)
             }
-            progress.finish()
-            await session.end()
             for outcome in report.outcomes {
                 if let warning = outcome.pin.flatMap(PinText.warning) {
                     Console.error("warning: \(outcome.id): \(warning)")

@@ -6,7 +6,12 @@ import SnapshotBuilder
 struct Remove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Take collections out of dumps.yaml, the lock and the directory; comments are kept.")
+        abstract: "Take collections out of dumps.yaml, the lock and the directory; comments are kept.",
+        discussion: """
+            Examples:
+              rsdump remove main/regions
+              rsdump remove main/regions --keep-bundles
+            """)
 
     @Argument(help: "Collections, as BUCKET/COLLECTION.")
     var collections: [String]

@@ -14,8 +14,8 @@ struct Serve: AsyncParsableCommand {
             A client that is behind gets the changes since its state where that state is known, from --history or because \
             it was served before; otherwise it is sent to the full list, as by the real server.
 
-            The address is printed to standard output when it can be reached; what is refused, once for each connection, \
-            to standard error. SIGTERM and SIGINT end it after the answers that are being written. Nothing is written.
+            The address is printed to standard output when it can be reached; what is served, and what is refused, once for \
+            each connection, to standard error. SIGTERM and SIGINT end it after the answers that are being written. Nothing is written.
 
             A browser sees at / what is in the bundles: records to search, attachments, and what changed since an older state.
 
@@ -39,7 +39,8 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The URL by which clients reach this server, where that is not http(s)://HOST:PORT.", valueName: "url"))
+            "The URL by which clients reach this server, where that is not http(s)://HOST:PORT; links in answers lead there.",
+            valueName: "url"))
     var publicURL: String?
 
     @Flag(help: "Take up what a refresh writes, without a restart.")
@@ -71,6 +72,9 @@ struct Serve: AsyncParsableCommand {
         guard (0...65_535).contains(port) else { throw ValidationError("--port is \(port), expected 0 to 65535") }
         guard (tlsCert == nil) == (tlsKey == nil) else {
             throw ValidationError("--tls-cert and --tls-key go together")
+        }
+        guard !demo || (!watch && histories.isEmpty) else {
+            throw ValidationError("--demo makes its collections itself: --watch and --history do not go with it")
         }
         do {
             _ = try publicURL.map { try OriginAddress($0) }

@@ -16,6 +16,10 @@ struct Status: AsyncParsableCommand {
             Sizes are compared with the lock in git's HEAD, where the directory lies in a git repository: the growth is what a \
             commit would add. A pinned bundle does not get old until its pin is past its last day.
 
+            Examples:
+              rsdump status
+              rsdump status --offline --max-age 90d    before a release
+
             Exits with 1 where a bundle is missing, or outdated and older than --max-age.
             """)
 
@@ -43,33 +47,19 @@ struct Status: AsyncParsableCommand {
 
     func run() async throws {
         try await running {
-            let directory = dumps.directory
-            let configuration = try server.applied(to: try directory.configuration())
-            let roots = try configuration.anchors(file: directory.configurationPath)
+            let opened = try OpenDumps(dumps, collections, applying: server.applied)
             let now = HTTPEnvironment.system.now()
-            let names = try collectionIDs(collections)
-            let states: [CollectionState]
-            let survey = Survey(directory, configuration: configuration, roots: roots, now: now, limits: Limits())
-            if offline {
-                states = try survey.offline(names)
-            } else {
-                let session = try ServerSession(configuration, directory: directory, jobs: 1) { event in
-                    if case .alert(let text, let url) = event {
-                        Console.error("warning: \(url) says: \(Console.visible(text))")
-                    }
-                }
-                do {
-                    states = try await survey.online(names, client: session.client)
-                } catch {
-                    await session.end()
-                    throw error
-                }
-                await session.end()
-            }
+            let survey = Survey(
+                opened.directory, configuration: opened.configuration, roots: opened.roots, now: now,
+                limits: opened.limits)
+            let states =
+                offline
+                ? try survey.offline(opened.names)
+                : try await opened.withServer(jobs: 1) { try await survey.online(opened.names, client: $0) }
             let judged = states.map { StatusReport.Line($0, now: now, warnAge: warnAge, maxAge: maxAge) }
             let report = StatusReport(
-                lines: judged, isOffline: offline, configuration: configuration,
-                sizes: await SizeComparison(directory, limits: Limits()))
+                lines: judged, isOffline: offline, configuration: opened.configuration,
+                sizes: await SizeComparison(opened.directory, limits: opened.limits))
             switch format {
             case .text: Console.print(report.text(Style(isColored: Console.outputIsColored)))
             case .json: Console.print(json: report.json)

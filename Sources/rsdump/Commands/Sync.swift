@@ -10,6 +10,9 @@ struct Sync: AsyncParsableCommand {
         discussion: """
             Asks the server for what is newer than the newest of what is stored and what is packaged, verifies the merged \
             whole, and stores it. What cannot be verified is not stored; what was held stays.
+
+            Example:
+              rsdump sync main/regions --storage /tmp/app --packaged dumps
             """)
 
     @Argument(help: "Collections, as BUCKET/COLLECTION.")

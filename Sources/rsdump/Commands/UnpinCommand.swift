@@ -7,7 +7,12 @@ struct UnpinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unpin",
         abstract: "Let collections follow the server again; comments in dumps.yaml are kept.",
-        discussion: "The bundles stay as they are until the next rsdump refresh.")
+        discussion: """
+            The bundles stay as they are until the next rsdump refresh.
+
+            Example:
+              rsdump unpin main/regions
+            """)
 
     @Argument(help: "Collections, as BUCKET/COLLECTION.")
     var collections: [String]

@@ -15,6 +15,10 @@ struct Verify: AsyncParsableCommand {
             dumps.yaml, dumps.lock.json, .gitignore, .gitattributes, files whose names begin with README, NOTICE, LICENSE or \
             COPYING, and .rsdump/, which a refresh may leave.
 
+            Examples:
+              rsdump verify main/regions
+              rsdump verify --locked --dumps dumps
+
             Exits with 3 where anything is wrong.
             """)
 
@@ -26,10 +30,7 @@ struct Verify: AsyncParsableCommand {
     @Flag(help: "Also fail for files that are not in the lock.")
     var locked = false
 
-    @Option(
-        name: .customLong("trust-root"), parsing: .singleValue,
-        help: ArgumentHelp("SHA-256 of a root certificate to trust; may be repeated.", valueName: "sha256"))
-    var trustRoots: [String] = []
+    @OptionGroup var trust: TrustOptions
 
     @Option(help: "How to print the result: text or json.")
     var format = OutputFormat.text
@@ -43,18 +44,12 @@ struct Verify: AsyncParsableCommand {
 
     func run() async throws {
         try await running {
-            let directory = dumps.directory
-            var options = ServerOptions()
-            options.server = nil
-            options.trustRoots = trustRoots
-            let configuration = try options.applied(to: try directory.configuration())
-            let roots = try configuration.anchors(file: directory.configurationPath)
+            let opened = try OpenDumps(dumps, collections, applying: trust.applied)
             let verification = Verification(
-                directory, roots: roots, signer: configuration.trust.signer, limits: Limits())
-            let outcomes = try await verification.run(
-                try collectionIDs(collections), configured: configuration.collections)
+                opened.directory, roots: opened.roots, signer: opened.configuration.trust.signer, limits: opened.limits)
+            let outcomes = try await verification.run(opened.names, configured: opened.configuration.collections)
             let report = VerifyReport(
-                outcomes: outcomes, strays: locked ? try directory.strayFiles() : nil)
+                outcomes: outcomes, strays: locked ? try opened.directory.strayFiles() : nil)
             switch format {
             case .text: Console.print(report.text(Style(isColored: Console.outputIsColored)))
             case .json: Console.print(json: report.json)

@@ -28,7 +28,7 @@ struct ImportReport {
             lines += outcome.notes.map { "  \(style.yellow("note")): \(Console.visible($0))" }
         }
         let taken = outcomes.count { (try? $0.result.get()) != nil }
-        lines.append("\(taken) of \(outcomes.count) collections imported")
+        lines.append("\(taken) of \(Counted.text(outcomes.count, "collection")) imported")
         return lines.joined(separator: "\n")
     }
 

@@ -22,7 +22,7 @@ struct InspectReport {
         ]
         for omission in manifest.omissions {
             lines.append(
-                "left out     \(omission.count) attachments (\(omission.reason), "
+                "left out     \(Counted.text(omission.count, "attachment")) (\(omission.reason), "
                     + "\(ByteSize.text(UInt64(clamping: omission.bytes))))")
         }
         for entry in manifest.entries {

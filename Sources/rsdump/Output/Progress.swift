@@ -78,7 +78,7 @@ final class Progress: Sendable {
         case .planned(let plan):
             state.total = plan.count
             let stale = plan.count { $0.action.needsWork }
-            return stale == 0 ? nil : "\(stale) of \(plan.count) collections to refresh"
+            return stale == 0 ? nil : "\(stale) of \(Counted.text(plan.count, "collection")) to refresh"
         case .began(let id): state.bars.append(Bar(id: id))
         case .downloading(let id, let files, let bytes):
             state.change(id) { bar in
@@ -86,7 +86,7 @@ final class Progress: Sendable {
                 bar.files = files
                 bar.bytes = bytes
             }
-            return "\(id): downloading \(files) attachments, \(ByteSize.text(bytes))"
+            return "\(id): downloading \(Counted.text(files, "attachment")), \(ByteSize.text(bytes))"
         case .received(let id, let bytes):
             state.received += UInt64(bytes)
             state.change(id) { $0.bytesDone += UInt64(bytes) }
@@ -118,7 +118,7 @@ final class Progress: Sendable {
     private static func line(_ bar: Bar, width: Int) -> String {
         let name = "\(bar.id)".padded(to: 36)
         guard bar.files > 0, bar.stage == "downloading" else { return "\(name) \(bar.stage)" }
-        return "\(name) \(gauge(bar.bytesDone, of: bar.bytes)) \(bar.filesDone)/\(bar.files) files, "
+        return "\(name) \(gauge(bar.bytesDone, of: bar.bytes)) \(bar.filesDone)/\(Counted.text(bar.files, "file")), "
             + "\(ByteSize.text(bar.bytesDone)) of \(ByteSize.text(bar.bytes))"
     }
 

@@ -21,7 +21,7 @@ struct RebuildReport {
             }
         }
         let identical = outcomes.count { $0.verdict.word == "identical" }
-        lines.append("\(identical) of \(outcomes.count) bundles rebuilt to the same bytes")
+        lines.append("\(identical) of \(Counted.text(outcomes.count, "bundle")) rebuilt to the same bytes")
         return lines.joined(separator: "\n")
     }
 

@@ -17,7 +17,7 @@ struct RefreshMarkdown {
         let unchanged = report.outcomes.count { $0.status == .unchanged || $0.status == .pinned }
         lines.append(
             "\(changed.count) changed, \(unchanged) unchanged, \(report.failed.count) failed; "
-                + "\(report.metrics.requests) requests to \(MarkdownText.code(report.server)), "
+                + "\(Counted.text(report.metrics.requests, "request")) to \(MarkdownText.code(report.server)), "
                 + "\(ByteSize.text(UInt64(report.metrics.bodyBytes))) received.")
         if !changed.isEmpty {
             lines += ["", "| collection | result | details |", "| --- | --- | --- |"]

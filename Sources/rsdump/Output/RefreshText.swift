@@ -37,7 +37,7 @@ struct RefreshText {
     static func details(_ outcome: CollectionOutcome) -> String {
         guard let entry = outcome.entry else { return "" }
         var parts = ["\(entry.timestamp.rfc3339)"]
-        var records = "\(entry.records) \(entry.records == 1 ? "record" : "records")"
+        var records = "\(Counted.text(entry.records, "record"))"
         if let changes = outcome.changes, changes.created + changes.updated + changes.deleted > 0 {
             records += " (+\(changes.created) ~\(changes.updated) -\(changes.deleted))"
         }
@@ -48,7 +48,7 @@ struct RefreshText {
                 (counts.downloaded, "downloaded"), (counts.fromZip, "from the server's zip"), (counts.reused, "kept"),
                 (counts.resumed, "from an interrupted refresh"),
             ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
-            parts.append("\(entry.attachments) \(entry.attachments == 1 ? "attachment" : "attachments") (\(sources))")
+            parts.append("\(Counted.text(entry.attachments, "attachment")) (\(sources))")
         }
         for omission in entry.omitted {
             parts.append(
@@ -68,9 +68,9 @@ struct RefreshText {
             }
         }
         let count = report.outcomes.count
-        return "\(count) \(count == 1 ? "collection" : "collections"): "
+        return "\(Counted.text(count, "collection")): "
             + counts.map { "\($0.1) \($0.0)" }.joined(separator: ", ")
-            + "; \(report.metrics.requests) \(report.metrics.requests == 1 ? "request" : "requests"), "
+            + "; \(Counted.text(report.metrics.requests, "request")), "
             + "\(ByteSize.text(UInt64(report.metrics.bodyBytes))) received"
     }
 }

@@ -18,7 +18,7 @@ struct SnapshotExplanation {
         }
         if let timestamp = status.timestamp { lines.append("timestamp   \(timestamp) (\(timestamp.rfc3339))") }
         if let age = status.age {
-            lines.append("age         \(age.components.seconds / 86_400) days since the last change")
+            lines.append("age         \(Counted.text(age.components.seconds / 86_400, "day")) since the last change")
         }
         if let records = status.records { lines.append("records     \(records) before filters") }
         switch status.trust {

@@ -25,7 +25,7 @@ struct VerifyReport {
             "\(Console.visible(stray))  \(style.red("failed")): it is not in the lock; remove it, or keep it elsewhere"
         }
         let good = outcomes.count { $0.verdict.isGood }
-        lines.append("\(good) of \(outcomes.count) bundles verified")
+        lines.append("\(good) of \(Counted.text(outcomes.count, "bundle")) verified")
         return lines.joined(separator: "\n")
     }
 
@@ -48,7 +48,7 @@ struct VerifyReport {
 
     private static func trust(_ outcome: Verification.Outcome) -> String {
         guard let entry = outcome.entry else { return "" }
-        let counts = "\(entry.records) records, \(entry.attachments) attachments"
+        let counts = "\(Counted.text(entry.records, "record")), \(Counted.text(entry.attachments, "attachment"))"
         switch entry.trust {
         case .signed(let signature):
             return "\(counts), signed by \(signature.signer), root \(signature.root.hex.prefix(16))…, "

@@ -1,0 +1,53 @@
+import FileStorage
+
+/// Where an export goes, and what becomes of what is there.
+public struct ExportTarget: Hashable, Sendable {
+    /// What may be done with what is at the path already.
+    public enum Existing: Hashable, Sendable {
+        /// Nothing: the path must be free.
+        case keep
+        /// It makes way, whatever it is.
+        case replace
+        /// What the export has is written into it, and what concerns other collections stays. For the layouts that are
+        /// trees of other projects.
+        case update
+    }
+
+    public let path: String
+    public let existing: Existing
+
+    public init(_ path: String, existing: Existing = .keep) {
+        self.path = path
+        self.existing = existing
+    }
+
+    /// - Parameters:
+    ///   - source: the directory of dumps, which must not be replaced by what is made of it.
+    ///   - isUpdatable: whether the export could be written into what is there, for the advice.
+    /// - Throws: ``ExchangeError`` where something is there that was not said to be replaced or updated.
+    func check(exporting source: String, isUpdatable: Bool) throws(ExchangeError) {
+        if let target = FileStore.resolved(path), let source = FileStore.resolved(source),
+            source == target || source.hasPrefix(target == "/" ? target : "\(target)/")
+        {
+            throw ExchangeError(
+                .usage, path, expected: "another place than the dumps themselves",
+                found: "a directory that holds \(source)",
+                remedy: "choose another --output")
+        }
+        let isDirectory = FileStore.isDirectory(path)
+        guard isDirectory || FileStore.size(path) != nil else { return }
+        switch existing {
+        case .replace: return
+        case .update:
+            guard !isDirectory else { return }
+            throw ExchangeError(
+                .usage, path, expected: "a directory to update, or nothing", found: "a file",
+                remedy: "choose another --output")
+        case .keep:
+            throw ExchangeError(
+                .usage, path, expected: "nothing there yet", found: "a file or directory",
+                remedy: "choose another --output, or replace it with --force"
+                    + (isUpdatable ? ", or change these collections in it with --update" : ""))
+        }
+    }
+}
