@@ -26,6 +26,8 @@ public final class AsyncHTTPClientTransport: HTTPTransport {
         configuration.httpVersion = .http1Only
         // Repetition is the caller's, who also knows what to tell the user meanwhile.
         configuration.connectionPool.retryConnectionEstablishment = false
+        // Nobody reads the spans, and each costs the request's URL taken apart.
+        configuration.tracing.tracer = nil
         client = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
     }
 

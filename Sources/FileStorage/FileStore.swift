@@ -63,17 +63,19 @@ package enum FileStore {
 
     /// Replaces a file by these bytes: a temporary file beside it, flushed to disk, then renamed.
     ///
-    /// - Parameter isContended: whether others may be replacing the same file at the same time. Each then has a temporary
+    /// - Parameters:
+    ///   - isContended: whether others may be replacing the same file at the same time. Each then has a temporary
     ///   file of its own, which stays where the process is killed.
+    ///   - flushing: whether to wait for the disk. Without, a failure of the machine may leave an empty file.
     package static func replace(
-        _ path: String, with content: Bytes, isContended: Bool = false
+        _ path: String, with content: Bytes, isContended: Bool = false, flushing: Bool = true
     ) throws(FileError) {
         let temporary = isContended ? uniquePath(path) + ".tmp" : path + ".tmp"
         let file = try WritableFile(creating: temporary)
         do throws(FileError) {
             try file.write(content)
-            try file.finish(flushing: true)
-            try rename(temporary, to: path)
+            try file.finish(flushing: flushing)
+            try rename(temporary, to: path, flushing: flushing)
         } catch {
             file.abandon()
             _ = unsafe unlink(temporary)
@@ -81,10 +83,12 @@ package enum FileStore {
         }
     }
 
-    /// Renames, and flushes the directory so that the new name lasts.
-    package static func rename(_ path: String, to target: String) throws(FileError) {
+    /// Renames.
+    ///
+    /// - Parameter flushing: whether to flush the directory, so that the new name lasts.
+    package static func rename(_ path: String, to target: String, flushing: Bool = true) throws(FileError) {
         guard systemRename(path, target) == 0 else { throw FileError("rename \(path) to", target) }
-        try flushDirectory(of: target)
+        if flushing { try flushDirectory(of: target) }
     }
 
     /// Gives a file a second name.
@@ -92,8 +96,10 @@ package enum FileStore {
         guard systemLink(path, other) == 0 else { throw FileError("link \(path) as", other) }
     }
 
-    package static func flushDirectory(of path: String) throws(FileError) {
-        let directory = parent(of: path)
+    package static func flushDirectory(of path: String) throws(FileError) { try flush(directory: parent(of: path)) }
+
+    /// Waits until the names in a directory are on the disk.
+    package static func flush(directory: String) throws(FileError) {
         let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw FileError("open", directory) }
         defer { close(descriptor) }

@@ -33,10 +33,12 @@ public struct AttachmentsURL: Hashable, Sendable {
         guard location.utf8.count <= 2048 else { throw refuse("it is longer than 2048 bytes") }
         guard !location.hasPrefix("/") else { throw refuse("it is absolute") }
         guard location.utf8.allSatisfy({ $0 > 0x1F && $0 != 0x7F }) else { throw refuse("it has a control character") }
-        guard !location.contains("\\") else { throw refuse("it has a backslash") }
-        guard !location.contains("?"), !location.contains("#") else { throw refuse("it has a query or fragment") }
+        func has(_ byte: Unicode.Scalar) -> Bool { location.utf8.contains(UInt8(ascii: byte)) }
+        guard !has("\\") else { throw refuse("it has a backslash") }
+        guard !has("?"), !has("#") else { throw refuse("it has a query or fragment") }
         guard let path = PercentEncoding.complete(location) else { throw refuse("a % lacks its two digits") }
-        let segments = path.split(separator: "/", omittingEmptySubsequences: false)
+        let segments = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            .map(Substring.init)
         guard segments.first?.contains(":") != true else { throw refuse("it has a scheme") }
         for segment in segments {
             if URLReference.isDot(segment) || URLReference.isDoubleDot(segment) {

@@ -22,8 +22,8 @@ package enum PercentEncoding {
 
     /// The text behind the encoding; what is not UTF-8 becomes U+FFFD, a `%` without digits stays.
     package static func decode(_ text: String) -> String {
+        guard text.utf8.contains(UInt8(ascii: "%")) else { return text }
         let bytes = Array(text.utf8)
-        guard bytes.contains(UInt8(ascii: "%")) else { return text }
         var out: [UInt8] = []
         var index = 0
         while index < bytes.count {

@@ -3,9 +3,9 @@ import SnapshotBundle
 
 /// One state of an origin: everything that it answers while that state lasts.
 ///
-/// A value that never changes: who serves it replaces it as a whole, so that every answer is of one state. It does no
-/// network and reads no clock; bundles are read in place.
-public struct Origin: Sendable {
+/// It never changes: who serves it replaces it as a whole, so that every answer is of one state. It does no network and
+/// reads no clock; bundles are read in place. An object, so that taking it for a request costs one reference.
+public final class Origin: Sendable {
     public let address: OriginAddress
     /// Sorted by name.
     public let collections: [ServedCollection]

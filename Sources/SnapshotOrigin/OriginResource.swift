@@ -125,6 +125,21 @@ public final class PackedContentReader {
     /// - Returns: how many; 0 at the end.
     /// - Throws: `BundleError` where the stream is damaged.
     public func next(into piece: inout [UInt8]) throws(BundleError) -> Int { try unpacking.next(into: &piece) }
+
+    /// Everything, where it is exactly `count` bytes; `nil` where it is more or fewer.
+    ///
+    /// - Throws: `BundleError` where the stream is damaged.
+    public func whole(_ count: Int) throws(BundleError) -> Bytes? {
+        var bytes: [UInt8] = []
+        // One byte more, to see the end.
+        var piece = [UInt8](repeating: 0, count: count + 1)
+        while true {
+            let read = try next(into: &piece)
+            guard read > 0 else { return bytes.count == count ? Bytes(bytes) : nil }
+            bytes += piece[..<read]
+            guard bytes.count <= count else { return nil }
+        }
+    }
 }
 
 /// What an answer is about: a bounded set, for counting.

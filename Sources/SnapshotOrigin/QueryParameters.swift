@@ -2,19 +2,27 @@ import RemoteSettingsHTTP
 
 /// The parameters of a query string; of those given twice, the last.
 struct QueryParameters {
-    private var values: [String: String] = [:]
+    /// As they were sent; few, so that looking through them costs less than a table.
+    private let pairs: [(name: Substring, value: Substring)]
 
-    init(_ query: String?) {
-        for pair in (query ?? "").split(separator: "&") {
-            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            values[Self.decode(parts[0])] = parts.count > 1 ? Self.decode(parts[1]) : ""
+    init(_ query: Substring?) {
+        pairs = (query ?? "").utf8.split(separator: UInt8(ascii: "&")).map { pair in
+            let end = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
+            return (Substring(pair[..<end]), Substring(pair[end...].dropFirst()))
         }
     }
 
-    subscript(name: String) -> String? { values[name] }
+    subscript(name: String) -> String? {
+        pairs.last { $0.name == name || Self.isEncoded($0.name) && Self.decode($0.name) == name }
+            .map { Self.decode($0.value) }
+    }
+
+    private static func isEncoded(_ text: Substring) -> Bool {
+        text.utf8.contains { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }
+    }
 
     private static func decode(_ text: Substring) -> String {
-        let spaced = text.utf8.contains(UInt8(ascii: "+")) ? String(text.map { $0 == "+" ? " " : $0 }) : String(text)
-        return PercentEncoding.decode(spaced)
+        guard isEncoded(text) else { return String(text) }
+        return PercentEncoding.decode(String(text.map { $0 == "+" ? " " : $0 }))
     }
 }

@@ -73,7 +73,7 @@ public struct SnapshotServer: Sendable {
     ) async throws {
         let logger = logger
         let responder = Responder(
-            state: state, metrics: metrics, pages: pages, limits: limits, now: now,
+            state: state, metrics: metrics, pages: pages, limits: limits, kept: KeptBytes(limits.keptBytes), now: now,
             logsRequests: configuration.logsRequests, report: { logger.info("\($0)") })
         let failure = FirstFailure()
         var group = ServiceGroupConfiguration(

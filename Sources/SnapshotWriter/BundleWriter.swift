@@ -18,17 +18,19 @@ public struct BundleWriter: Sendable {
     private let snapshot: Snapshot
     private let sources: [SHA256Digest: AttachmentSource]
     private let storage: RecordsStorage
+    private let packedRecords: PackedRecords?
     private let limits: Limits
 
     /// - Parameters:
     ///   - attachments: for each attachment that the snapshot's records name, by its hash, its bytes or why it is left
     ///     out. Size, hash, location and record ids come from the records.
+    ///   - packedRecords: this snapshot's, where they are ready; used where `records.json` is to be deflated.
     public init(
         _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentSource],
-        records storage: RecordsStorage = .deflated,
-        limits: Limits = Limits()
+        records storage: RecordsStorage = .deflated, packedRecords: PackedRecords? = nil, limits: Limits = Limits()
     ) {
         self.snapshot = snapshot
+        self.packedRecords = packedRecords
         sources = attachments
         self.storage = storage
         self.limits = limits
@@ -59,9 +61,13 @@ public struct BundleWriter: Sendable {
         let content = SHA256Digest(hashing: text)
         let writer = EntryWriter(archive: archive, deflater: deflater)
         try writer.write(entry(BundleFormat.manifest, text, content, name), isStored: true)
-        try writer.write(
-            entry(BundleFormat.records, snapshot.payload, manifest.entries[0].sha256, name),
-            isStored: storage == .stored)
+        if storage == .deflated, let packedRecords, packedRecords.payload == snapshot.payload {
+            try writer.write(BundleFormat.records, packedRecords.content, packedRecords.bytes)
+        } else {
+            try writer.write(
+                entry(BundleFormat.records, snapshot.payload, manifest.entries[0].sha256, name),
+                isStored: storage == .stored)
+        }
         try writer.write(entry(BundleFormat.metadata, snapshot.metadata, manifest.entries[1].sha256, name))
         if let chain = snapshot.chain, manifest.entries.count > 2 {
             try writer.write(entry(BundleFormat.chain, chain, manifest.entries[2].sha256, name))

@@ -24,12 +24,17 @@ struct EntryWriter {
             try archive.endEntry(crc: attachment.content.crc)
         } else if source.size <= Self.wholeTrial {
             let (content, bytes) = deflater.pack(try source.load(), isStored: isStored)
-            try archive.begin(source.name, size: source.size, isStored: content.isStored)
-            try bytes.withSpan { (span) throws(BundleError) in try archive.append(span) }
-            try archive.endEntry(crc: content.crc)
+            try write(source.name, content, bytes)
         } else {
             try stream(source, isStored: isStored ? true : try !shrinks(source))
         }
+    }
+
+    /// Writes an entry that was made ready by the same rule.
+    func write(_ name: String, _ content: PackedContent, _ bytes: Bytes) throws(BundleError) {
+        try archive.begin(name, size: content.size, isStored: content.isStored)
+        try bytes.withSpan { (span) throws(BundleError) in try archive.append(span) }
+        try archive.endEntry(crc: content.crc)
     }
 
     private func stream(_ source: EntrySource, isStored: Bool) throws(BundleError) {

@@ -141,3 +141,23 @@ def check_nothing_fetched_twice(requests, found, before, after, where):
     assert len(fetched) == len(set(fetched)), f"{where}: {fetched}"
     if "main/icons.zip" in found:
         assert len(fetched) <= NEW_ICONS, f"{where}: {fetched}"
+
+
+@pytest.mark.parametrize("left", [0, 40], ids=["empty", "half"])
+def test_a_note_that_did_not_reach_the_disk_whole_counts_as_none(dumps, sample, left):
+    """The machine failed after the bundle got its name and before the lock was written."""
+    lock = dumps.path / "dumps.lock.json"
+    before = lock.read_bytes()
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    assert dumps.refresh().code == rsdump.DONE
+    after = {path: content for path, content in dumps.files().items() if path.endswith(".zip")}
+    pending = dumps.path / ".rsdump/pending"
+    pending.mkdir(parents=True)
+    (pending / "main--settings.json").write_bytes(lock.read_bytes()[:left])
+    lock.write_bytes(before)
+
+    assert dumps.verify().code == rsdump.VERIFICATION
+    assert dumps.refresh().code == rsdump.DONE
+    assert after.items() <= dumps.files().items()
+    assert not (dumps.path / ".rsdump").exists()
+    assert dumps.verify().code == rsdump.DONE

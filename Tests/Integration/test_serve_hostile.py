@@ -9,6 +9,7 @@ import struct
 import subprocess
 import threading
 import time
+import urllib.parse
 
 import pytest
 
@@ -241,6 +242,23 @@ def test_a_refusal_is_said_once(origin):
 def test_pipelined_requests_are_answered_in_order(origin):
     data = b"".join(request("", target=f"/nobody-{n}") for n in range(199)) + request("Connection: close\r\n")
     assert statuses(origin.send(data)) == [404] * 199 + [200]
+
+
+def test_who_reads_late_gets_every_answer(origin):
+    """Small answers, more of them than the sockets' buffers hold: the server stops reading, and goes on."""
+    chain = urllib.parse.urlsplit(origin.changeset("main/icons").json()["metadata"]["signature"]["x5u"]).path
+    size = len(origin.ask(chain).body)
+    count = 20_000_000 // size
+    with origin.connect() as connection:
+        asking = threading.Thread(
+            target=connection.sendall,
+            args=[request("", target=chain) * (count - 1) + request("Connection: close\r\n", target=chain)])
+        asking.start()
+        assert origin.ask("/v1/").status == 200
+        answers = drain(connection)
+        asking.join()
+    assert statuses(answers) == [200] * count
+    assert len(answers) > count * size
 
 
 def test_a_half_closed_connection_is_answered(origin):

@@ -25,7 +25,7 @@ import Testing
     private func ask(_ origin: Origin, _ target: String) throws -> OriginAnswer {
         let parts = target.split(separator: "?", maxSplits: 1)
         return try origin.answer(
-            path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : nil, now: now)
+            path: parts[0], query: parts.count > 1 ? parts[1] : nil, now: now)
     }
 
     private func body(_ answer: OriginAnswer) throws -> String {

@@ -85,7 +85,12 @@ public struct DumpsDirectory: Sendable {
         return try LockFile(parsing: bytes, path: lockPath, limits: limits)
     }
 
+    /// Replaces the lock, once the names of the bundles that it vouches for are on the disk.
     func writeLock(_ lock: LockFile) throws(FileError) {
+        for bucket in Set(lock.collections.keys.map(\.bucket)).sorted() {
+            let directory = "\(path)/\(bucket)"
+            if FileStore.isDirectory(directory) { try FileStore.flush(directory: directory) }
+        }
         try FileStore.replace(lockPath, with: Bytes(lock.text))
     }
 
@@ -125,15 +130,18 @@ extension DumpsDirectory {
         for name in try FileStore.list(pendingDirectory) ?? [] where name.hasSuffix(".json") {
             let path = "\(pendingDirectory)/\(name)"
             guard let bytes = try FileStore.read(path, limit: limits.lockBytes) else { continue }
-            let lock = try LockFile(parsing: bytes, path: path, limits: limits)
+            // A failure of the machine may have left half a note: then nothing is known of the bundle.
+            guard let lock = try? LockFile(parsing: bytes, path: path, limits: limits) else { continue }
             entries.merge(lock.collections) { _, new in new }
         }
         return entries
     }
 
-    /// Notes what the lock will say of a bundle, before the bundle gets its name.
+    /// Notes what the lock will say of a bundle, before the bundle gets its name. Does not wait for the disk: a note that
+    /// is lost costs a download.
     func writePending(_ id: CollectionID, _ entry: LockFile.Collection) throws(FileError) {
         let lock = LockFile(collections: [id: entry])
-        try FileStore.replace("\(pendingDirectory)/\(id.bucket)--\(id.name).json", with: Bytes(lock.text))
+        try FileStore.replace(
+            "\(pendingDirectory)/\(id.bucket)--\(id.name).json", with: Bytes(lock.text), flushing: false)
     }
 }

@@ -22,11 +22,12 @@ extension DumpsDirectory {
         return (lock, recovered)
     }
 
-    /// Gives a finished bundle its name, after noting what the lock will say of it.
+    /// Gives a finished bundle its name, after noting what the lock will say of it. The name is on the disk once the lock
+    /// is written.
     func name(_ id: CollectionID, _ entry: LockFile.Collection) throws(FileError) {
         try writePending(id, entry)
         let path = bundlePath(id)
         try FileStore.makeDirectories(FileStore.parent(of: path))
-        try FileStore.rename(packPath(id), to: path)
+        try FileStore.rename(packPath(id), to: path, flushing: false)
     }
 }

@@ -29,16 +29,17 @@ struct AttachmentGatherer: Sendable {
     let jobs: Int
     let limits: Limits
     let onEvent: @Sendable (RefreshEvent) -> Void
-    private let deflaters = DeflaterPool()
+    let deflaters: DeflaterPool
 
     init(
         client: ServerClient, directory: DumpsDirectory, gate: RequestGate, attachmentsURL: AttachmentsURLSource,
-        jobs: Int, limits: Limits, onEvent: @escaping @Sendable (RefreshEvent) -> Void
+        deflaters: DeflaterPool, jobs: Int, limits: Limits, onEvent: @escaping @Sendable (RefreshEvent) -> Void
     ) {
         self.client = client
         self.directory = directory
         self.gate = gate
         self.attachmentsURL = attachmentsURL
+        self.deflaters = deflaters
         self.jobs = jobs
         self.limits = limits
         self.onEvent = onEvent

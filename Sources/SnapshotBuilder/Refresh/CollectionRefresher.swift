@@ -9,6 +9,7 @@ struct CollectionRefresher: Sendable {
     let directory: DumpsDirectory
     let fetcher: SnapshotFetcher
     let gatherer: AttachmentGatherer
+    let deflaters: DeflaterPool
     let roots: TrustAnchors
     let trust: DumpsConfiguration.Trust
     let server: String
@@ -64,12 +65,13 @@ struct CollectionRefresher: Sendable {
             throw CollectionError.fetch(.changeset(error, url: server))
         }
         try planned.settings.budget.check(wanted)
+        async let records = packed(fetched.snapshot)
         var sources = try await gatherer.gather(
             wanted, of: planned.id, base: present, hasZip: fetched.hasAttachmentsZip, into: &outcome)
         for (digest, reason) in omitted { sources[digest] = .omitted(reason) }
 
         onEvent(.packing(planned.id))
-        outcome.entry = try pack(planned, fetched.snapshot, sources)
+        outcome.entry = try pack(planned, fetched.snapshot, sources, try await records)
         outcome.isHeldBack = holdsBack && FileStore.size(directory.packPath(planned.id)) != nil
         if !outcome.isHeldBack { try FileStore.remove(directory.stagedPath(planned.id)) }
         outcome.status =
@@ -128,13 +130,19 @@ struct CollectionRefresher: Sendable {
             snapshot: verified, records: try present.records(), hasAttachmentsZip: metadata?.hasAttachmentsZip ?? false)
     }
 
+    private func packed(_ snapshot: Snapshot) async throws -> PackedRecords? {
+        try PackedRecords(snapshot.payload, with: deflaters)
+    }
+
     /// Writes the bundle beside its place, reads it back, notes what the lock will say of it, and gives it its name.
     private func pack(
-        _ planned: PlannedCollection, _ snapshot: Snapshot, _ sources: [SHA256Digest: AttachmentSource]
+        _ planned: PlannedCollection, _ snapshot: Snapshot, _ sources: [SHA256Digest: AttachmentSource],
+        _ records: PackedRecords?
     ) throws -> LockFile.Collection {
         let temporary = directory.packPath(planned.id)
         try FileStore.remove(temporary)
-        let written = try BundleWriter(snapshot, attachments: sources, limits: limits).write(toNewFile: temporary)
+        let written = try BundleWriter(snapshot, attachments: sources, packedRecords: records, limits: limits)
+            .write(toNewFile: temporary)
         do {
             try planned.settings.budget.check(size: written.size, of: written.manifest)
             try BundleReader(path: temporary, limits: limits).verifyContents()

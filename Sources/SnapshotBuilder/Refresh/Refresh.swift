@@ -163,6 +163,7 @@ public struct Refresh: Sendable {
 
     private func work(_ plan: [PlannedCollection]) async -> [CollectionOutcome] {
         let gate = RequestGate(width: options.jobs)
+        let deflaters = DeflaterPool()
         let refresher = CollectionRefresher(
             directory: directory,
             fetcher: SnapshotFetcher(
@@ -170,8 +171,9 @@ public struct Refresh: Sendable {
                 trust: configuration.trust),
             gatherer: AttachmentGatherer(
                 client: client, directory: directory, gate: gate,
-                attachmentsURL: AttachmentsURLSource(client: client), jobs: options.jobs, limits: limits,
-                onEvent: onEvent),
+                attachmentsURL: AttachmentsURLSource(client: client), deflaters: deflaters, jobs: options.jobs,
+                limits: limits, onEvent: onEvent),
+            deflaters: deflaters,
             roots: roots, trust: configuration.trust, server: "\(client.server)", limits: limits,
             holdsBack: configuration.totalBudget != nil)
         return await withTaskGroup(of: CollectionOutcome.self) { group in

@@ -1,19 +1,24 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
-import Synchronization
 
 /// The attachments of all collections by their location. Looked up by name, never in a file system.
 final class AttachmentIndex: Sendable {
-    private struct Place {
-        var bundle: BundleReader
+    private final class Place: Sendable {
+        let bundle: BundleReader
         /// `nil` for an older state, whose records are read where they are needed.
-        var collection: ServedCollection?
-        var file: Manifest.File
+        let collection: ServedCollection?
+        let file: Manifest.File
+        let resource = Lazily<OriginResource>()
+
+        init(bundle: BundleReader, collection: ServedCollection? = nil, file: Manifest.File) {
+            self.bundle = bundle
+            self.collection = collection
+            self.file = file
+        }
     }
 
     private let places: [String: Place]
-    private let resources = Mutex<[String: OriginResource]>([:])
 
     /// Reads the manifests. Present states come before older ones, which clients that are behind still ask for.
     ///
@@ -46,16 +51,9 @@ final class AttachmentIndex: Sendable {
     /// - Returns: `nil` where no record has it.
     /// - Throws: `BundleError` where the bundle cannot be read.
     func answer(_ location: String) throws(BundleError) -> OriginAnswer? {
-        if let known = resources.withLock({ $0[location] }) { return .resource(known) }
         guard let place = places[location] else { return nil }
         if let reason = place.file.omitted { return .problem(.omitted(reason), .attachment) }
-        let made = try resource(place)
-        return .resource(
-            resources.withLock { resources in
-                if let known = resources[location] { return known }
-                resources[location] = made
-                return made
-            })
+        return .resource(try place.resource.get { () throws(BundleError) in try resource(place) })
     }
 
     private func resource(_ place: Place) throws(BundleError) -> OriginResource {

@@ -22,8 +22,10 @@ final class PreparedResource: Sendable {
     /// Answers that have no body carry these.
     let lines: String
     let allowsRanges: Bool
+    private let kept: KeptBytes
+    private let keptCount: Int
 
-    init(_ resource: OriginResource, limits: ServerLimits) {
+    init(_ resource: OriginResource, limits: ServerLimits, kept: KeptBytes) {
         var lines = ResponseHead.Lines()
         lines.addCommon()
         lines.add(resource.freshness)
@@ -36,14 +38,35 @@ final class PreparedResource: Sendable {
             lines.add("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'")
         }
         self.lines = lines.text
+        let inflated = Self.inflated(resource.content, limits, kept)
+        self.kept = kept
+        keptCount = inflated?.count ?? 0
         identity = Self.representation(
-            resource, lines.text, tag: "\"\(resource.tag)\"", content: resource.content, isGzip: false, limits)
+            resource, lines.text, tag: "\"\(resource.tag)\"",
+            content: inflated.map { .segments([$0]) } ?? resource.content, isGzip: false, limits)
         gzip = resource.gzip().map { segments in
             Self.representation(
                 resource, lines.text, tag: "\"\(resource.tag)-gzip\"", content: .segments(segments), isGzip: true,
                 limits
             )
         }
+    }
+
+    deinit { kept.giveBack(keptCount) }
+
+    /// Small deflated content, so that it is inflated once and not for each answer; `nil` where there is no room for it.
+    private static func inflated(
+        _ content: OriginResource.Content, _ limits: ServerLimits, _ kept: KeptBytes
+    ) -> Bytes? {
+        guard case .packed(let packed) = content, packed.count <= limits.keptAttachmentBytes,
+            kept.take(packed.count)
+        else { return nil }
+        // What is damaged is found, and reported, by who writes it.
+        guard let bytes = try? packed.reader().whole(packed.count) else {
+            kept.giveBack(packed.count)
+            return nil
+        }
+        return bytes
     }
 
     private static func representation(
@@ -79,10 +102,10 @@ final class PreparedResource: Sendable {
 
 extension OriginResource {
     /// Made at the first answer and kept for as long as the resource is.
-    func preparation(_ limits: ServerLimits) -> PreparedResource {
+    func preparation(_ limits: ServerLimits, _ kept: KeptBytes) -> PreparedResource {
         prepared.withLock { prepared in
             if let known = prepared as? PreparedResource { return known }
-            let made = PreparedResource(self, limits: limits)
+            let made = PreparedResource(self, limits: limits, kept: kept)
             prepared = made
             return made
         }

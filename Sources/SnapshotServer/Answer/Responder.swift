@@ -11,6 +11,7 @@ struct Responder: Sendable {
     let metrics: Metrics
     let pages: (any PageSource)?
     let limits: ServerLimits
+    let kept: KeptBytes
     /// The time of day.
     let now: @Sendable () -> Timestamp
     let logsRequests: Bool
@@ -18,8 +19,8 @@ struct Responder: Sendable {
 
     /// What a request's head comes down to.
     struct Target {
-        var path: String
-        var query: String?
+        var path: Substring
+        var query: Substring?
     }
 
     enum Step {
@@ -28,7 +29,8 @@ struct Responder: Sendable {
         case later(@Sendable () async -> ServerResponse)
     }
 
-    func answer(_ head: HTTPRequestHead, _ target: Target, isLoopback: Bool) -> Step {
+    /// - Parameter isLoopback: whether the client is on this machine.
+    func answer(_ head: HTTPRequestHead, _ target: Target, isLoopback: () -> Bool) -> Step {
         let isHead = head.method == .HEAD
         if head.method == .GET || isHead {
             if target.path == "/metrics" {
@@ -47,7 +49,8 @@ struct Responder: Sendable {
             return .done(problem(head.method == .POST ? .methodNotAllowed : .notFound, .unknown, isHead))
         }
         let request = PageRequest(
-            method: head.method.rawValue, path: target.path, query: target.query ?? "", isLoopback: isLoopback,
+            method: head.method.rawValue, path: String(target.path), query: String(target.query ?? ""),
+            isLoopback: isLoopback(),
             host: head.headers.first(name: "host") ?? "", origin: head.headers.first(name: "origin"),
             acceptsHTML: head.headers.accepts("text/html"), state: state.current, now: now())
         return .later {
@@ -60,7 +63,11 @@ struct Responder: Sendable {
 
     /// Deltas and archives are made when they are first asked for.
     private func isSlow(_ target: Target) -> Bool {
-        target.query?.contains("_since") == true || target.path.hasPrefix("/attachments/bundles/")
+        // What is percent-encoded may be one of them.
+        if [target.path, target.query ?? ""].contains(where: { $0.utf8.contains(UInt8(ascii: "%")) }) { return true }
+        if target.path.hasPrefix("/attachments/bundles/") { return true }
+        guard let query = target.query?.utf8 else { return false }
+        return query.indices.contains { query[$0...].starts(with: "_since".utf8) }
     }
 
     /// - Returns: `nil` where the path is not the API's.
@@ -87,7 +94,7 @@ struct Responder: Sendable {
     private func resource(
         _ resource: OriginResource, _ headers: NIOHTTP1.HTTPHeaders, isHead: Bool
     ) -> ServerResponse {
-        let prepared = resource.preparation(limits)
+        let prepared = resource.preparation(limits, kept)
         let range = prepared.allowsRanges ? headers.first(name: "range") : nil
         let chosen =
             if range == nil, let gzip = prepared.gzip, headers.acceptsGzip { gzip } else { prepared.identity }

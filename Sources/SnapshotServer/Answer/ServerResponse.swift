@@ -18,6 +18,15 @@ struct ServerResponse: Sendable {
     /// Of the body, in bytes.
     var length: Int
 
+    /// The body, where it is so small that copying it costs less than a write of its own.
+    var smallBody: ByteBuffer? {
+        switch body {
+        case .none: ByteBuffer()
+        case .buffers(let buffers) where buffers.count == 1 && length <= 16 << 10: buffers[0]
+        case .buffers, .pieces: nil
+        }
+    }
+
     /// For `HEAD`: the same head, no body.
     func withoutBody() -> ServerResponse {
         var response = self

@@ -9,8 +9,10 @@ import SnapshotBundle
 ///
 /// Answers go past any encoder, as heads and small bodies exist as buffers already. All of it runs on the connection's
 /// event loop; what takes longer runs elsewhere and comes back.
-final class ConnectionHandler: ChannelInboundHandler {
+final class ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
 
     private let responder: Responder
     private let limits: ServerLimits
@@ -22,15 +24,13 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var waiting: CircularBuffer<Request> = []
     private var reading: Request?
     private var isAnswering = false
-    private var isTakingTurns = false
+    private var isTakingRequests = false
+    private var isReadHeld = false
     private var isInputClosed = false
     private var isQuiescing = false
     private var isEnding = false
     /// The piece that a client must accept, or the request that it must complete, until then.
-    private var deadline: NIODeadline = .distantFuture
-    private var timer: Scheduled<Void>?
-    private var armedFor: NIODeadline = .distantFuture
-    private var timedOut: Refusal = .slowRequest
+    private var deadline: ConnectionDeadline?
     private var hasAnswered = false
 
     private struct Request {
@@ -49,12 +49,13 @@ final class ConnectionHandler: ChannelInboundHandler {
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         responder.metrics.connectionOpened()
-        expectRequest(within: limits.requestSeconds)
+        deadline = ConnectionDeadline(context.eventLoop) { [weak self] in self?.timeUp($0) }
+        deadline?.set(.slowRequest, in: limits.requestSeconds)
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
         responder.metrics.connectionClosed()
-        timer?.cancel()
+        deadline?.cancel()
         self.context = nil
     }
 
@@ -76,8 +77,14 @@ final class ConnectionHandler: ChannelInboundHandler {
             guard let request = reading else { return }
             reading = nil
             waiting.append(request)
-            answerNext()
+            answerWaiting()
         }
+    }
+
+    /// Nothing more is read than is answered, so that nobody fills memory with requests.
+    func read(context: ChannelHandlerContext) {
+        isReadHeld = isAnswering || isEnding
+        if !isReadHeld { context.read() }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -101,10 +108,10 @@ final class ConnectionHandler: ChannelInboundHandler {
         switch event {
         case ChannelEvent.inputClosed:
             isInputClosed = true
-            if !isAnswering && waiting.isEmpty { end() }
+            if !isAnswering && waiting.isEmpty { endWhenWritten() }
         case is ChannelShouldQuiesceEvent:
             isQuiescing = true
-            if !isAnswering && waiting.isEmpty { end() }
+            if !isAnswering && waiting.isEmpty { endWhenWritten() }
         default: context.fireUserInboundEventTriggered(event)
         }
     }
@@ -112,26 +119,26 @@ final class ConnectionHandler: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) {
         isEnding = true
         waiting.removeAll()
-        timer?.cancel()
+        deadline?.cancel()
         context.fireChannelInactive()
     }
 }
 
 extension ConnectionHandler {
     /// Answers what waits, one after another, without a deeper stack for each.
-    private func answerNext() {
-        guard !isTakingTurns else { return }
-        isTakingTurns = true
-        defer { isTakingTurns = false }
-        while !isAnswering, !isEnding, let context, let request = waiting.popFirst() { answer(request, context) }
+    private func answerWaiting() {
+        guard !isTakingRequests else { return }
+        isTakingRequests = true
+        defer { isTakingRequests = false }
+        while !isAnswering, !isEnding, let request = waiting.popFirst() { answer(request) }
     }
 
-    private func answer(_ request: Request, _ context: ChannelHandlerContext) {
+    private func answer(_ request: Request) {
+        guard let context else { return }
         isAnswering = true
-        deadline = .distantFuture
-        setReading(false)
-        let isLoopback = context.remoteAddress?.isLoopback ?? false
-        switch responder.answer(request.head, request.target, isLoopback: isLoopback) {
+        deadline?.lift()
+        let step = responder.answer(request.head, request.target) { context.remoteAddress?.isLoopback ?? false }
+        switch step {
         case .done(let response): write(response, to: request.head)
         case .later(let work):
             let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
@@ -142,13 +149,6 @@ extension ConnectionHandler {
                 }
             }
         }
-    }
-
-    /// Nothing more is read than is answered, so that nobody fills memory with requests.
-    private func setReading(_ isOn: Bool) {
-        guard let context else { return }
-        try? context.channel.syncOptions?.setOption(ChannelOptions.autoRead, value: isOn)
-        if isOn { context.read() }
     }
 
     private func write(_ response: ServerResponse, to head: HTTPRequestHead) {
@@ -171,20 +171,34 @@ extension ConnectionHandler {
             responder.report("\(head.method.rawValue) \(head.uri) \(response.status) \(response.length)")
         }
         let keepsAlive = head.isKeepAlive && !head.endsParsing && !isInputClosed && !isQuiescing
+        let date = DateLine.current(responder.now(), keepsAlive: keepsAlive, isOldHTTP: head.version.minor == 0)
+        if let body = response.smallBody, context.channel.isWritable {
+            return putWhole(response.head, date, body, keepsAlive)
+        }
         put(response.head)
-        put(DateLine.current(responder.now(), keepsAlive: keepsAlive, isOldHTTP: head.version.minor == 0))
+        put(date)
         switch response.body {
         case .none:
             // Answers without a body also fill memory where a client asks for many and takes none.
-            if context.channel.isWritable { finish(keepsAlive) } else { putLast(ByteBuffer(), keepsAlive) }
+            putAndWait(ByteBuffer(), bytes: 0) { $0.finish(keepsAlive) }
         case .buffers(let buffers): writeKept(buffers[...], keepsAlive)
         case .pieces: writePieces(source, keepsAlive)
         }
         context.flush()
     }
 
-    private func put(_ buffer: ByteBuffer, promise: EventLoopPromise<Void>? = nil) {
-        context?.write(NIOAny(buffer), promise: promise)
+    private func put(_ buffer: ByteBuffer) {
+        context?.write(NIOAny(buffer), promise: nil)
+    }
+
+    /// Writes a small answer as one buffer. It goes into the socket's own buffer, or up to the channel's water mark into
+    /// memory, at once; waiting for it would cost more than it protects.
+    private func putWhole(_ head: ByteBuffer, _ date: ByteBuffer, _ body: ByteBuffer, _ keepsAlive: Bool) {
+        var whole = ByteBuffer()
+        whole.reserveCapacity(head.readableBytes + date.readableBytes + body.readableBytes)
+        for part in [head, date, body] { whole.writeImmutableBuffer(part) }
+        context?.writeAndFlush(NIOAny(whole), promise: nil)
+        finish(keepsAlive)
     }
 
     /// Writes a window of buffers and goes on with the next when the client has accepted it.
@@ -194,7 +208,7 @@ extension ConnectionHandler {
         while let buffer = rest.first, count == 0 || count + buffer.readableBytes <= 4 * limits.pieceBytes {
             rest.removeFirst()
             count += buffer.readableBytes
-            if rest.isEmpty { return putLast(buffer, keepsAlive) }
+            if rest.isEmpty { return putAndWait(buffer, bytes: count) { $0.finish(keepsAlive) } }
             if let next = rest.first, count + next.readableBytes > 4 * limits.pieceBytes {
                 putAndWait(buffer, bytes: count) { $0.writeKept(rest, keepsAlive) }
                 return
@@ -207,8 +221,9 @@ extension ConnectionHandler {
     private func writePieces(_ source: PieceSource?, _ keepsAlive: Bool) {
         do {
             guard let source, let piece = try source.next() else { return finish(keepsAlive) }
-            if source.isAtEnd { return putLast(piece, keepsAlive) }
-            putAndWait(piece, bytes: piece.readableBytes) { $0.writePieces(source, keepsAlive) }
+            putAndWait(piece, bytes: piece.readableBytes) {
+                if source.isAtEnd { $0.finish(keepsAlive) } else { $0.writePieces(source, keepsAlive) }
+            }
         } catch {
             // The announced length cannot be kept: only an early end tells the client.
             responder.report("\(error)")
@@ -216,15 +231,10 @@ extension ConnectionHandler {
         }
     }
 
-    private func putLast(_ buffer: ByteBuffer, _ keepsAlive: Bool) {
-        // Small answers go into the socket's own buffer at once; waiting for them would cost more than it protects.
-        putAndWait(buffer, bytes: buffer.readableBytes) { $0.finish(keepsAlive) }
-    }
-
     private func putAndWait(_ buffer: ByteBuffer, bytes: Int, _ next: @escaping (ConnectionHandler) -> Void) {
         guard let context else { return }
         let steps = max(1, (bytes + limits.pieceBytes - 1) / limits.pieceBytes)
-        arm(.slowReader, in: .seconds(Int64(limits.stallSeconds * steps)))
+        deadline?.set(.slowReader, in: limits.stallSeconds * steps)
         let promise = context.eventLoop.makePromise(of: Void.self)
         promise.futureResult.assumeIsolated().whenComplete { result in
             guard !self.isEnding else { return }
@@ -236,48 +246,23 @@ extension ConnectionHandler {
     private func finish(_ keepsAlive: Bool) {
         isAnswering = false
         hasAnswered = true
-        guard keepsAlive, !isQuiescing else { return end() }
-        if waiting.isEmpty {
-            if isInputClosed { return end() }
-            expectRequest(within: limits.idleSeconds)
-            setReading(true)
-        } else {
-            answerNext()
-        }
+        guard keepsAlive, !isQuiescing else { return endWhenWritten() }
+        guard waiting.isEmpty else { return answerWaiting() }
+        if isInputClosed { return endWhenWritten() }
+        deadline?.set(.slowRequest, in: limits.idleSeconds)
+        if isReadHeld, let context { read(context: context) }
     }
 }
 
 extension ConnectionHandler {
-    private func expectRequest(within seconds: Int) {
-        arm(.slowRequest, in: .seconds(Int64(seconds)))
-    }
-
-    /// Moves the deadline. One timer serves a connection: where the deadline has moved, it starts again.
-    private func arm(_ refusal: Refusal, in time: TimeAmount) {
-        timedOut = refusal
-        deadline = .now() + time
-        guard let context else { return }
-        if timer == nil || armedFor > deadline { schedule(context, at: deadline) }
-    }
-
-    private func schedule(_ context: ChannelHandlerContext, at time: NIODeadline) {
-        timer?.cancel()
-        armedFor = time
-        timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: time) { self.timeUp() }
-    }
-
-    private func timeUp() {
-        timer = nil
-        guard !isEnding, let context else { return }
-        if deadline == .distantFuture { return }
-        if deadline > .now() { return schedule(context, at: deadline) }
-        switch timedOut {
+    private func timeUp(_ refusal: Refusal) {
+        switch refusal {
         // A connection that is kept open between two requests, as HTTP allows.
         case .slowRequest where reading == nil && hasAnswered: end()
         case .slowRequest: refuse(408, .slowRequest, "no complete request in time")
         default:
-            count(timedOut, "an answer that the client does not take")
-            end()
+            count(refusal, "an answer that the client does not take")
+            context?.close(promise: nil)
         }
     }
 
@@ -295,18 +280,29 @@ extension ConnectionHandler {
             head.add("Content-Length", "0")
             put(head.buffer)
             put(DateLine.current(responder.now(), keepsAlive: false, isOldHTTP: false))
-            context?.flush()
             responder.metrics.answered(
                 ServerResponse(status: status, route: .refused, head: ByteBuffer(), body: .none, length: 0))
+            endWhenWritten()
         }
         end()
+    }
+
+    /// Ends the connection when the client has taken what was written. Nothing more is read meanwhile.
+    private func endWhenWritten() {
+        guard !isEnding, let context else { return }
+        isEnding = true
+        waiting.removeAll()
+        deadline?.set(.slowReader, in: limits.stallSeconds)
+        let promise = context.eventLoop.makePromise(of: Void.self)
+        promise.futureResult.assumeIsolated().whenComplete { _ in self.context?.close(promise: nil) }
+        context.writeAndFlush(NIOAny(ByteBuffer()), promise: promise)
     }
 
     private func end() {
         guard !isEnding else { return }
         isEnding = true
         waiting.removeAll()
-        timer?.cancel()
+        deadline?.cancel()
         context?.close(promise: nil)
     }
 }

@@ -12,8 +12,8 @@ enum RequestCheck {
             return .refused(505, .malformed, "HTTP/\(head.version.major).\(head.version.minor)")
         }
         // RFC 9112 §6.1, §6.3: a body whose length two readers may see differently smuggles a request.
-        let lengths = head.headers["content-length"]
-        let codings = head.headers["transfer-encoding"]
+        let fields = Fields(head.headers)
+        let (lengths, codings) = (fields.lengths, fields.codings)
         guard lengths.count <= 1, codings.count <= 1, lengths.isEmpty || codings.isEmpty else {
             return .refused(400, .ambiguousLength, "more than one Content-Length or Transfer-Encoding")
         }
@@ -28,7 +28,7 @@ enum RequestCheck {
             return .refused(417, .malformed, "a body that waits to be asked for")
         }
         // RFC 9112 §3.2: exactly one Host, and a valid one.
-        let hosts = head.headers["host"]
+        let hosts = fields.hosts
         guard hosts.count == 1 || (hosts.isEmpty && head.version.minor == 0) else {
             return .refused(400, .malformed, "\(hosts.count) Host headers")
         }
@@ -37,10 +37,29 @@ enum RequestCheck {
         return .good(target)
     }
 
+    /// The header fields that the check is about, found in one pass.
+    private struct Fields {
+        var lengths: [String] = []
+        var codings: [String] = []
+        var hosts: [String] = []
+
+        init(_ headers: HTTPHeaders) {
+            for (name, value) in headers {
+                // Most names differ in length already.
+                switch name.utf8.count {
+                case 4 where name.lowercased() == "host": hosts.append(value)
+                case 14 where name.lowercased() == "content-length": lengths.append(value)
+                case 17 where name.lowercased() == "transfer-encoding": codings.append(value)
+                default: break
+                }
+            }
+        }
+    }
+
     /// A path and query in origin form, or behind `http://host` in absolute form (RFC 9112 §3.2).
     private static func target(_ uri: String) -> Responder.Target? {
         var text = uri[...]
-        if !text.hasPrefix("/") {
+        if text.utf8.first != UInt8(ascii: "/") {
             guard let scheme = ["http://", "https://"].first(where: text.lowercased().hasPrefix) else { return nil }
             text = text.dropFirst(scheme.count)
             let end = text.firstIndex { "/?#".contains($0) } ?? text.endIndex
@@ -48,13 +67,13 @@ enum RequestCheck {
             text = text[end...]
             if !text.hasPrefix("/") { text = "/" + text }
         }
-        guard text.hasPrefix("/"), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") })
-        else {
-            return nil
-        }
-        let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        guard hasValidEscapes(parts[0]) else { return nil }
-        return Responder.Target(path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : nil)
+        let bytes = text.utf8
+        guard bytes.first == UInt8(ascii: "/"), bytes.allSatisfy({ 0x21...0x7E ~= $0 && $0 != UInt8(ascii: "#") })
+        else { return nil }
+        let mark = bytes.firstIndex(of: UInt8(ascii: "?"))
+        let path = text[..<(mark ?? text.endIndex)]
+        guard hasValidEscapes(path) else { return nil }
+        return Responder.Target(path: path, query: mark.map { text[bytes.index(after: $0)...] })
     }
 
     /// Whether a text can be a host and a port (RFC 3986 §3.2.2). Who that is does not matter here.

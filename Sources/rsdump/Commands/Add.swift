@@ -6,6 +6,7 @@ import SnapshotBuilder
 /// `rsdump add`
 struct Add: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "add",
         abstract: "Name collections in dumps.yaml; comments in it are kept.",
         discussion: """
             Makes dumps.yaml where there is none. --server and --trust-root set the server of the whole file. Nothing is \

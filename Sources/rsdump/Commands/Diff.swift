@@ -7,6 +7,7 @@ import SnapshotDiff
 /// `rsdump diff`
 struct Diff: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "diff",
         abstract: "Compare two states of dumps: records, fields and attachments.",
         discussion: """
             Each of OLD and NEW is one of

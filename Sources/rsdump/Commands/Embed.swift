@@ -6,6 +6,7 @@ import SnapshotExchange
 /// `rsdump embed`
 struct Embed: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "embed",
         abstract: "Make bundles part of a program: write a C target whose bytes they are.",
         discussion: """
             Writes MODULE.c and include/MODULE.h into the output folder, whose name is the module's, from the lock and \

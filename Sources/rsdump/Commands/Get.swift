@@ -6,6 +6,7 @@ import SnapshotBuilder
 /// `rsdump get`
 struct Get: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "get",
         abstract: "Print the records that an app would get, one JSON object a line.",
         discussion: """
             Records come from the newest of what is stored and what is packaged, filtered for the context given. The network \

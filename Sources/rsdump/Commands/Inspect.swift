@@ -6,6 +6,7 @@ import SnapshotBundle
 /// `rsdump inspect`
 struct Inspect: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "inspect",
         abstract: "Tell what a bundle holds.",
         discussion: """
             Reads the bundle's manifest. Nothing is verified: rsdump verify does that.

@@ -6,6 +6,7 @@ import SnapshotBundle
 /// `rsdump records`
 struct Records: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "records",
         abstract: "Print a bundle's records, one JSON object a line.",
         discussion: """
             Records come in canonical JSON, sorted by id. Nothing is verified: rsdump verify does that.

@@ -5,6 +5,7 @@ import SnapshotBuilder
 /// `rsdump remove`
 struct Remove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "remove",
         abstract: "Take collections out of dumps.yaml, the lock and the directory; comments are kept.",
         discussion: """
             Examples:

@@ -4,6 +4,7 @@ import SnapshotOrigin
 /// `rsdump serve`
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "serve",
         abstract: "Serve bundles as a Remote Settings server does.",
         discussion: """
             A read-only origin for any client: the v1 and v2 API, attachments with ranges and gzip, certificate chains. \

@@ -6,6 +6,7 @@ import SnapshotBuilder
 /// `rsdump status`
 struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "status",
         abstract: "Tell how old each bundle is, and what a refresh would do.",
         discussion: """
             The age is the time since the bundle's data was taken from the server. It counts against a bundle only where the \

@@ -5,6 +5,7 @@ import RemoteSettingsModel
 /// `rsdump sync`
 struct Sync: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "sync",
         abstract: "Sync collections into a storage directory, as an app does.",
         discussion: """
             Asks the server for what is newer than the newest of what is stored and what is packaged, verifies the merged \

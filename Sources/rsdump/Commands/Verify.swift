@@ -5,6 +5,7 @@ import SnapshotBuilder
 /// `rsdump verify`
 struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "verify",
         abstract: "Check every byte, hash, signature and lock entry again, offline.",
         discussion: """
             Signatures are verified at the time that the lock keeps for each bundle, not at the time of day: a shipped \
