@@ -21,8 +21,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var context: ChannelHandlerContext?
 
     /// Requests that came before the one at work was answered (pipelining).
-    private var waiting: CircularBuffer<Request> = []
-    private var reading: Request?
+    private var waiting: CircularBuffer<ReceivedRequest> = []
+    private var reading: ReceivedRequest?
     private var isAnswering = false
     private var isTakingRequests = false
     private var isReadHeld = false
@@ -32,12 +32,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
     /// The piece that a client must accept, or the request that it must complete, until then.
     private var deadline: ConnectionDeadline?
     private var hasAnswered = false
-
-    private struct Request {
-        var head: HTTPRequestHead
-        var target: Responder.Target
-        var bodyBytes = 0
-    }
 
     init(_ responder: Responder, received: RequestSizeLimit, logger: Logger) {
         self.responder = responder
@@ -64,7 +58,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         switch unwrapInboundIn(data) {
         case .head(let head):
             switch RequestCheck.check(head) {
-            case .good(let target): reading = Request(head: head, target: target)
+            case .good(let target): reading = ReceivedRequest(head: head, target: target)
             case .refused(let status, let refusal, let found): refuse(status, refusal, found)
             }
         case .body(let buffer):
@@ -133,7 +127,7 @@ extension ConnectionHandler {
         while !isAnswering, !isEnding, let request = waiting.popFirst() { answer(request) }
     }
 
-    private func answer(_ request: Request) {
+    private func answer(_ request: ReceivedRequest) {
         guard let context else { return }
         isAnswering = true
         deadline?.lift()

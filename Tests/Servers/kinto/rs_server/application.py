@@ -36,6 +36,8 @@ def settings(data, host):
         "attachment.extra.base_url": f"{base}/attachments/",
         "attachment.folder": "{bucket_id}-workspace/{collection_id}",
         "attachment.extensions": "any",
+        # Else a file that was once asked for before it was there stays missing.
+        "pyramid.reload_assets": "true",
         "attachment.keep_old_files": "true",
         "changes.resources": " ".join(f"/buckets/{bucket}" for bucket in BUCKETS),
         # The front redirects an old _since, for v1 and v2 alike.
