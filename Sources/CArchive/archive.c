@@ -20,13 +20,13 @@ static void load(void) {
     for (size_t number = 0; loaded == NULL && number < sizeof names / sizeof *names; number++)
         loaded = dlopen(names[number], RTLD_NOW | RTLD_LOCAL);
     if (loaded == NULL) {
-        failure = "libarchive.so.13 cannot be loaded; install it (on Debian the package libarchive13)";
+        failure = "no libarchive.so.13 that can be loaded";
         return;
     }
 #define FIND(name)                                                                                                    \
     library.name = (__typeof__(&name))dlsym(loaded, #name);                                                           \
     if (library.name == NULL) {                                                                                       \
-        failure = "the libarchive that is installed lacks " #name "; 3.4 or newer is needed";                         \
+        failure = "one without " #name;                         \
         return;                                                                                                       \
     }
     RS_ARCHIVE_FUNCTIONS(FIND)

@@ -10,7 +10,7 @@ enum Libarchive {
         var problem: UnsafePointer<CChar>?
         guard let functions = unsafe rs_archive_load(&problem) else {
             throw BundleError(
-                .unreadable, file: file, expected: "libarchive, which reads and writes archives",
+                .missingLibrary, file: file, expected: "libarchive, which reads and writes archives",
                 found: unsafe problem.map { unsafe String(cString: $0) } ?? "none")
         }
         return unsafe functions.pointee
