@@ -62,7 +62,7 @@ def wrk(url, seconds, gzip=False):
     text = subprocess.run([*command, url], check=True, capture_output=True, text=True).stdout
     assert "Non-2xx" not in text and "Socket errors" not in text, text
     rate = float(re.search(r"Requests/sec:\s+([\d.]+)", text)[1])
-    return rate, *(re.search(pattern, text)[1] for pattern in (r"50%\s+(\S+)", r"99%\s+(\S+)")), re.search(
+    return rate, *(re.search(pattern, text)[1] for pattern in (r"\n +50% +(\S+)", r"\n +99% +(\S+)")), re.search(
         r"Latency\s+\S+\s+\S+\s+(\S+)", text)[1]
 
 
