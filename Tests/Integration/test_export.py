@@ -257,6 +257,16 @@ def test_the_dumps_themselves_are_never_replaced(dumps, tmp_path, output, flag):
     assert tree(tmp_path) == before and (tmp_path / "link").is_symlink()
 
 
+@pytest.mark.parametrize("layout", ["firefox", "tar.xz"])
+@pytest.mark.parametrize("output", ["dumps/main", "link", "dumps/dumps.lock.json", "dumps/main/settings.zip"])
+def test_no_part_of_the_dumps_is_replaced(dumps, tmp_path, layout, output):
+    (tmp_path / "link").symlink_to("dumps/main")
+    before = tree(tmp_path)
+    outcome = rsdump.run("export", "--to", layout, "--output", output, "--force", cwd=tmp_path)
+    assert outcome.code == rsdump.USAGE and outcome.says("the dumps themselves", "--output"), str(outcome)
+    assert tree(tmp_path) == before and (tmp_path / "link").is_symlink()
+
+
 def test_a_damaged_bundle_is_not_exported(dumps, tmp_path):
     path = dumps.bundle_path(SETTINGS)
     content = bytearray(path.read_bytes())

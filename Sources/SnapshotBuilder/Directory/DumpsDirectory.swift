@@ -19,6 +19,17 @@ public struct DumpsDirectory: Sendable {
         FileStore.resolved(path).map { $0 == FileStore.resolved(other) } ?? false
     }
 
+    /// Whether `dumps.yaml`, the lock or a bundle of the lock is at a path or below it, whatever way leads there: to replace
+    /// what is at the path would lose it. Reads the lock and looks at the file system.
+    ///
+    /// - Throws: `FileError` or `BundleError` where the lock cannot be read.
+    public func hasFiles(at other: String, limits: Limits) throws -> Bool {
+        guard let other = FileStore.resolved(other) else { return false }
+        let folder = other == "/" ? other : "\(other)/"
+        let files = [configurationPath, lockPath] + (try lockFile(limits: limits).collections.keys.map(bundlePath))
+        return files.compactMap(FileStore.resolved).contains { $0 == other || $0.hasPrefix(folder) }
+    }
+
     public var configurationPath: String { "\(path)/dumps.yaml" }
     public var lockPath: String { "\(path)/dumps.lock.json" }
 

@@ -38,7 +38,7 @@ public struct Export: Sendable {
     /// - Throws: ``ExchangeError``, `BundleError` where a bundle is damaged or not what the lock says, or `FileError`;
     ///   then what was at the target is still there, and nothing else.
     public func write(_ names: [CollectionID], to target: ExportTarget) throws -> Report {
-        try target.check(exporting: directory.path, isUpdatable: layout.isUpdatable)
+        try target.check(exporting: directory, isUpdatable: layout.isUpdatable, limits: limits)
         if target.existing == .update, !layout.isUpdatable {
             throw ExchangeError(
                 .usage, target.path, expected: "a layout that can be updated: firefox or application-services",

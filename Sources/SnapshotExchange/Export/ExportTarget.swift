@@ -1,4 +1,6 @@
 import FileStorage
+import RemoteSettingsModel
+import SnapshotBuilder
 
 /// Where an export goes, and what becomes of what is there.
 public struct ExportTarget: Hashable, Sendable {
@@ -22,16 +24,14 @@ public struct ExportTarget: Hashable, Sendable {
     }
 
     /// - Parameters:
-    ///   - source: the directory of dumps, which must not be replaced by what is made of it.
+    ///   - source: the dumps, of which nothing may be replaced by what is made of them.
     ///   - isUpdatable: whether the export could be written into what is there, for the advice.
-    /// - Throws: ``ExchangeError`` where something is there that was not said to be replaced or updated.
-    func check(exporting source: String, isUpdatable: Bool) throws(ExchangeError) {
-        if let target = FileStore.resolved(path), let source = FileStore.resolved(source),
-            source == target || source.hasPrefix(target == "/" ? target : "\(target)/")
-        {
+    /// - Throws: ``ExchangeError`` where something is there that was not said to be replaced or updated; `FileError` or
+    ///   `BundleError` where the lock cannot be read.
+    func check(exporting source: DumpsDirectory, isUpdatable: Bool, limits: Limits) throws {
+        guard try !source.hasFiles(at: path, limits: limits) else {
             throw ExchangeError(
-                .usage, path, expected: "another place than the dumps themselves",
-                found: "a directory that holds \(source)",
+                .usage, path, expected: "another place than the dumps themselves", found: "files of \(source.path)",
                 remedy: "choose another --output")
         }
         let isDirectory = FileStore.isDirectory(path)
