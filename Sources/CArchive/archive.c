@@ -26,7 +26,7 @@ static void load(void) {
 #define FIND(name)                                                                                                    \
     library.name = (__typeof__(&name))dlsym(loaded, #name);                                                           \
     if (library.name == NULL) {                                                                                       \
-        failure = "one without " #name;                         \
+        failure = "one without " #name;                                                                               \
         return;                                                                                                       \
     }
     RS_ARCHIVE_FUNCTIONS(FIND)

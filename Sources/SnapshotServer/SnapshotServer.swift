@@ -78,13 +78,12 @@ public struct SnapshotServer: Sendable {
         let failure = FirstFailure()
         var group = ServiceGroupConfiguration(
             services: (services + [
-                try server(responder) { port in
+                try server(responder) { channel in
                     do {
-                        try await whenListening(port)
-                        return true
+                        try await whenListening(channel.localAddress?.port ?? 0)
                     } catch {
                         failure.set(error)
-                        return false
+                        try? await channel.close()
                     }
                 }
             ]).map {
@@ -115,16 +114,12 @@ public struct SnapshotServer: Sendable {
     }
 
     private func server(
-        _ responder: Responder, _ goesOn: @escaping @Sendable (_ port: Int) async -> Bool
+        _ responder: Responder, _ onServerRunning: @escaping @Sendable (any Channel) async -> Void
     ) throws -> any Service {
         let listening = ServerConfiguration(
             address: .hostname(configuration.host, port: configuration.port), backlog: 1024,
             availableConnectionsDelegate: MaximumAvailableConnections(limits.connections))
         let quiet = Logger(label: "server") { _ in SwiftLogNoOpLogHandler() }
-        let onServerRunning: @Sendable (any Channel) async -> Void = { channel in
-            guard await !goesOn(channel.localAddress?.port ?? 0) else { return }
-            try? await channel.close()
-        }
         let setup = ConnectionSetup(responder: responder, logger: logger)
         guard let tls = configuration.tls else {
             return setup.server(

@@ -11,7 +11,7 @@ enum Wording {
     }
 
     static func count(_ value: Int, _ one: String, _ many: String) -> String {
-        "\(number(value)) \(value == 1 ? one : many)"
+        "\(number(value)) \(Counted.noun(value, one, many))"
     }
 
     static func size(_ bytes: Int) -> String { ByteSize.text(UInt64(clamping: bytes)) }

@@ -37,7 +37,7 @@ struct RefreshText {
     static func details(_ outcome: CollectionOutcome) -> String {
         guard let entry = outcome.entry else { return "" }
         var parts = ["\(entry.timestamp.rfc3339)"]
-        var records = "\(Counted.text(entry.records, "record"))"
+        var records = Counted.text(entry.records, "record")
         if let changes = outcome.changes, changes.created + changes.updated + changes.deleted > 0 {
             records += " (+\(changes.created) ~\(changes.updated) -\(changes.deleted))"
         }
