@@ -15,7 +15,7 @@ let apple: TargetDependencyCondition? = .when(platforms: [.macOS, .iOS, .tvOS, .
 let notApple: TargetDependencyCondition? = .when(platforms: [.linux, .android, .openbsd])
 
 /// With Swift's libraries linked in, an executable exports 40,000 symbols, and is an eighth slower to start for it. Flags
-/// like this one are allowed in executables, as no other package depends on them.
+/// like this one are allowed in executables, as no other package links them.
 let unexported = LinkerSetting.unsafeFlags(["-Xlinker", "--no-export-dynamic"], .when(platforms: [.linux]))
 
 let package = Package(

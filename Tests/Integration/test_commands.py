@@ -2,6 +2,7 @@
 import json
 import re
 import shlex
+import subprocess
 
 import pytest
 
@@ -170,6 +171,16 @@ def test_records_are_json_lines(dumps):
     outcome = rsdump.run("records", SETTINGS, "--dumps", dumps.path)
     assert outcome.code == rsdump.DONE, str(outcome)
     assert [json.loads(line) for line in outcome.out.splitlines()] == dumps.bundle(SETTINGS).records
+
+
+@pytest.mark.parametrize("command", [("verify",), ("records", "main/large"), ("attachment", "main/icons", "petals-22")])
+def test_a_full_disk_under_standard_output_is_an_error(dumps, command):
+    with open("/dev/full", "wb") as full:
+        finished = subprocess.run(
+            [rsdump.BINARY, *command, "--dumps", dumps.path], stdin=subprocess.DEVNULL, stdout=full,
+            stderr=subprocess.PIPE, text=True, timeout=rsdump.TIMEOUT)
+    assert finished.returncode == rsdump.SOME_FAILED
+    assert finished.stderr == "rsdump: cannot write standard output: No space left on device\n"
 
 
 def test_one_record_by_its_id(dumps):

@@ -1,3 +1,4 @@
+import FileStorage
 import RemoteSettingsModel
 
 #if canImport(Darwin)
@@ -40,7 +41,8 @@ enum Console {
         unsafe bytes.withUnsafeBytes { unsafe write($0, to: descriptor) }
     }
 
-    /// Writes everything, or ends the process quietly where the reader has gone (`| head`).
+    /// Writes everything, or ends the process: quietly where the reader has gone (`| head`), else with an error, if there is
+    /// still somewhere to write it.
     static func write(_ buffer: UnsafeRawBufferPointer, to descriptor: Int32) {
         var offset = 0
         while offset < buffer.count {
@@ -48,7 +50,10 @@ enum Console {
                 descriptor, buffer.baseAddress.map { unsafe $0 + offset }, buffer.count - offset)
             if count < 0 {
                 if errno == EINTR || errno == EAGAIN { continue }
-                exit(descriptor == 1 && errno == EPIPE ? 0 : 1)
+                guard descriptor == 1 else { exit(1) }
+                if errno == EPIPE { exit(0) }
+                error("rsdump: \(FileError("write", "standard output"))")
+                exit(1)
             }
             offset += count
         }
@@ -56,8 +61,4 @@ enum Console {
 
     /// Text from outside with what could steer a terminal made visible.
     static func visible(_ text: String) -> String { VisibleText.escape(text) }
-}
-
-private func systemWrite(_ descriptor: Int32, _ buffer: UnsafeRawPointer?, _ count: Int) -> Int {
-    unsafe write(descriptor, buffer, count)
 }
