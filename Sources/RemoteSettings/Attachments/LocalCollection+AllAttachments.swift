@@ -3,21 +3,23 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-extension AttachmentLoader {
-    /// The server's zip is asked for where more than this many attachments are wanted.
+extension LocalCollection {
+    /// The server's zip is asked for where more attachments than this are missing.
     private static var zipThreshold: Int { 16 }
-    /// Attachments downloaded at once.
+    /// Attachments that are downloaded at once.
     private static var width: Int { 4 }
 
-    /// Brings every attachment of these records here that is not.
-    func cacheAll(_ records: [RemoteSettingsRecord]) async throws(RemoteSettingsError) -> CachedAttachmentsSummary {
+    /// Downloads every attachment of these records that is neither stored nor packaged.
+    func cacheAttachments(
+        of records: [RemoteSettingsRecord]
+    ) async throws(RemoteSettingsError) -> CachedAttachmentsSummary {
         var summary = CachedAttachmentsSummary()
         var missing: [WantedAttachment] = []
         var seen: Set<SHA256Digest> = []
         for record in records where record.attachment != nil {
             let wanted = try wanted(record)
             guard seen.insert(wanted.digest).inserted else { continue }
-            if local(wanted) != nil { summary.present += 1 } else { missing.append(wanted) }
+            if localAttachment(wanted) != nil { summary.present += 1 } else { missing.append(wanted) }
         }
         if missing.count > Self.zipThreshold, hasZip {
             let count = missing.count
@@ -30,7 +32,8 @@ extension AttachmentLoader {
     }
 
     private var hasZip: Bool {
-        guard let metadata = state.current(session).held?.snapshot.metadata else { return false }
+        // A trusted bundle's metadata was not parsed when it was read.
+        guard let metadata = held().snapshot?.metadata.json else { return false }
         return (try? CollectionMetadata(parsing: metadata, limits: session.limits))?.hasAttachmentsZip ?? false
     }
 
@@ -42,7 +45,7 @@ extension AttachmentLoader {
                 guard failure == nil, let wanted = queue.next() else { return }
                 group.addTask {
                     do throws(RemoteSettingsError) {
-                        _ = try await download(wanted, progress: nil)
+                        _ = try await self.download(wanted, progress: nil)
                         return nil
                     } catch {
                         return error
@@ -59,12 +62,11 @@ extension AttachmentLoader {
         if let failure { throw failure }
     }
 
-    /// Takes what is right out of the server's zip. It is a cache of the server's: where it lags, is damaged or is not
-    /// there at all, what it does not give stays missing.
+    /// Takes attachments out of the server's zip. The server does not keep it current at every moment: what it lacks, or
+    /// has in another version, is still missing afterwards.
     ///
-    /// - Returns: what is still missing.
+    /// - Returns: the attachments that are still missing.
     private func takeFromZip(_ missing: [WantedAttachment]) async -> [WantedAttachment] {
-        let download = AttachmentDownload(session, id)
         do {
             let bytes = try await zip()
             let zip = try AttachmentsZIP(bytes, name: "the server's zip of \(id)", limits: session.limits)
@@ -72,7 +74,7 @@ extension AttachmentLoader {
                 guard let file = zip.file(of: wanted.record, size: wanted.size),
                     SHA256Digest(hashing: file) == wanted.digest
                 else { return true }
-                try download.keep(file, as: wanted.digest)
+                try keep(file, as: wanted.digest)
                 return false
             }
             if !left.isEmpty {
@@ -80,13 +82,13 @@ extension AttachmentLoader {
             }
             return left
         } catch {
-            session.logger.info("the server's zip of \(id) could not be used, files are fetched singly: \(error)")
-            // What it gave before the error is here.
-            return missing.filter { local($0) == nil }
+            session.logger.info("the server's zip of \(id) could not be used, attachments are downloaded one by one: \(error)")
+            // Those that were taken before the error are stored.
+            return missing.filter { localAttachment($0) == nil }
         }
     }
 
-    /// The zip in memory, which ``Limits/attachmentsZipBytes`` bounds.
+    /// The server's zip in memory, whose size ``Limits/attachmentsZipBytes`` limits.
     private func zip() async throws -> Bytes {
         let client = try session.client()
         let base = try await session.attachmentsURL(client).value()
