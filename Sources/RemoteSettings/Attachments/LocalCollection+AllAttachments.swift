@@ -26,7 +26,9 @@ extension LocalCollection {
             missing = await takeFromZip(missing)
             summary.fromZip = count - missing.count
         }
-        try await download(missing)
+        _ = try await missing.concurrentMap(width: Self.width) { wanted throws(RemoteSettingsError) in
+            try await self.download(wanted, progress: nil)
+        }
         summary.downloaded = missing.count
         return summary
     }
@@ -35,31 +37,6 @@ extension LocalCollection {
         // A trusted bundle's metadata was not parsed when it was read.
         guard let metadata = held().snapshot?.metadata.json else { return false }
         return (try? CollectionMetadata(parsing: metadata, limits: session.limits))?.hasAttachmentsZip ?? false
-    }
-
-    private func download(_ missing: [WantedAttachment]) async throws(RemoteSettingsError) {
-        let failure = await withTaskGroup(of: RemoteSettingsError?.self) { group in
-            var queue = missing.makeIterator()
-            var failure: RemoteSettingsError?
-            func enqueueNext() {
-                guard failure == nil, let wanted = queue.next() else { return }
-                group.addTask {
-                    do throws(RemoteSettingsError) {
-                        _ = try await self.download(wanted, progress: nil)
-                        return nil
-                    } catch {
-                        return error
-                    }
-                }
-            }
-            for _ in 0..<Self.width { enqueueNext() }
-            while let result = await group.next() {
-                failure = failure ?? result
-                enqueueNext()
-            }
-            return failure
-        }
-        if let failure { throw failure }
     }
 
     /// Takes attachments out of the server's zip. The server does not keep it current at every moment: what it lacks, or

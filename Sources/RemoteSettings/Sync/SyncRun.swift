@@ -37,7 +37,7 @@ extension Session {
             let began = now
             do throws(SyncRunFailure) {
                 let run = try await SyncRun(self, collections, expected: expected, trigger: trigger)
-                let results = await withBoundedTasks(collections, width: Self.width) { collection in
+                let results = await collections.concurrentMap(width: Self.width) { collection in
                     let result = await self.syncs.run(collection.id, expected: expected) { _ in
                         await run.sync(collection)
                     }

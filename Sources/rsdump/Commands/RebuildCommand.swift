@@ -43,7 +43,7 @@ struct RebuildCommand: AsyncParsableCommand {
             let opened = try OpenDumps(dumps, collections, applying: trust.applied)
             let outcomes = try await TemporaryOutput.with(output) { output in
                 try await Rebuild(
-                    opened.directory, to: output, roots: opened.roots, signer: opened.configuration.trust.signer,
+                    opened.directory, to: output, policy: opened.policy,
                     limits: opened.limits
                 ).run(opened.names)
             }
