@@ -41,6 +41,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
         .package(url: "https://github.com/jpsim/Yams.git", from: "6.2.2"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1", traits: []),
+        .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess.git", from: "1.0.2", traits: []),
     ],
@@ -58,14 +59,12 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
-        .target(name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
-        .target(
-            name: "ContentCoding", dependencies: ["RemoteSettingsHTTP", "CZlib"], swiftSettings: strict),
+        .target(name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel", "CZlib"], swiftSettings: strict),
         .target(name: "CArchive", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(
             name: "CurlTransport",
-            dependencies: ["RemoteSettingsHTTP", "ContentCoding", "CCurl"],
+            dependencies: ["RemoteSettingsHTTP", "CCurl"],
             swiftSettings: strict),
         .target(name: "URLSessionTransport", dependencies: ["RemoteSettingsHTTP"], swiftSettings: strict),
         .target(
@@ -82,14 +81,14 @@ let package = Package(
 
         .target(name: "FileStorage", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(
-            name: "SnapshotSync",
+            name: "SnapshotFetch",
             dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "FileStorage"],
             swiftSettings: strict),
         .target(
             name: "RemoteSettings",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "TargetFilter",
-                "FileStorage", "SnapshotSync",
+                "FileStorage", "SnapshotFetch",
                 .target(name: "URLSessionTransport", condition: apple),
                 .target(name: "CurlTransport", condition: notApple),
                 .product(name: "Logging", package: "swift-log"),
@@ -101,13 +100,6 @@ let package = Package(
             name: "FirefoxDumps", dependencies: ["EmbeddedFirefoxDumps", "RemoteSettings"], swiftSettings: strict),
 
         .target(
-            name: "SnapshotWriter",
-            dependencies: [
-                "RemoteSettingsModel", "SnapshotBundle", "FileStorage", "CZlib",
-                .target(name: "CArchive", condition: tools),
-            ],
-            swiftSettings: strict),
-        .target(
             name: "SnapshotHistory",
             dependencies: [
                 "RemoteSettingsModel", "SnapshotBundle", "FileStorage",
@@ -115,18 +107,24 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "SnapshotBuilder",
+            name: "Dumps",
             dependencies: [
-                "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "SnapshotWriter",
-                "TargetFilter", "FileStorage", "SnapshotSync", "SnapshotHistory",
+                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "TargetFilter", "FileStorage",
                 .product(name: "Yams", package: "Yams", condition: tools),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "DumpsRefresh",
+            dependencies: [
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "SnapshotFetch",
+                "SnapshotHistory", "FileStorage", "Dumps",
             ],
             swiftSettings: strict),
         .target(
             name: "SnapshotExchange",
             dependencies: [
-                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "SnapshotSync", "SnapshotWriter",
-                "SnapshotBuilder", "FileStorage", .target(name: "CLZ4", condition: tools),
+                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "Dumps", "FileStorage",
+                .target(name: "CArchive", condition: tools), .target(name: "CLZ4", condition: tools),
             ],
             swiftSettings: strict),
         .target(
@@ -135,24 +133,26 @@ let package = Package(
         .target(
             name: "SnapshotOrigin",
             dependencies: [
-                "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "ContentSignature", "SnapshotSync",
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "ContentSignature",
                 "CZlib", .target(name: "CLZ4", condition: tools),
             ],
             swiftSettings: strict),
         .target(
             name: "StaticMirror",
             dependencies: [
-                "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "SnapshotOrigin", "FileStorage",
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "SnapshotHistory", "SnapshotOrigin",
+                "Dumps", "FileStorage",
             ],
             swiftSettings: strict),
         .target(
             name: "SnapshotServer",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "SnapshotOrigin", "SnapshotHistory",
-                "SnapshotBuilder", "ContentSignature", "FileStorage",
+                "SnapshotPage", "Dumps", "ContentSignature", "FileStorage",
                 .product(name: "Hummingbird", package: "hummingbird", condition: tools),
                 .product(name: "HummingbirdCore", package: "hummingbird", condition: tools),
                 .product(name: "HummingbirdTLS", package: "hummingbird", condition: tools),
+                .product(name: "HTTPTypes", package: "swift-http-types", condition: tools),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: tools),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio", condition: tools),
@@ -164,16 +164,16 @@ let package = Package(
         .target(
             name: "DemoOrigin",
             dependencies: [
-                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "SnapshotWriter", "FileStorage",
+                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "FileStorage",
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
-            swiftSettings: strict),
+            path: "Examples/DemoOrigin", swiftSettings: strict),
         .target(
             name: "AsyncHTTPTransport",
             dependencies: [
-                "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentCoding",
+                "RemoteSettingsModel", "RemoteSettingsHTTP",
                 .product(name: "AsyncHTTPClient", package: "async-http-client", condition: tools),
                 .product(name: "NIOCore", package: "swift-nio", condition: tools),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
@@ -184,7 +184,7 @@ let package = Package(
             name: "rsdump",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "AsyncHTTPTransport", "ContentSignature",
-                "SnapshotBundle", "SnapshotBuilder", "SnapshotServer", "SnapshotExchange", "SnapshotDiff",
+                "SnapshotBundle", "Dumps", "DumpsRefresh", "SnapshotServer", "SnapshotExchange", "SnapshotDiff",
                 "SnapshotHistory", "SnapshotOrigin", "SnapshotPage", "StaticMirror", "DemoOrigin", "RemoteSettings",
                 "FileStorage",
                 .product(name: "Logging", package: "swift-log"),
@@ -194,13 +194,14 @@ let package = Package(
         .executableTarget(
             name: "rsbench",
             dependencies: [
-                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "SnapshotWriter", "CZlib",
+                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "CZlib",
                 "RemoteSettings", "AsyncHTTPTransport",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
-            swiftSettings: strict),
+            path: "Tests/Benchmark/rsbench", swiftSettings: strict),
         .executableTarget(
-            name: "rsbench-app", dependencies: ["RemoteSettings", "SnapshotBundle"], swiftSettings: strict),
+            name: "rsbench-app", dependencies: ["RemoteSettings", "SnapshotBundle"],
+            path: "Tests/Benchmark/rsbench-app", swiftSettings: strict),
 
         .testTarget(
             name: "RemoteSettingsModelTests", dependencies: ["RemoteSettingsModel"], exclude: ["canonical_cases.py"],
@@ -237,7 +238,7 @@ let package = Package(
         .testTarget(
             name: "SnapshotBundleTests",
             dependencies: [
-                "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel", .target(name: "CArchive", condition: tools),
+                "SnapshotBundle", "RemoteSettingsModel", .target(name: "CArchive", condition: tools),
             ],
             swiftSettings: strict, linkerSettings: [.linkedLibrary("archive")]),
         .testTarget(
@@ -245,25 +246,29 @@ let package = Package(
         .testTarget(
             name: "SnapshotOriginTests",
             dependencies: [
-                "SnapshotOrigin", "SnapshotBundle", "SnapshotWriter", "CLZ4",
+                "SnapshotOrigin", "SnapshotBundle", "CLZ4",
                 "RemoteSettingsModel",
             ],
             swiftSettings: strict),
         .testTarget(
             name: "SnapshotHistoryTests",
-            dependencies: ["SnapshotHistory", "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel"],
+            dependencies: ["SnapshotHistory", "SnapshotBundle", "RemoteSettingsModel"],
             swiftSettings: strict),
         .testTarget(
             name: "SnapshotPageTests",
-            dependencies: ["SnapshotPage", "SnapshotBundle", "SnapshotWriter", "RemoteSettingsModel"],
+            dependencies: ["SnapshotPage", "SnapshotBundle", "RemoteSettingsModel"],
             swiftSettings: strict),
         .testTarget(name: "StaticMirrorTests", dependencies: ["StaticMirror"], swiftSettings: strict),
         .testTarget(
             name: "TargetFilterTests", dependencies: ["TargetFilter", "RemoteSettingsModel"],
             exclude: ["filter_cases.py"], swiftSettings: strict),
         .testTarget(
-            name: "SnapshotBuilderTests",
-            dependencies: ["SnapshotBuilder", "ContentSignature", "RemoteSettingsModel", "SnapshotBundle"],
+            name: "DumpsTests",
+            dependencies: ["Dumps", "RemoteSettingsModel", "SnapshotBundle"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "DumpsRefreshTests",
+            dependencies: ["DumpsRefresh", "Dumps", "ContentSignature", "RemoteSettingsModel", "SnapshotBundle"],
             swiftSettings: strict),
         .testTarget(
             name: "SnapshotExchangeTests",
@@ -276,7 +281,7 @@ let package = Package(
             name: "RemoteSettingsTests",
             dependencies: [
                 "storage-process", "RemoteSettings", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature",
-                "SnapshotBuilder", "SnapshotSync", "FileStorage", "AsyncHTTPTransport",
+                "Dumps", "DumpsRefresh", "SnapshotFetch", "FileStorage", "AsyncHTTPTransport",
             ],
             swiftSettings: strict),
     ],

@@ -1,5 +1,4 @@
 import AsyncHTTPClient
-import ContentCoding
 import NIOCore
 import RemoteSettingsHTTP
 import RemoteSettingsModel

@@ -1,4 +1,3 @@
-import ContentCoding
 import RemoteSettingsHTTP
 
 /// The transport of apps elsewhere than on Apple systems: libcurl, HTTP/1.1 with connections kept alive.

@@ -1,10 +1,10 @@
 import ArgumentParser
 import ContentSignature
+import Dumps
 import RemoteSettingsHTTP
-import SnapshotBuilder
 import SnapshotBundle
-import SnapshotHistory
 import SnapshotExchange
+import SnapshotHistory
 import SnapshotServer
 import StaticMirror
 
@@ -32,7 +32,7 @@ struct CommandFailure: Error, CustomStringConvertible {
                 }
             self.init(status, "\(error)")
         case let error as ConfigurationError: self.init(.usage, "\(error)")
-        case let error as RefreshError:
+        case let error as DumpsError:
             if case .emptyMonitor = error { self.init(.someFailed, "\(error)") } else { self.init(.usage, "\(error)") }
         case let error as PinError:
             switch error {

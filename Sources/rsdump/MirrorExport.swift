@@ -1,6 +1,6 @@
+import Dumps
 import FileStorage
 import RemoteSettingsModel
-import SnapshotBuilder
 import SnapshotBundle
 import SnapshotExchange
 import SnapshotHistory
@@ -24,7 +24,7 @@ struct MirrorExport {
         let older = BundleHistory(try await sources(limits), limits: limits)
         var collections: [ServedCollection] = []
         var notes: [String] = []
-        for bundle in try LockedBundles(directory, limits: limits).open(names) {
+        for bundle in try directory.lockedBundles(names, limits: limits) {
             let id = bundle.head.collection
             var signature: LockFile.Signature?
             if case .signed(let signed) = lock.collections[id]?.trust { signature = signed }

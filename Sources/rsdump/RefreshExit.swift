@@ -1,4 +1,4 @@
-import SnapshotBuilder
+import DumpsRefresh
 
 /// The exit code of a refresh.
 enum RefreshExit {

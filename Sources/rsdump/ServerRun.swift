@@ -1,10 +1,10 @@
 import DemoOrigin
+import Dumps
 import FileStorage
 import Logging
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import ServiceLifecycle
-import SnapshotBuilder
 import SnapshotHistory
 import SnapshotOrigin
 import SnapshotServer

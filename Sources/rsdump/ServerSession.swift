@@ -1,7 +1,8 @@
 import AsyncHTTPTransport
+import Dumps
+import DumpsRefresh
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotBuilder
 
 /// A client of the configured server, over the network, for one command.
 struct ServerSession {

@@ -1,5 +1,5 @@
+import Dumps
 import RemoteSettingsModel
-import SnapshotBuilder
 import SnapshotBundle
 import SnapshotOrigin
 import SnapshotPage

@@ -1,6 +1,6 @@
+import Dumps
 import Foundation
 import RemoteSettings
-import SnapshotBuilder
 import Synchronization
 import Testing
 

@@ -1,9 +1,8 @@
 import FileStorage
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotSync
+import SnapshotFetch
 import Testing
-
 @testable import ContentSignature
 @testable import RemoteSettings
 

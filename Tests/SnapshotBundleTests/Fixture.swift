@@ -1,7 +1,6 @@
 import Foundation
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotWriter
 
 /// A snapshot with attachments, made by code: record `r0000007` has an attachment of its own unless told otherwise.
 struct Fixture {

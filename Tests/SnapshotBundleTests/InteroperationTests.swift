@@ -1,7 +1,6 @@
 import Foundation
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotWriter
 import Testing
 
 /// A bundle is a plain ZIP: other programs open it, and a bundle that another program wrote is one.

@@ -1,7 +1,6 @@
 import Foundation
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotWriter
 import Testing
 
 /// Serialised, because time zone, locale and mask are the process's.

@@ -1,7 +1,6 @@
 import Foundation
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotWriter
 import Testing
 
 @Suite struct WriterTests {

@@ -1,7 +1,6 @@
 import Foundation
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotWriter
 
 /// A git repository in a temporary directory, with a dumps directory in its work tree, made with the real git.
 struct WorkTree {

@@ -1,7 +1,6 @@
 import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotOrigin
-import SnapshotWriter
 
 #if canImport(Glibc)
     import Glibc

@@ -2,7 +2,6 @@ import Foundation
 import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotPage
-import SnapshotWriter
 
 /// A collection of hand-written records, as a bundle and as the page gets it.
 struct PageFixture {

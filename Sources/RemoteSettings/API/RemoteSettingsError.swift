@@ -3,7 +3,7 @@ import FileStorage
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotSync
+import SnapshotFetch
 
 /// Why a call could not do what it was asked for. The names are those of Mozilla's Swift binding.
 ///

@@ -19,7 +19,7 @@ struct AttachmentDownload: Sendable {
 
     /// - Returns: the file's path.
     func download(
-        _ wanted: AttachmentLoader.Wanted, progress: (@Sendable (AttachmentProgress) -> Void)?
+        _ wanted: WantedAttachment, progress: (@Sendable (AttachmentProgress) -> Void)?
     ) async throws(RemoteSettingsError) -> String {
         let client = try session.client()
         let began = session.now
@@ -44,7 +44,7 @@ struct AttachmentDownload: Sendable {
     }
 
     private func receive(
-        _ wanted: AttachmentLoader.Wanted, from client: ServerClient, at base: AttachmentsURL,
+        _ wanted: WantedAttachment, from client: ServerClient, at base: AttachmentsURL,
         progress: (@Sendable (AttachmentProgress) -> Void)?
     ) async throws {
         try prepare()
@@ -78,7 +78,7 @@ struct AttachmentDownload: Sendable {
     /// Takes an attachment out of a bundle.
     ///
     /// - Returns: whether the bundle has it, whole.
-    func extract(_ wanted: AttachmentLoader.Wanted, from bundle: BundleReader) throws -> Bool {
+    func extract(_ wanted: WantedAttachment, from bundle: BundleReader) throws -> Bool {
         try prepare()
         let part = partPath(wanted.digest)
         let file = try WritableFile(creating: part)
@@ -119,7 +119,7 @@ struct AttachmentDownload: Sendable {
     }
 
     private func finish(
-        _ file: WritableFile, _ part: String, _ wanted: AttachmentLoader.Wanted, received: Int, digest: SHA256Digest
+        _ file: WritableFile, _ part: String, _ wanted: WantedAttachment, received: Int, digest: SHA256Digest
     ) throws {
         guard received == wanted.size, digest == wanted.digest else {
             throw WrongAttachment(
@@ -143,7 +143,7 @@ struct AttachmentDownload: Sendable {
 /// An attachment that came whole and is not the one that the record names.
 struct WrongAttachment: Error, CustomStringConvertible {
     let collection: CollectionID
-    let wanted: AttachmentLoader.Wanted
+    let wanted: WantedAttachment
     let received: Int
     let digest: SHA256Digest?
 

@@ -12,7 +12,7 @@ extension AttachmentLoader {
     /// Brings every attachment of these records here that is not.
     func cacheAll(_ records: [RemoteSettingsRecord]) async throws(RemoteSettingsError) -> CachedAttachmentsSummary {
         var summary = CachedAttachmentsSummary()
-        var missing: [Wanted] = []
+        var missing: [WantedAttachment] = []
         var seen: Set<SHA256Digest> = []
         for record in records where record.attachment != nil {
             let wanted = try wanted(record)
@@ -34,7 +34,7 @@ extension AttachmentLoader {
         return (try? CollectionMetadata(parsing: metadata, limits: session.limits))?.hasAttachmentsZip ?? false
     }
 
-    private func download(_ missing: [Wanted]) async throws(RemoteSettingsError) {
+    private func download(_ missing: [WantedAttachment]) async throws(RemoteSettingsError) {
         let failure = await withTaskGroup(of: RemoteSettingsError?.self) { group in
             var queue = missing.makeIterator()
             var failure: RemoteSettingsError?
@@ -63,7 +63,7 @@ extension AttachmentLoader {
     /// there at all, what it does not give stays missing.
     ///
     /// - Returns: what is still missing.
-    private func takeFromZip(_ missing: [Wanted]) async -> [Wanted] {
+    private func takeFromZip(_ missing: [WantedAttachment]) async -> [WantedAttachment] {
         let download = AttachmentDownload(session, id)
         do {
             let bytes = try await zip()

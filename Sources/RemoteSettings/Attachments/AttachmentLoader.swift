@@ -5,14 +5,6 @@ import SnapshotBundle
 
 /// Finds the bytes of one collection's attachments in the nearest place.
 struct AttachmentLoader: Sendable {
-    /// An attachment that a verified record names.
-    struct Wanted: Sendable {
-        var record: String
-        var digest: SHA256Digest
-        var size: Int
-        var location: String
-    }
-
     let session: Session
     let state: CollectionState
 
@@ -23,7 +15,7 @@ struct AttachmentLoader: Sendable {
         self.state = state
     }
 
-    func wanted(_ record: RemoteSettingsRecord) throws(RemoteSettingsError) -> Wanted {
+    func wanted(_ record: RemoteSettingsRecord) throws(RemoteSettingsError) -> WantedAttachment {
         do throws(ChangesetError) {
             guard let attachment = try record.record.attachment() else {
                 throw ChangesetError.invalidAttachment(record: record.id, problem: "it has none")
@@ -33,13 +25,14 @@ struct AttachmentLoader: Sendable {
                     record: record.id,
                     problem: "it has \(attachment.size) bytes, more than Limits.attachmentBytes")
             }
-            return Wanted(record: record.id, digest: attachment.hash, size: size, location: attachment.location)
+            return WantedAttachment(
+                digest: attachment.hash, size: size, location: attachment.location, record: record.id)
         } catch {
             throw .Other(reason: "\(id): \(error)")
         }
     }
 
-    func wanted(location: String) throws(RemoteSettingsError) -> Wanted {
+    func wanted(location: String) throws(RemoteSettingsError) -> WantedAttachment {
         for record in state.records(session) ?? [] {
             guard let wanted = try? wanted(record), wanted.location == location else { continue }
             return wanted
@@ -48,7 +41,7 @@ struct AttachmentLoader: Sendable {
     }
 
     /// What is here already, checked; `nil` where it is not.
-    func local(_ wanted: Wanted) -> AttachmentContent? {
+    func local(_ wanted: WantedAttachment) -> AttachmentContent? {
         if let bytes = cached(wanted.digest, size: wanted.size) {
             return AttachmentContent(bytes: bytes, source: .cached)
         }
@@ -60,7 +53,8 @@ struct AttachmentLoader: Sendable {
     }
 
     /// - Throws: where it is neither here nor to be had.
-    func content(_ wanted: Wanted, staleFallback: Bool) async throws(RemoteSettingsError) -> AttachmentContent {
+    func content(_ wanted: WantedAttachment, staleFallback: Bool) async throws(RemoteSettingsError) -> AttachmentContent
+    {
         if let local = local(wanted) { return local }
         do throws(RemoteSettingsError) {
             let path = try await download(wanted, progress: nil)
@@ -75,7 +69,7 @@ struct AttachmentLoader: Sendable {
     }
 
     func file(
-        _ wanted: Wanted, staleFallback: Bool, progress: (@Sendable (AttachmentProgress) -> Void)?
+        _ wanted: WantedAttachment, staleFallback: Bool, progress: (@Sendable (AttachmentProgress) -> Void)?
     ) async throws(RemoteSettingsError) -> AttachmentFile {
         let path = session.storage.attachmentPath(id, wanted.digest)
         if isCached(wanted) { return AttachmentFile(path: path, source: .cached) }
@@ -103,7 +97,7 @@ extension AttachmentLoader {
     ///
     /// - Returns: the file's path.
     func download(
-        _ wanted: Wanted, progress: SharedDownloads.Progress?
+        _ wanted: WantedAttachment, progress: SharedDownloads.Progress?
     ) async throws(RemoteSettingsError) -> String {
         let download = AttachmentDownload(session, id)
         return try await state.downloads.run(wanted.digest, progress: progress) { [self] progress in
@@ -131,7 +125,7 @@ extension AttachmentLoader {
     }
 
     /// Like `cached`, without holding it in memory.
-    private func isCached(_ wanted: Wanted) -> Bool {
+    private func isCached(_ wanted: WantedAttachment) -> Bool {
         let path = session.storage.attachmentPath(id, wanted.digest)
         guard FileStore.size(path) == wanted.size, let file = try? MappedFile(path: path) else { return false }
         guard SHA256Digest(hashing: file.bytes) == wanted.digest else {
@@ -155,7 +149,7 @@ extension AttachmentLoader {
     }
 
     /// The attachment of an earlier version of the same record, as a verified snapshot has it.
-    private func stale(_ wanted: Wanted) -> AttachmentContent? {
+    private func stale(_ wanted: WantedAttachment) -> AttachmentContent? {
         func digest(in records: RecordTable?) -> SHA256Digest? {
             guard let found = try? records?.record(id: wanted.record)?.attachment()?.hash else { return nil }
             return found == wanted.digest ? nil : found

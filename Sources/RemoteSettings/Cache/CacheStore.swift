@@ -1,6 +1,6 @@
 import FileStorage
 import RemoteSettingsModel
-import SnapshotSync
+import SnapshotFetch
 
 /// Writes what a sync has verified into the storage directory.
 struct CacheStore: Sendable {

@@ -2,7 +2,7 @@ import ContentSignature
 import Logging
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotSync
+import SnapshotFetch
 import Synchronization
 import TargetFilter
 

@@ -3,7 +3,6 @@ import Logging
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotSync
 
 /// Finds the snapshot that serves: the newest of the cached and the packaged ones that can be trusted.
 struct SnapshotLoader: Sendable {

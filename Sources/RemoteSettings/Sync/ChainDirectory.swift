@@ -1,6 +1,6 @@
 import FileStorage
 import RemoteSettingsModel
-import SnapshotSync
+import SnapshotFetch
 
 /// Keeps certificate chains in the storage directory, by their URL. They are verified at every use.
 struct ChainDirectory: ChainStore.Keeper {

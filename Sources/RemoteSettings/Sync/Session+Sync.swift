@@ -1,6 +1,6 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotSync
+import SnapshotFetch
 
 extension Session {
     /// Syncs one collection. Calls at the same time share one sync.

@@ -1,7 +1,7 @@
 import ContentSignature
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotSync
+import SnapshotFetch
 
 /// Why a run did not come about, for the caller and for telemetry, which tells more kinds apart.
 struct SyncRunFailure: Error {

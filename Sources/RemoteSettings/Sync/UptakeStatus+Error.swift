@@ -1,7 +1,7 @@
 import ContentSignature
 import FileStorage
 import RemoteSettingsHTTP
-import SnapshotSync
+import SnapshotFetch
 
 extension UptakeEvent.Status {
     /// What an error is called in telemetry.

@@ -33,3 +33,21 @@ public struct Attachment: Hashable, Sendable {
             mimetype: value["mimetype"]?.string ?? "")
     }
 }
+
+/// An attachment that is wanted: where the server has it, what it must be, and the record that names it.
+package struct WantedAttachment: Hashable, Sendable {
+    package var digest: SHA256Digest
+    /// Bytes.
+    package var size: Int
+    /// Where it is, relative to the server's `capabilities.attachments.base_url`.
+    package var location: String
+    /// The record's id.
+    package var record: String
+
+    package init(digest: SHA256Digest, size: Int, location: String, record: String) {
+        self.digest = digest
+        self.size = size
+        self.location = location
+        self.record = record
+    }
+}

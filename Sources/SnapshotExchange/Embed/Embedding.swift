@@ -1,8 +1,7 @@
+import Dumps
 import FileStorage
 import RemoteSettingsModel
-import SnapshotBuilder
 import SnapshotBundle
-import SnapshotWriter
 
 /// Makes bundles part of a program: a C target whose source is their bytes, written from the lock and the bundles.
 ///
@@ -83,7 +82,7 @@ public struct Embedding: Sendable {
 
     private func files() throws -> [(path: String, content: Bytes)] {
         let module = try module()
-        let bundles = try LockedBundles(directory, limits: limits).open(options.collections)
+        let bundles = try directory.lockedBundles(options.collections, limits: limits)
         let whole = try directory.lockFile(limits: limits)
         var lock = whole
         lock.collections = whole.collections.filter { id, _ in bundles.contains { $0.head.collection == id } }

@@ -1,8 +1,7 @@
+import Dumps
 import FileStorage
 import RemoteSettingsModel
-import SnapshotBuilder
 import SnapshotBundle
-import SnapshotWriter
 
 /// One file with a directory of dumps in it, `dumps/…`: lock, configuration and bundles, each as it is.
 enum ArchiveExport {

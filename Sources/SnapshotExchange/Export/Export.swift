@@ -1,6 +1,6 @@
+import Dumps
 import FileStorage
 import RemoteSettingsModel
-import SnapshotBuilder
 import SnapshotBundle
 
 /// Writes bundles of a dumps directory in another project's form.
@@ -44,7 +44,7 @@ public struct Export: Sendable {
                 .usage, target.path, expected: "a layout that can be updated: firefox or application-services",
                 found: layout.rawValue, remedy: "replace it as a whole with --force")
         }
-        let bundles = try LockedBundles(directory, limits: limits).open(names)
+        let bundles = try directory.lockedBundles(names, limits: limits)
         var report = Report(collections: bundles.map(\.head.collection))
         switch layout {
         case .applicationServices:

@@ -1,6 +1,7 @@
+import Dumps
 import FileStorage
 import RemoteSettingsModel
-import SnapshotBuilder
+import SnapshotBundle
 
 /// Where an export goes, and what becomes of what is there.
 public struct ExportTarget: Hashable, Sendable {

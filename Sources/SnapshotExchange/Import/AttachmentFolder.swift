@@ -1,7 +1,6 @@
 import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotWriter
 
 /// A folder of attachments: `<name>`, and `<name>.meta.json` that may say whose it is.
 struct AttachmentFolder {

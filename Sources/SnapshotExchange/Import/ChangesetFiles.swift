@@ -1,7 +1,6 @@
 import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotWriter
 
 /// Saved changesets: one file with one or many, or the directory that an export to changesets makes.
 struct ChangesetFiles {

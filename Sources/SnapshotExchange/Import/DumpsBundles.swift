@@ -1,9 +1,8 @@
 import ContentSignature
+import Dumps
 import FileStorage
 import RemoteSettingsModel
-import SnapshotBuilder
 import SnapshotBundle
-import SnapshotWriter
 
 /// The bundles of another directory of dumps, verified by its lock.
 struct DumpsBundles {

@@ -1,9 +1,8 @@
 import ContentSignature
+import Dumps
 import FileStorage
 import RemoteSettingsModel
-import SnapshotBuilder
 import SnapshotBundle
-import SnapshotSync
 
 /// Brings collections from somewhere else than a server into a directory of dumps.
 public struct Import: Sendable {
@@ -49,7 +48,7 @@ public struct Import: Sendable {
     ///
     /// - Parameter path: a directory, an archive or a file.
     /// - Throws: ``ExchangeError``, `BundleError` for an archive that is damaged or not to be trusted, `FileError`, or
-    ///   `RefreshError` where the directory is busy; then nothing has changed. What concerns one collection is in its
+    ///   `DumpsError` where the directory is busy; then nothing has changed. What concerns one collection is in its
     ///   outcome.
     public func run(_ path: String, _ names: [CollectionID] = []) throws -> [Outcome] {
         let intake = try SnapshotIntake(directory, limits: limits)

@@ -1,6 +1,5 @@
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotWriter
 
 /// A collection as a source gives it. Nothing vouches for it yet.
 struct ImportedCollection {

@@ -1,6 +1,6 @@
 import FileStorage
 import RemoteSettingsModel
-import SnapshotWriter
+import SnapshotBundle
 
 /// Where the files of an import are: the directory that was named, or what was unpacked of an archive.
 struct SourceDirectory {

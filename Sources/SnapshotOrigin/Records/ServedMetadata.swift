@@ -1,7 +1,6 @@
 import ContentSignature
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotSync
 
 /// A collection's metadata as an origin serves it: as it was received, but for where its chain is.
 ///

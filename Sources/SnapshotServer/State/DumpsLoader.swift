@@ -1,7 +1,7 @@
 import ContentSignature
+import Dumps
 import FileStorage
 import RemoteSettingsModel
-import SnapshotBuilder
 import SnapshotBundle
 import SnapshotHistory
 import SnapshotOrigin

@@ -1,7 +1,7 @@
 import ArgumentParser
 import ContentSignature
+import Dumps
 import RemoteSettingsModel
-import SnapshotBuilder
 
 /// `rsdump add`
 struct Add: AsyncParsableCommand {

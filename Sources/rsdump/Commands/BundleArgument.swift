@@ -1,6 +1,6 @@
 import ArgumentParser
+import Dumps
 import RemoteSettingsModel
-import SnapshotBuilder
 import SnapshotBundle
 
 /// The argument that names a bundle: its path, or its collection in the directory of dumps.

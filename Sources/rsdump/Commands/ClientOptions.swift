@@ -1,11 +1,11 @@
 import ArgumentParser
 import AsyncHTTPTransport
 import ContentSignature
+import Dumps
 import Logging
 import RemoteSettings
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotBuilder
 
 /// The options of commands that do what an app does with the `RemoteSettings` library.
 struct ClientOptions: ParsableArguments {

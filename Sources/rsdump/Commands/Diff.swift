@@ -1,7 +1,8 @@
 import ArgumentParser
+import Dumps
+import DumpsRefresh
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotBuilder
 import SnapshotDiff
 
 /// `rsdump diff`
@@ -157,7 +158,7 @@ extension CommandFailure {
                 case .unreachable: .unreachable
                 default: .verificationFailed
                 }
-            case is CollectionError, is ChangesetError, is HTTPError, is RefreshError: .verificationFailed
+            case is CollectionError, is ChangesetError, is HTTPError, is DumpsError: .verificationFailed
             default: .usage
             }
         self.init(status, place + failure.description)

@@ -1,8 +1,8 @@
 import ArgumentParser
 import ContentSignature
+import Dumps
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotBuilder
 
 /// The options that every command on a directory of dumps has.
 struct DumpsOptions: ParsableArguments {

@@ -1,6 +1,5 @@
 import ArgumentParser
 import RemoteSettingsModel
-import SnapshotBuilder
 import SnapshotExchange
 import SnapshotOrigin
 

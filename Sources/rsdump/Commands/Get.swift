@@ -1,7 +1,7 @@
 import ArgumentParser
+import Dumps
 import RemoteSettings
 import RemoteSettingsModel
-import SnapshotBuilder
 
 /// `rsdump get`
 struct Get: AsyncParsableCommand {

@@ -1,8 +1,8 @@
 import ArgumentParser
 import ContentSignature
+import Dumps
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotBuilder
 import SnapshotExchange
 
 /// `rsdump import`

@@ -1,7 +1,7 @@
 import ContentSignature
+import Dumps
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotBuilder
 
 /// What a command on a directory of dumps begins with: where it is, what dumps.yaml and the options say, whom that trusts,
 /// and which collections the command line names.

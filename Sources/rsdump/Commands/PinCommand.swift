@@ -1,7 +1,8 @@
 import ArgumentParser
+import Dumps
+import DumpsRefresh
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotBuilder
 
 /// `rsdump pin`
 struct PinCommand: AsyncParsableCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
+import Dumps
 import RemoteSettingsModel
-import SnapshotBuilder
 import SnapshotBundle
 
 /// `rsdump records`

@@ -1,9 +1,9 @@
 import ArgumentParser
 import AsyncHTTPTransport
 import ContentSignature
+import DumpsRefresh
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotBuilder
 
 /// `rsdump refresh`
 struct RefreshCommand: AsyncParsableCommand {

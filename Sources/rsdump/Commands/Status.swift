@@ -1,7 +1,7 @@
 import ArgumentParser
+import DumpsRefresh
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotBuilder
 
 /// `rsdump status`
 struct Status: AsyncParsableCommand {

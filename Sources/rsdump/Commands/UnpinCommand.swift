@@ -1,6 +1,6 @@
 import ArgumentParser
+import DumpsRefresh
 import RemoteSettingsModel
-import SnapshotBuilder
 
 /// `rsdump unpin`
 struct UnpinCommand: AsyncParsableCommand {

@@ -1,5 +1,5 @@
+import Dumps
 import RemoteSettingsModel
-import SnapshotBuilder
 import SnapshotExchange
 
 /// What an import made, as text and as JSON.

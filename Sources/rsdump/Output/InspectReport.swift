@@ -1,5 +1,5 @@
+import Dumps
 import RemoteSettingsModel
-import SnapshotBuilder
 import SnapshotBundle
 
 /// What a bundle's manifest says, as text and as JSON.

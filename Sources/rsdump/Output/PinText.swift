@@ -1,5 +1,6 @@
+import Dumps
+import DumpsRefresh
 import RemoteSettingsModel
-import SnapshotBuilder
 
 /// Pins, as text and as JSON.
 enum PinText {

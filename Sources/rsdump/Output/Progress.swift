@@ -1,6 +1,6 @@
+import DumpsRefresh
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotBuilder
 import Synchronization
 
 /// Shows a refresh's progress on standard error: live bars on a terminal, plain lines elsewhere.

@@ -1,5 +1,5 @@
+import Dumps
 import RemoteSettingsModel
-import SnapshotBuilder
 
 /// What became of rebuilding bundles, as text and as JSON.
 struct RebuildReport {

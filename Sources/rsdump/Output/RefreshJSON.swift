@@ -1,5 +1,6 @@
+import Dumps
+import DumpsRefresh
 import RemoteSettingsModel
-import SnapshotBuilder
 import SnapshotBundle
 
 /// A refresh's report as JSON.

@@ -1,5 +1,5 @@
+import DumpsRefresh
 import RemoteSettingsModel
-import SnapshotBuilder
 import SnapshotDiff
 
 /// A refresh's report as Markdown, for a job's summary or a pull request.

@@ -1,5 +1,5 @@
+import DumpsRefresh
 import RemoteSettingsModel
-import SnapshotBuilder
 
 /// A refresh's report for people.
 struct RefreshText {

@@ -1,5 +1,6 @@
+import Dumps
+import DumpsRefresh
 import RemoteSettingsModel
-import SnapshotBuilder
 
 /// How old the bundles are, as text and as JSON.
 struct StatusReport {

@@ -1,5 +1,5 @@
+import Dumps
 import FileStorage
-import SnapshotBuilder
 
 #if canImport(Darwin)
     import Darwin

@@ -1,5 +1,5 @@
+import Dumps
 import RemoteSettingsModel
-import SnapshotBuilder
 
 /// What verification found, as text and as JSON.
 struct VerifyReport {

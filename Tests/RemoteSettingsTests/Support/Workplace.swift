@@ -1,9 +1,10 @@
 import AsyncHTTPTransport
+import Dumps
+import DumpsRefresh
 import Foundation
 import RemoteSettings
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotBuilder
 
 /// A directory of a test's own, with what the test needs around a service. It goes when the test ends.
 final class Workplace: Sendable {

@@ -1,0 +1,117 @@
+import ContentSignature
+import FileStorage
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// A dumps directory of sample collections, signed by authorities that are made at the start, to be served and changed.
+public actor DemoOrigin {
+    /// SHA-256 of the root certificate: what a client pins.
+    public nonisolated let root: SHA256Digest
+
+    private let directory: String
+    private let signer: DemoSigner
+    private let verifiedAt: Timestamp
+    private var lock = LockFile()
+    private var collections: [String: DemoCollection] = [:]
+    private var publications = 0
+
+    /// Makes the authorities and writes the first bundles. Does I/O.
+    ///
+    /// - Parameters:
+    ///   - directory: an existing directory; bundles and lock are written into it.
+    ///   - now: the time that certificates are made around; the first state is dated a day before.
+    public init(directory: String, now: Timestamp) throws {
+        self.directory = directory
+        verifiedAt = now
+        let signer = try DemoSigner(now: now)
+        self.signer = signer
+        root = signer.root
+        try FileStore.makeDirectories("\(directory)/main")
+        let time = Timestamp(milliseconds: now.milliseconds - 86_400_000)
+        var lock = LockFile()
+        for (index, collection) in DemoSamples.collections(at: time).enumerated() {
+            collections[collection.name] = collection
+            // Each collection has a timestamp of its own, as on a server.
+            let (id, entry) = try Self.write(
+                collection, at: time.advanced(by: .seconds(index)), signer, verifiedAt: now, in: directory)
+            lock.collections[id] = entry
+        }
+        self.lock = lock
+        try FileStore.replace("\(directory)/dumps.lock.json", with: Bytes(lock.text))
+    }
+
+    /// What an editor would do: a record changed, one deleted, one with a new attachment; three newly signed states.
+    ///
+    /// - Returns: what was done, a line each.
+    public func publish(now: Timestamp) throws -> [String] {
+        publications += 1
+        let newest = lock.collections.values.map(\.timestamp).max() ?? now
+        let time = max(now, newest.advanced(by: .seconds(1)))
+        var done: [String] = []
+        try change("settings", at: time) { collection in
+            let value = publications % 24 + 1
+            collection.put("sync-interval", #""key":"sync-interval","value":\#(value),"unit":"h""#, at: time)
+            done.append("main/settings: sync-interval is \(value)")
+        }
+        try change("regions", at: time.advanced(by: .milliseconds(1))) { collection in
+            let gone = publications == 1 ? "nowhere" : collection.records.keys.sorted().first ?? ""
+            guard collection.records.removeValue(forKey: gone) != nil else { return }
+            done.append("main/regions: \(gone) is deleted")
+        }
+        try change("icons", at: time.advanced(by: .milliseconds(2))) { collection in
+            let petals = 22 + publications
+            DemoSamples.addIcon(petals, to: &collection, at: time)
+            done.append("main/icons: petals-\(petals) is new, with its attachment")
+        }
+        try FileStore.replace("\(directory)/dumps.lock.json", with: Bytes(lock.text))
+        return done
+    }
+
+    private func change(_ name: String, at time: Timestamp, _ edit: (inout DemoCollection) -> Void) throws {
+        guard var collection = collections[name] else { return }
+        edit(&collection)
+        let (id, entry) = try Self.write(collection, at: time, signer, verifiedAt: verifiedAt, in: directory)
+        collections[name] = collection
+        lock.collections[id] = entry
+    }
+
+    private static func write(
+        _ collection: DemoCollection, at time: Timestamp, _ signer: DemoSigner, verifiedAt: Timestamp,
+        in directory: String
+    ) throws -> (CollectionID, LockFile.Collection) {
+        let id = try CollectionID(bucket: "main", name: collection.name)
+        let snapshot = try signed(collection, id, at: time, signer)
+        let sources = collection.files.mapValues { AttachmentSource.bytes($0) }
+        let path = "\(directory)/\(LockFile.Bundle.path(of: id))"
+        let temporary = FileStore.uniquePath(path) + ".tmp"
+        // Of these, only the ones that records still name are packed.
+        let written = try BundleWriter(snapshot, attachments: sources).write(toNewFile: temporary)
+        try FileStore.rename(temporary, to: path)
+        return (
+            id,
+            LockFile.Collection(
+                server: "rsdump serve --demo", timestamp: time, records: written.manifest.head.records,
+                attachments: written.manifest.head.attachments, omitted: [], content: written.content,
+                bundle: LockFile.Bundle(collection: id, size: written.size, sha256: written.sha256),
+                trust: LockFile.Trust(snapshot.provenance))
+        )
+    }
+
+    private static func signed(
+        _ collection: DemoCollection, _ id: CollectionID, at time: Timestamp, _ signer: DemoSigner
+    ) throws -> Snapshot {
+        func changeset(_ metadata: String) throws -> UnverifiedSnapshot {
+            let records = collection.records.sorted { $0.key < $1.key }.map(\.value).joined(separator: ",")
+            let body = #"{"metadata":\#(metadata),"timestamp":\#(time),"changes":[\#(records)]}"#
+            return try Changeset(parsing: Bytes(utf8: body), limits: Limits()).snapshot(of: id, onto: nil)
+        }
+        let signature = try signer.signature(over: try changeset("{}").payload)
+        let entry = #"{"signature":"\#(signature)","mode":"p384ecdsa","x5u":"\#(DemoSigner.x5u)"}"#
+        let flags = collection.isForStartup ? #""startup""# : ""
+        let metadata =
+            #"{"id":"\#(id.name)","bucket":"\#(id.bucket)","last_modified":\#(time),"flags":[\#(flags)],"#
+            + #""attachment":{"enabled":\#(!collection.files.isEmpty),"required":false,"bundle":\#(collection.hasZip)},"#
+            + #""signature":\#(entry),"signatures":[\#(entry)]}"#
+        return try changeset(metadata).verified(with: [DemoSigner.x5u: .success(signer.verified)])
+    }
+}

@@ -1,0 +1,69 @@
+import RemoteSettingsModel
+import SnapshotBundle
+import TargetFilter
+
+/// Why an attachment rule's expression cannot be used.
+package struct AttachmentSelectionError: Error, CustomStringConvertible {
+    package let description: String
+}
+
+/// Decides for each attachment of a collection whether it belongs into the bundle.
+///
+/// An attachment that several records share is taken where any of them lets it in.
+package struct AttachmentSelector {
+    private let rule: AttachmentRule
+    private let expression: FilterExpression?
+
+    /// - Throws: where the rule's expression is not in the filter language.
+    package init(_ rule: AttachmentRule) throws(AttachmentSelectionError) {
+        self.rule = rule
+        if case .include(let text) = rule.selection {
+            do {
+                expression = try FilterExpression(parsing: text)
+            } catch {
+                throw AttachmentSelectionError(description: "include is not an expression: \(error)")
+            }
+        } else {
+            expression = nil
+        }
+    }
+
+    /// The attachments that the records name: those to take, in the order of record ids, and those left out with why.
+    ///
+    /// - Throws: `ChangesetError` where a record describes its attachment wrongly.
+    package func select(
+        _ records: RecordTable
+    ) throws(ChangesetError) -> (wanted: [WantedAttachment], omitted: [SHA256Digest: OmissionReason]) {
+        var wanted: [WantedAttachment] = []
+        var taken: Set<SHA256Digest> = []
+        var omitted: [SHA256Digest: OmissionReason] = [:]
+        var total: UInt64 = 0
+        for record in records {
+            guard let attachment = try record.attachment(), !taken.contains(attachment.hash) else { continue }
+            if let reason = reason(against: attachment, of: record, total: total) {
+                if omitted[attachment.hash] == nil { omitted[attachment.hash] = reason }
+                continue
+            }
+            guard let size = Int(exactly: attachment.size) else {
+                throw .invalidAttachment(record: record.id, problem: "its size is beyond any file's")
+            }
+            taken.insert(attachment.hash)
+            omitted[attachment.hash] = nil
+            total += attachment.size
+            wanted.append(
+                .init(digest: attachment.hash, size: size, location: attachment.location, record: record.id))
+        }
+        return (wanted, omitted)
+    }
+
+    private func reason(against attachment: Attachment, of record: Record, total: UInt64) -> OmissionReason? {
+        if case .none = rule.selection { return OmissionReason.none }
+        if let expression {
+            // A record that cannot be put into a context, or that the expression fails on, is not what was asked for.
+            guard let context = try? FilterContext(record: record), expression.matches(context) else { return .filter }
+        }
+        if let limit = rule.maxSize, attachment.size > limit { return .maxSize }
+        if let limit = rule.maxTotal, attachment.size > limit || total > limit - attachment.size { return .maxTotal }
+        return nil
+    }
+}

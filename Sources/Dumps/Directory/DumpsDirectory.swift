@@ -1,0 +1,158 @@
+import FileStorage
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// A `dumps/` directory: where its files are, and how they are read and replaced.
+///
+/// `dumps.yaml`, `dumps.lock.json` and `<bucket>/<collection>.zip` are what it is about. `.rsdump/` holds what a refresh
+/// needs in between: downloads that are not packed yet, lock entries of bundles that are not locked yet, and holds that
+/// the server asked for. It ignores itself for git and is gone after a refresh that left nothing to do.
+public struct DumpsDirectory: Sendable {
+    public let path: String
+
+    public init(_ path: String) {
+        self.path = path
+    }
+
+    /// Whether this is the directory at a path, whatever way leads there. Looks at the file system.
+    public func isAt(_ other: String) -> Bool {
+        FileStore.resolved(path).map { $0 == FileStore.resolved(other) } ?? false
+    }
+
+    /// Whether `dumps.yaml`, the lock or a bundle of the lock is at a path or below it, whatever way leads there: to replace
+    /// what is at the path would lose it. Reads the lock and looks at the file system.
+    ///
+    /// - Throws: `FileError` or `BundleError` where the lock cannot be read.
+    public func hasFiles(at other: String, limits: Limits) throws -> Bool {
+        guard let other = FileStore.resolved(other) else { return false }
+        let folder = other == "/" ? other : "\(other)/"
+        let files = [configurationPath, lockPath] + (try lockFile(limits: limits).collections.keys.map(bundlePath))
+        return files.compactMap(FileStore.resolved).contains { $0 == other || $0.hasPrefix(folder) }
+    }
+
+    public var configurationPath: String { "\(path)/dumps.yaml" }
+    public var lockPath: String { "\(path)/dumps.lock.json" }
+
+    public func bundlePath(_ id: CollectionID) -> String { "\(path)/\(LockFile.Bundle.path(of: id))" }
+
+    /// The SHA-256 of a bundle's file; `nil` where there is none. Reads the file.
+    public func bundleHash(_ id: CollectionID) throws(FileError) -> SHA256Digest? {
+        let path = bundlePath(id)
+        return FileStore.size(path) == nil ? nil : try FileStore.digest(of: path)
+    }
+
+    package var workPath: String { "\(path)/.rsdump" }
+    package var stagingPath: String { "\(workPath)/staging" }
+    private var pendingDirectory: String { "\(workPath)/pending" }
+
+    /// Where a bundle is written before it gets its name.
+    package func packPath(_ id: CollectionID) -> String { "\(workPath)/\(id.bucket)--\(id.name).zip.tmp" }
+
+    /// Where the server's zip of attachments is kept while it is read.
+    package func serverZIPPath(_ id: CollectionID) -> String { "\(workPath)/\(id.bucket)--\(id.name).server.zip.tmp" }
+
+    /// Where a collection's small attachments wait to be packed.
+    package func stagedPath(_ id: CollectionID) -> String { "\(stagingPath)/\(id.bucket)--\(id.name).attachments" }
+
+    /// Where a large attachment waits to be packed.
+    package func stagedPath(_ digest: SHA256Digest) -> String { "\(stagingPath)/\(digest)" }
+
+    /// Where an attachment's bytes go while they arrive.
+    package func partPath(_ digest: SHA256Digest) -> String { "\(stagingPath)/\(digest).part" }
+
+    /// Reads `dumps.yaml`.
+    ///
+    /// - Throws: ``FileError``, or ``ConfigurationError`` that says how to make the file where it is missing.
+    public func configuration() throws -> DumpsConfiguration {
+        guard let text = try configurationText() else {
+            throw ConfigurationError(
+                file: configurationPath, problem: "there is no such file",
+                remedy: "make one with: rsdump add BUCKET/COLLECTION --dumps \(path)")
+        }
+        return try ConfigurationReader.read(text, file: configurationPath)
+    }
+
+    /// The text of `dumps.yaml`; `nil` where there is none.
+    public func configurationText() throws -> String? {
+        guard let bytes = try FileStore.read(configurationPath, limit: 4 << 20) else { return nil }
+        guard let text = String(validating: bytes.array, as: UTF8.self) else {
+            throw ConfigurationError(
+                file: configurationPath, problem: "the text is not UTF-8", remedy: "save it as UTF-8")
+        }
+        return text
+    }
+
+    /// Replaces `dumps.yaml`, making the directory where it is missing.
+    public func writeConfiguration(_ text: String) throws(FileError) {
+        try FileStore.makeDirectories(path)
+        try FileStore.replace(configurationPath, with: Bytes(utf8: text))
+    }
+
+    /// Reads the lock; an empty one where there is none.
+    ///
+    /// - Throws: ``FileError`` or `BundleError`.
+    public func lockFile(limits: Limits) throws -> LockFile {
+        guard let bytes = try FileStore.read(lockPath, limit: limits.lockBytes) else { return LockFile() }
+        return try LockFile(parsing: bytes, path: lockPath, limits: limits)
+    }
+
+    /// Replaces the lock, once the names of the bundles that it vouches for are on the disk.
+    package func writeLock(_ lock: LockFile) throws(FileError) {
+        for bucket in Set(lock.collections.keys.map(\.bucket)).sorted() {
+            let directory = "\(path)/\(bucket)"
+            if FileStore.isDirectory(directory) { try FileStore.flush(directory: directory) }
+        }
+        try FileStore.replace(lockPath, with: Bytes(lock.text))
+    }
+
+    /// Makes the directory for what a refresh needs in between.
+    package func prepareWork() throws(FileError) {
+        try FileStore.makeDirectories(stagingPath)
+        try FileStore.makeDirectories(pendingDirectory)
+        let ignore = "\(workPath)/.gitignore"
+        if FileStore.size(ignore) == nil {
+            // Collections that are refreshed at the same time may come here together.
+            try FileStore.replace(ignore, with: Bytes(utf8: "*\n"), isContended: true)
+        }
+    }
+
+    /// Removes what no longer serves anything after a refresh that finished.
+    ///
+    /// - Parameter keepingDownloads: where a collection failed, what has been downloaded for it is kept for the next time.
+    package func finishWork(keepingDownloads: Bool) throws(FileError) {
+        try FileStore.removeTree(pendingDirectory)
+        for name in try FileStore.list(workPath) ?? [] where name.hasSuffix(".tmp") {
+            try FileStore.remove("\(workPath)/\(name)")
+        }
+        if keepingDownloads {
+            try FileStore.removeIfEmpty(stagingPath)
+        } else {
+            try FileStore.removeTree(stagingPath)
+        }
+        let left = try FileStore.list(workPath) ?? []
+        if left.allSatisfy({ $0 == ".gitignore" }) { try FileStore.removeTree(workPath) }
+    }
+}
+
+extension DumpsDirectory {
+    /// The lock entries of bundles that got their names after the lock was written last: a refresh was interrupted.
+    public func pendingEntries(limits: Limits) throws -> [CollectionID: LockFile.Collection] {
+        var entries: [CollectionID: LockFile.Collection] = [:]
+        for name in try FileStore.list(pendingDirectory) ?? [] where name.hasSuffix(".json") {
+            let path = "\(pendingDirectory)/\(name)"
+            guard let bytes = try FileStore.read(path, limit: limits.lockBytes) else { continue }
+            // A failure of the machine may have left half a note: then nothing is known of the bundle.
+            guard let lock = try? LockFile(parsing: bytes, path: path, limits: limits) else { continue }
+            entries.merge(lock.collections) { _, new in new }
+        }
+        return entries
+    }
+
+    /// Notes what the lock will say of a bundle, before the bundle gets its name. Does not wait for the disk: a note that
+    /// is lost costs a download.
+    package func writePending(_ id: CollectionID, _ entry: LockFile.Collection) throws(FileError) {
+        let lock = LockFile(collections: [id: entry])
+        try FileStore.replace(
+            "\(pendingDirectory)/\(id.bucket)--\(id.name).json", with: Bytes(lock.text), flushing: false)
+    }
+}

@@ -1,0 +1,31 @@
+import RemoteSettingsModel
+
+/// Why a command on a directory of dumps could not begin.
+public enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
+    case busy(String)
+    case nothingConfigured(String)
+    case notConfigured([CollectionID], String)
+    case notLocked([CollectionID], String)
+    /// The lock lists no bundles.
+    case nothingLocked(String)
+    /// What is made of the dumps would be written over them.
+    case ownDirectory(String)
+    case emptyMonitor(String)
+
+    public var description: String {
+        switch self {
+        case .busy(let path): "another refresh is working in \(path); wait for it to end"
+        case .nothingConfigured(let file): "\(file) names no collections; add one with: rsdump add BUCKET/COLLECTION"
+        case .notConfigured(let names, let file):
+            "\(names.map(\.description).joined(separator: ", ")) \(Counted.noun(names.count, "is", "are")) not in \(file); "
+                + "add it with: rsdump add \(names.map(\.description).joined(separator: " "))"
+        case .notLocked(let names, let file):
+            "\(file) has no \(names.map(\.description).joined(separator: ", ")); fetch it with: rsdump refresh"
+        case .nothingLocked(let file):
+            "\(file): expected bundles, found none; fetch them with rsdump refresh, or name their directory with --dumps"
+        case .ownDirectory(let path):
+            "\(path): expected another place than the dumps themselves, which are only read; choose another --output"
+        case .emptyMonitor(let server): "\(server): the monitor answered 204, expected its list of collections"
+        }
+    }
+}

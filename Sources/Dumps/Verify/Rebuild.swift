@@ -1,0 +1,85 @@
+import ContentSignature
+import FileStorage
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Writes bundles again from their own uncompressed contents, beside the directory, and compares them with the lock.
+public struct Rebuild: Sendable {
+    public enum Verdict: Sendable {
+        /// The same bytes as locked.
+        case identical
+        /// The same contents in other bytes: another compressor wrote the bundle that is locked.
+        case sameContent(size: Int, sha256: SHA256Digest)
+        /// Other contents than locked, which the writer must never give.
+        case different(content: SHA256Digest)
+        /// The bundle is not as locked to begin with, or cannot be written again.
+        case failed(any Error)
+    }
+
+    public struct Outcome: Sendable {
+        public let id: CollectionID
+        public let entry: LockFile.Collection
+        public let verdict: Verdict
+    }
+
+    private let directory: DumpsDirectory
+    private let output: String
+    private let verifier: BundleVerifier
+    private let limits: Limits
+
+    /// - Parameter output: an existing directory outside of `directory`, which gets `<bucket>/<collection>.zip`.
+    public init(
+        _ directory: DumpsDirectory, to output: String, roots: TrustAnchors, signer: String?, limits: Limits
+    ) {
+        self.directory = directory
+        self.output = output
+        verifier = BundleVerifier(roots: roots, signer: signer, limits: limits)
+        self.limits = limits
+    }
+
+    /// Does I/O, no network. Each bundle is verified before it is written again.
+    ///
+    /// - Parameter names: none for all that the lock has.
+    /// - Throws: `BundleError` or ``FileError`` where the lock cannot be read, ``DumpsError`` for names not in it, and where the
+    ///   output is the directory itself.
+    public func run(_ names: [CollectionID]) async throws -> [Outcome] {
+        guard !directory.isAt(output) else { throw DumpsError.ownDirectory(output) }
+        let lock = try directory.lockFile(limits: limits)
+        let unknown = names.filter { lock.collections[$0] == nil }
+        guard unknown.isEmpty else { throw DumpsError.notLocked(unknown, directory.lockPath) }
+        let wanted = lock.collections.filter { names.isEmpty || names.contains($0.key) }
+        return await withTaskGroup(of: Outcome.self) { group in
+            for (id, entry) in wanted {
+                group.addTask {
+                    do {
+                        return Outcome(id: id, entry: entry, verdict: try rebuild(id, entry))
+                    } catch {
+                        return Outcome(id: id, entry: entry, verdict: .failed(error))
+                    }
+                }
+            }
+            var outcomes: [Outcome] = []
+            for await outcome in group { outcomes.append(outcome) }
+            return outcomes.sorted { $0.id < $1.id }
+        }
+    }
+
+    private func rebuild(_ id: CollectionID, _ entry: LockFile.Collection) throws -> Verdict {
+        let source = directory.bundlePath(id)
+        try verifier.verify(source, id, entry)
+        let bundle = try BundleReader(path: source, limits: limits)
+        let snapshot = try verifier.snapshot(of: bundle, entry)
+        let sources = try bundle.manifest().files.map { file in
+            (file.sha256, file.omitted.map(AttachmentSource.omitted) ?? .bundle(bundle))
+        }
+        let path = "\(output)/\(LockFile.Bundle.path(of: id))"
+        try FileStore.makeDirectories(FileStore.parent(of: path))
+        try FileStore.remove(path)
+        let written = try BundleWriter(
+            snapshot, attachments: Dictionary(sources) { first, _ in first }, limits: limits
+        ).write(toNewFile: path)
+        guard written.content == entry.content else { return .different(content: written.content) }
+        return written.sha256 == entry.bundle.sha256
+            ? .identical : .sameContent(size: written.size, sha256: written.sha256)
+    }
+}

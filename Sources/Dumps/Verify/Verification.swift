@@ -1,0 +1,75 @@
+import ContentSignature
+import FileStorage
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Verifies the bundles of a directory, in parallel and offline.
+public struct Verification: Sendable {
+    public struct Outcome: Sendable {
+        public enum Verdict: Sendable {
+            case good
+            /// The bundle is whole, but the lock was not written any more: a refresh was interrupted.
+            case interrupted
+            /// A bundle that the configuration names and nobody has fetched yet.
+            case missing
+            case bad(any Error)
+        }
+
+        public let id: CollectionID
+        public let entry: LockFile.Collection?
+        public let verdict: Verdict
+        /// The pin that the bundle is at, where the configuration has one.
+        public var pin: Pin?
+    }
+
+    private let directory: DumpsDirectory
+    private let verifier: BundleVerifier
+    private let limits: Limits
+
+    public init(_ directory: DumpsDirectory, roots: TrustAnchors, signer: String?, limits: Limits) {
+        self.directory = directory
+        verifier = BundleVerifier(roots: roots, signer: signer, limits: limits)
+        self.limits = limits
+    }
+
+    /// - Parameters:
+    ///   - names: none for all that the lock has, and all that the configuration names.
+    ///   - configured: the configuration's collections, each of which has a bundle, at its pin where it has one.
+    /// - Throws: `BundleError` or ``FileError`` where the lock cannot be read, ``DumpsError`` for names not in it.
+    public func run(_ names: [CollectionID], configured: [DumpsConfiguration.Collection]) async throws -> [Outcome] {
+        let lock = try directory.lockFile(limits: limits)
+        let pending = try directory.pendingEntries(limits: limits)
+        let known = Set(lock.collections.keys).union(configured.map(\.id)).union(pending.keys)
+        let wanted = names.isEmpty ? known.sorted() : names
+        let unknown = wanted.filter { !known.contains($0) }
+        guard unknown.isEmpty else { throw DumpsError.notConfigured(unknown, directory.configurationPath) }
+        let pins = Dictionary(uniqueKeysWithValues: configured.map { ($0.id, $0.pin) })
+        return await withTaskGroup(of: Outcome.self) { group in
+            for id in wanted {
+                group.addTask { verify(id, lock.collections[id], pending: pending[id], pin: pins[id] ?? nil) }
+            }
+            var outcomes: [Outcome] = []
+            for await outcome in group { outcomes.append(outcome) }
+            return outcomes.sorted { $0.id < $1.id }
+        }
+    }
+
+    private func verify(
+        _ id: CollectionID, _ entry: LockFile.Collection?, pending: LockFile.Collection?, pin: Pin?
+    ) -> Outcome {
+        let path = directory.bundlePath(id)
+        if let pending, pending != entry, (try? verifier.verify(path, id, pending)) != nil {
+            return Outcome(id: id, entry: pending, verdict: .interrupted)
+        }
+        guard let entry else { return Outcome(id: id, entry: nil, verdict: .missing) }
+        do {
+            try verifier.verify(path, id, entry)
+            if let pin, pin.at != entry.timestamp {
+                throw PinError.elsewhere(id, pin, held: entry.timestamp)
+            }
+            return Outcome(id: id, entry: entry, verdict: .good, pin: pin)
+        } catch {
+            return Outcome(id: id, entry: entry, verdict: .bad(error))
+        }
+    }
+}

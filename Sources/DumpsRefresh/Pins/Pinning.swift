@@ -1,0 +1,165 @@
+import ContentSignature
+import Dumps
+import FileStorage
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotHistory
+
+/// Pins a collection: finds the bundle of the wanted state, verifies it, puts it in place with its lock entry, and notes
+/// the pin in `dumps.yaml`. Never asks the server.
+public struct Pinning: Sendable {
+    public struct Outcome: Sendable {
+        public let pin: Pin
+        public let entry: LockFile.Collection
+        /// Where the bundle was taken from; `nil` where it was there.
+        public let restored: HistoricBundle.Origin?
+        /// Whether the time that the bundle's signature was verified at is that of the lock that it was found with, not
+        /// now. False where it has none.
+        public let isVerifiedAsLocked: Bool
+    }
+
+    private let directory: DumpsDirectory
+    private let configuration: DumpsConfiguration
+    private let restoration: BundleRestoration
+    private let limits: Limits
+
+    /// - Parameter now: the time that a bundle is verified at where no lock tells when it was first.
+    public init(
+        _ directory: DumpsDirectory, configuration: DumpsConfiguration, roots: TrustAnchors, now: Timestamp,
+        limits: Limits
+    ) {
+        self.directory = directory
+        self.configuration = configuration
+        self.limits = limits
+        restoration = BundleRestoration(
+            directory: directory, configuration: configuration, roots: roots, now: now, limits: limits)
+    }
+
+    /// Does I/O, and runs git where the wanted state is not the present one and no path is given.
+    ///
+    /// Killed at any instant, no reader sees a broken bundle; `dumps.yaml` is written last.
+    ///
+    /// - Parameters:
+    ///   - path: a bundle or a folder of bundles to look in; `nil` for the git history of the directory.
+    /// - Throws: ``PinError``, ``DumpsError``, ``ConfigurationError``, `HistoryError`, or what the files cannot bear.
+    public func pin(
+        _ id: CollectionID, _ request: PinRequest, from path: String?, reason: String?, until: Timestamp?
+    ) async throws -> Outcome {
+        let settings = try configuration.selecting([id], file: directory.configurationPath)
+        guard let settings = settings.first, let text = try directory.configurationText() else {
+            throw DumpsError.notConfigured([id], directory.configurationPath)
+        }
+        guard let exclusive = try DirectoryLock(directory.path) else { throw DumpsError.busy(directory.path) }
+        defer { withExtendedLifetime(exclusive) {} }
+
+        let (lock, recovered) = try directory.recoveredLock(limits: limits)
+        if !recovered.isEmpty { try directory.writeLock(lock) }
+        let held = lock.collections[id]
+        let isWhole = held != nil && directory.diskState(id, held) == .asLocked
+        let candidates = try await candidates(id, request, from: path, held: isWhole ? held : nil)
+
+        var failure: (any Error)?
+        for candidate in candidates {
+            let pin = Pin(at: candidate.timestamp, reason: reason, until: until)
+            var editor = try ConfigurationEditor(text, file: directory.configurationPath)
+            // Before anything is moved: where the file cannot be edited, nothing is.
+            try editor.setPin(pin, of: id)
+            do {
+                let outcome: Outcome
+                switch candidate {
+                case .present(let entry):
+                    outcome = Outcome(pin: pin, entry: entry, restored: nil, isVerifiedAsLocked: entry.hasSignature)
+                case .historic(let bundle):
+                    let (entry, isAsLocked) = try await restoration.restore(bundle, settings, lock)
+                    outcome = Outcome(
+                        pin: pin, entry: entry, restored: bundle.origin, isVerifiedAsLocked: isAsLocked)
+                }
+                if editor.text != text { try directory.writeConfiguration(editor.text) }
+                return outcome
+            } catch let error as PinError {
+                // The same state may have been committed more than once, with other attachments or damaged.
+                failure = failure ?? error
+            }
+        }
+        throw failure ?? PinError.nothingHeld(id)
+    }
+
+    /// Takes pins away.
+    ///
+    /// - Returns: the pins that there were.
+    /// - Throws: ``ConfigurationError`` where one of them is not in the file; then nothing is changed.
+    public static func unpin(
+        _ ids: [CollectionID], in directory: DumpsDirectory
+    ) throws -> [(id: CollectionID, pin: Pin?)] {
+        let text = try directory.configurationText()
+        guard let text else { throw DumpsError.notConfigured(ids, directory.configurationPath) }
+        var editor = try ConfigurationEditor(text, file: directory.configurationPath)
+        let pins = try ids.map { ($0, try editor.removePin(of: $0)) }
+        if editor.text != text { try directory.writeConfiguration(editor.text) }
+        return pins
+    }
+}
+
+extension Pinning {
+    private enum Candidate {
+        case present(LockFile.Collection)
+        case historic(HistoricBundle)
+
+        var timestamp: Timestamp {
+            switch self {
+            case .present(let entry): entry.timestamp
+            case .historic(let bundle): bundle.timestamp
+            }
+        }
+    }
+
+    /// The bundles of the wanted state, the best first; never empty.
+    private func candidates(
+        _ id: CollectionID, _ request: PinRequest, from path: String?, held: LockFile.Collection?
+    ) async throws -> [Candidate] {
+        if path == nil {
+            switch request {
+            case .present:
+                guard let held else { throw PinError.nothingHeld(id) }
+                return [.present(held)]
+            case .at(let timestamp):
+                if let held, held.timestamp == timestamp { return [.present(held)] }
+            case .asOf: break
+            }
+        }
+        let source: BundleHistory.Source
+        let places: String
+        var remedy = "name another bundle or folder with --from PATH"
+        if let path {
+            (source, places) = (.path(path), path)
+        } else {
+            do throws(HistoryError) {
+                let repository = try await GitRepository(containing: directory.path, limits: limits)
+                (source, places) = (.git(repository), "the git history of \(directory.path)")
+                if repository.isShallow { remedy = "the clone is shallow: git fetch --unshallow, or \(remedy)" }
+            } catch {
+                if let held, request.includes(held.timestamp) { return [.present(held)] }
+                throw error
+            }
+        }
+        let listing = try await BundleHistory([source], limits: limits).bundles(of: id)
+        let timestamps = listing.bundles.map(\.timestamp)
+        var candidates = listing.bundles.filter { request.includes($0.timestamp) }.map(Candidate.historic)
+        if path == nil, let held, request.includes(held.timestamp) { candidates.insert(.present(held), at: 0) }
+        guard let newest = candidates.map(\.timestamp).max() else {
+            if let unusable = listing.unusable.first { remedy = "one cannot be read (\(unusable)); \(remedy)" }
+            throw PinError.notFound(
+                id, wanted: "\(request)", places: places, found: Self.distinct(timestamps), remedy: remedy)
+        }
+        if request == .present, Set(timestamps).count > 1 {
+            throw PinError.several(id, place: places, found: Self.distinct(timestamps))
+        }
+        return candidates.filter { $0.timestamp == newest }
+    }
+
+    private static func distinct(_ sorted: [Timestamp]) -> [Timestamp] {
+        var distinct: [Timestamp] = []
+        for timestamp in sorted where distinct.last != timestamp { distinct.append(timestamp) }
+        return distinct
+    }
+}

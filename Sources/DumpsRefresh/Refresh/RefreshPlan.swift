@@ -1,0 +1,119 @@
+import ContentSignature
+import Dumps
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// What a refresh is going to do with one collection.
+public struct PlannedCollection: Sendable {
+    public enum Action: Hashable, Sendable {
+        /// The bundle is what the server has.
+        case unchanged
+        /// There is no bundle yet.
+        case create
+        /// The server has something newer than the bundle, which is asked for as a delta.
+        case update
+        /// The bundle cannot be built upon, for the reason given; everything is asked for.
+        case refetch(String)
+        /// The records are the same, but the rule for attachments has changed.
+        case repack
+        /// The monitor does not list the collection; the server is asked for it directly.
+        case probe
+        /// The server is behind what is held.
+        case refuse
+        /// The bundle is at the state that it is pinned to, whatever the server has.
+        case pinned
+        /// The bundle is not at the state that it is pinned to, for the reason given, and the server has another one.
+        case pinUnmet(String)
+
+        /// Whether anything is fetched or written for it.
+        public var needsWork: Bool {
+            switch self {
+            case .unchanged, .refuse, .pinned, .pinUnmet: false
+            case .create, .update, .refetch, .repack, .probe: true
+            }
+        }
+    }
+
+    public let settings: DumpsConfiguration.Collection
+    public let action: Action
+    /// What the lock says.
+    public let held: LockFile.Collection?
+    /// What the monitor says.
+    public let serverTimestamp: Timestamp?
+
+    public var id: CollectionID { settings.id }
+}
+
+/// The first stage of a refresh: compares the lock, the files and the monitor. Decides; does no I/O.
+struct RefreshPlanner {
+    /// What is where the bundle should be, told from its size and its first bytes.
+    enum DiskState: Hashable {
+        case absent
+        /// As large and of the time as the lock says.
+        case asLocked
+        case damaged(String)
+    }
+
+    let roots: TrustAnchors
+    let acceptsUnsigned: Bool
+    let isFull: Bool
+
+    func plan(
+        _ settings: DumpsConfiguration.Collection, held: LockFile.Collection?, disk: DiskState,
+        monitor: [CollectionID: Timestamp]
+    ) -> PlannedCollection {
+        let listed = monitor[settings.id]
+        return PlannedCollection(
+            settings: settings, action: action(settings, held: held, disk: disk, listed: listed), held: held,
+            serverTimestamp: listed)
+    }
+
+    private func action(
+        _ settings: DumpsConfiguration.Collection, held: LockFile.Collection?, disk: DiskState, listed: Timestamp?
+    ) -> PlannedCollection.Action {
+        if let pin = settings.pin { return action(settings, pin, held: held, disk: disk, listed: listed) }
+        guard let listed else { return .probe }
+        guard let held else { return .create }
+        if listed < held.timestamp { return .refuse }
+        switch disk {
+        case .absent: return .refetch("its bundle is missing")
+        case .damaged(let problem): return .refetch(problem)
+        case .asLocked: break
+        }
+        if isFull { return .refetch("--full") }
+        if let distrust = distrust(held) { return .refetch(distrust) }
+        if held.trust == .imported { return .refetch("it was imported without a signature") }
+        if listed > held.timestamp { return .update }
+        return held.attachmentRule == settings.attachments.text ? .unchanged : .repack
+    }
+    /// A pinned collection takes nothing from the server but the very state that it is pinned to.
+    private func action(
+        _ settings: DumpsConfiguration.Collection, _ pin: Pin, held: LockFile.Collection?, disk: DiskState,
+        listed: Timestamp?
+    ) -> PlannedCollection.Action {
+        let problem: String
+        switch (held, disk) {
+        case (nil, _): problem = "it was never fetched"
+        case (let held?, _) where held.timestamp != pin.at: problem = "its bundle is at \(held.timestamp)"
+        case (_, .absent): problem = "its bundle is missing"
+        case (_, .damaged(let damage)): problem = damage
+        case (let held?, .asLocked):
+            if let distrust = distrust(held) { return .pinUnmet(distrust) }
+            return held.attachmentRule == settings.attachments.text ? .pinned : .repack
+        }
+        guard listed == pin.at else { return .pinUnmet(problem) }
+        guard let held else { return .create }
+        if held.timestamp > pin.at { return .pinUnmet(problem) }
+        return held.timestamp < pin.at && disk == .asLocked ? .update : .refetch(problem)
+    }
+
+    /// Why the configuration no longer trusts what vouched for a bundle; `nil` where it does.
+    private func distrust(_ held: LockFile.Collection) -> String? {
+        switch held.trust {
+        case .signed(let signature):
+            roots.roots.contains(signature.root) ? nil : "its root is no longer trusted"
+        case .unsigned: acceptsUnsigned ? nil : "it is unsigned, which is no longer accepted"
+        case .imported: nil
+        }
+    }
+}

@@ -1,0 +1,174 @@
+import ContentSignature
+import Dumps
+import FileStorage
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// What is held of a collection, what the server has, and what a refresh would do about it.
+public struct CollectionState: Sendable {
+    public let id: CollectionID
+    /// The lock's entry; `nil` where the collection was never fetched.
+    public let entry: LockFile.Collection?
+    /// Whether the bundle is there, as large and of the time as the lock says.
+    public let hasBundle: Bool
+    /// `nil` offline, and where the monitor does not list the collection.
+    public let serverTimestamp: Timestamp?
+    /// `nil` offline.
+    public let action: PlannedCollection.Action?
+    /// How it stands to its pin, where it has one.
+    public let pin: PinState?
+}
+
+extension LockFile.Collection {
+    /// When the data was verified against the server; `nil` where nothing is signed.
+    public var verifiedAt: Timestamp? {
+        if case .signed(let signature) = trust { signature.verifiedAt } else { nil }
+    }
+
+    /// The time since the data was taken from the server; where nothing is signed, since it changed there.
+    public func age(at now: Timestamp) -> Duration { now.elapsed(since: verifiedAt ?? timestamp) }
+}
+
+/// Compares the lock, the files and the monitor, and changes nothing.
+public struct Survey: Sendable {
+    private let directory: DumpsDirectory
+    private let configuration: DumpsConfiguration
+    private let roots: TrustAnchors
+    private let now: Timestamp
+    private let limits: Limits
+
+    /// - Parameter now: the time that the last days of pins are held against.
+    public init(
+        _ directory: DumpsDirectory, configuration: DumpsConfiguration, roots: TrustAnchors, now: Timestamp,
+        limits: Limits
+    ) {
+        self.now = now
+        self.directory = directory
+        self.configuration = configuration
+        self.roots = roots
+        self.limits = limits
+    }
+
+    /// What is held. Does I/O, no network.
+    ///
+    /// - Parameter names: the collections, or none for all that the configuration names.
+    /// - Throws: ``DumpsError``, ``FileError``, or `BundleError` where the lock cannot be read.
+    public func offline(_ names: [CollectionID]) throws -> [CollectionState] {
+        let lock = try directory.lockFile(limits: limits)
+        return try configuration.selecting(names, file: directory.configurationPath).map { settings in
+            let held = lock.collections[settings.id]
+            return CollectionState(
+                id: settings.id, entry: held,
+                hasBundle: directory.diskState(settings.id, held) == .asLocked && held != nil,
+                serverTimestamp: nil, action: nil,
+                pin: settings.pin.map { PinState($0, serverTimestamp: nil, now: now) })
+        }
+    }
+
+    /// What is held and what the server has. Does I/O and one request.
+    ///
+    /// - Throws: as ``offline(_:)``, and `HTTPError`.
+    public func online(_ names: [CollectionID], client: ServerClient) async throws -> [CollectionState] {
+        let lock = try directory.lockFile(limits: limits)
+        let settings = try configuration.selecting(names, file: directory.configurationPath)
+        let plan = try await planned(settings, lock, client: client, isFull: false)
+        return plan.map { planned in
+            CollectionState(
+                id: planned.id, entry: planned.held,
+                hasBundle: planned.held != nil && directory.diskState(planned.id, planned.held) == .asLocked,
+                serverTimestamp: planned.serverTimestamp, action: planned.action,
+                pin: planned.settings.pin.map {
+                    PinState($0, serverTimestamp: planned.serverTimestamp, now: now)
+                })
+        }
+    }
+
+    /// The plan of a refresh.
+    func planned(
+        _ settings: [DumpsConfiguration.Collection], _ lock: LockFile, client: ServerClient, isFull: Bool
+    ) async throws -> [PlannedCollection] {
+        guard case .changes(let document, _) = try await client.monitor() else {
+            throw DumpsError.emptyMonitor("\(client.server)")
+        }
+        let monitor: MonitorChangeset
+        do {
+            monitor = try MonitorChangeset(parsing: document.body, limits: limits)
+        } catch {
+            throw CollectionError.fetch(.changeset(error, url: "\(document.url)"))
+        }
+        let planner = RefreshPlanner(
+            roots: roots, acceptsUnsigned: configuration.trust.acceptsUnsigned, isFull: isFull)
+        return settings.map { settings in
+            let held = lock.collections[settings.id]
+            return planner.plan(
+                settings, held: held, disk: directory.diskState(settings.id, held), monitor: monitor.collections)
+        }
+    }
+}
+
+extension DumpsConfiguration {
+    /// The named collections' settings, or all.
+    ///
+    /// - Throws: ``DumpsError`` where a name is not configured, or nothing is.
+    func selecting(_ names: [CollectionID], file: String) throws(DumpsError) -> [Collection] {
+        guard !names.isEmpty else {
+            guard !collections.isEmpty else { throw .nothingConfigured(file) }
+            return collections
+        }
+        let unknown = names.filter { name in !collections.contains { $0.id == name } }
+        guard unknown.isEmpty else { throw .notConfigured(unknown, file) }
+        return collections.filter { names.contains($0.id) }
+    }
+}
+
+extension DumpsDirectory {
+    /// Whether a snapshot is the very state that the bundle has.
+    func isHeld(_ snapshot: Snapshot, _ planned: PlannedCollection, limits: Limits) -> Bool {
+        guard let held = planned.held, held.timestamp == snapshot.timestamp,
+            held.attachmentRule == planned.settings.attachments.text, diskState(planned.id, held) == .asLocked,
+            let bundle = try? BundleReader(path: bundlePath(planned.id), limits: limits)
+        else { return false }
+        return (try? bundle.payload()) == snapshot.payload
+    }
+
+    /// What is where a bundle should be, told from its size and its first bytes.
+    func diskState(_ id: CollectionID, _ held: LockFile.Collection?) -> RefreshPlanner.DiskState {
+        let path = bundlePath(id)
+        guard let size = FileStore.size(path) else { return .absent }
+        guard let held else { return .asLocked }
+        guard size == held.bundle.size else {
+            return .damaged("its bundle has \(size) bytes, the lock says \(held.bundle.size)")
+        }
+        do throws(BundleError) {
+            let head = try BundleHead.read(path: path)
+            guard head.collection == id, head.timestamp == held.timestamp else {
+                return .damaged("its bundle is of \(head.collection) at \(head.timestamp), not what the lock says")
+            }
+            return .asLocked
+        } catch {
+            return .damaged("\(error)")
+        }
+    }
+}
+
+extension DumpsDirectory {
+    /// What a bundle that stays as it is has over its budget, which may have been lowered since it was written.
+    func excess(of planned: PlannedCollection, limits: Limits) -> CollectionError? {
+        let budget = planned.settings.budget
+        guard let held = planned.held else { return nil }
+        let isOver = budget.bundle.map { UInt64(held.bundle.size) > $0 } ?? false
+        guard isOver || budget.attachment != nil else { return nil }
+        do {
+            let manifest = try BundleReader(path: bundlePath(planned.id), limits: limits).manifest()
+            try budget.check(
+                manifest.files.filter { $0.omitted == nil }.map { file in
+                    .init(digest: file.sha256, size: file.size, location: file.location, record: file.records[0])
+                })
+            try budget.check(size: held.bundle.size, of: manifest)
+            return nil
+        } catch {
+            return CollectionError(error)
+        }
+    }
+}

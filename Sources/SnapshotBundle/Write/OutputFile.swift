@@ -1,0 +1,75 @@
+import RemoteSettingsModel
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// A file that is being written, with the size and SHA-256 of what was written to it. Not shared between threads.
+package final class OutputFile {
+    package let name: String
+    private let descriptor: Int32
+    package private(set) var size = 0
+    private var hasher = ContentHasher()
+
+    /// - Parameter descriptor: stays the caller's to close.
+    package init(descriptor: Int32, name: String) {
+        self.descriptor = descriptor
+        self.name = name
+    }
+
+    func write(_ bytes: [UInt8]) throws(BundleError) { try write(bytes.span) }
+
+    /// Writes all of `bytes`.
+    package func write(_ span: Span<UInt8>) throws(BundleError) {
+        try unsafe span.withUnsafeBytes { (bytes) throws(BundleError) in try unsafe write(bytes) }
+        size += span.count
+        hasher.update(span)
+    }
+
+    private func write(_ bytes: UnsafeRawBufferPointer) throws(BundleError) {
+        var written = 0
+        while written < bytes.count {
+            let step = unsafe systemWrite(
+                descriptor, UnsafeRawBufferPointer(rebasing: bytes[written...]))
+            if step < 0 && errno == EINTR { continue }
+            guard step > 0 else {
+                throw BundleError(
+                    .unwritable, file: name, expected: "room for \(bytes.count - written) bytes",
+                    found: lastSystemError())
+            }
+            written += step
+        }
+    }
+
+    func digest() -> SHA256Digest { hasher.finish() }
+
+    /// Creates a new file, lets `body` write it, and brings it to the disk. The file is removed where that fails.
+    package static func create<Value>(
+        path: String, _ body: (Int32) throws(BundleError) -> Value
+    ) throws(BundleError) -> Value {
+        func failure() -> BundleError {
+            BundleError(.unwritable, file: path, expected: "a new file", found: lastSystemError())
+        }
+        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o644)
+        guard descriptor >= 0 else { throw failure() }
+        do throws(BundleError) {
+            let value = try body(descriptor)
+            guard fsync(descriptor) == 0 else { throw failure() }
+            close(descriptor)
+            return value
+        } catch {
+            close(descriptor)
+            _ = unsafe unlink(path)
+            throw error
+        }
+    }
+}
+
+private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+    // One call writes at most 2 GiB on Linux, and fails for more than that on Darwin.
+    unsafe write(descriptor, bytes.baseAddress, min(bytes.count, 1 << 30))
+}

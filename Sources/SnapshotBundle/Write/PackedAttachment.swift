@@ -1,0 +1,61 @@
+import RemoteSettingsModel
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// A file that holds attachments as bundles do, open until nobody refers to it.
+public final class PackedFile: Sendable {
+    public let path: String
+    package let descriptor: Int32
+
+    /// - Parameter descriptor: of a file open for reading; closed with this object.
+    package init(path: String, descriptor: Int32) {
+        self.path = path
+        self.descriptor = descriptor
+    }
+
+    deinit { close(descriptor) }
+
+    /// Reads a part, piece by piece.
+    func read(
+        _ range: Range<Int>, _ consume: (Span<UInt8>) throws(BundleError) -> Void
+    ) throws(BundleError) {
+        var buffer = [UInt8](repeating: 0, count: min(max(range.count, 1), 256 << 10))
+        var offset = range.lowerBound
+        while offset < range.upperBound {
+            let wanted = min(range.upperBound - offset, buffer.count)
+            let count = unsafe buffer.withUnsafeMutableBytes {
+                unsafe pread(descriptor, $0.baseAddress, wanted, off_t(offset))
+            }
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else {
+                throw BundleError(
+                    .unreadable, file: path, expected: "\(range.count) bytes at byte \(range.lowerBound)",
+                    found: count < 0 ? lastSystemError() : "the end of the file")
+            }
+            try consume(buffer.span.extracting(0..<count))
+            offset += count
+        }
+    }
+}
+
+/// An attachment as a bundle holds it, at a place in a file: it is copied without being compressed again.
+///
+/// Who packed it has checked its hash. It is not hashed again when it is copied: ``BundleReader/verifyContents()`` over
+/// the finished bundle does that.
+public struct PackedAttachment: Sendable {
+    let file: PackedFile
+    let offset: Int
+    let content: PackedContent
+
+    package init(file: PackedFile, offset: Int, content: PackedContent) {
+        self.file = file
+        self.offset = offset
+        self.content = content
+    }
+}

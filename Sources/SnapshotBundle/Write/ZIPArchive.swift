@@ -1,0 +1,179 @@
+/// A ZIP archive that is written to a file, from the first entry to the end record (APPNOTE 4.3). Not shared between
+/// threads.
+///
+/// Byte for byte what libarchive writes for the same entries, which the tests compare; written here because libarchive
+/// can only compress by itself, one entry after the other, and attachments are compressed while others are downloaded.
+/// Nothing of the machine gets into the archive: no time, user, group or mask.
+final class ZIPArchive {
+    private struct Entry {
+        let name: [UInt8]
+        let size: Int
+        let isStored: Bool
+        let offset: Int
+        /// Whether sizes are written as 64 bits, where the entry is streamed.
+        var isLarge: Bool { size > ZIPArchive.most32 }
+        var version: UInt16 { isLarge ? 45 : isStored ? 10 : 20 }
+        var method: UInt16 { isStored ? ZIPLayout.stored : ZIPLayout.deflated }
+    }
+
+    private static let most32 = Int(UInt32.max)
+    private static let bufferSize = 256 << 10
+    /// 1980-01-01 00:00, the earliest there is.
+    private static let date: [UInt8] = [0, 0, 0x21, 0]
+    /// `UT` without a time, and `ux` with user and group 0.
+    private static let extra: [UInt8] = [
+        0x55, 0x54, 1, 0, 0, 0x75, 0x78, 11, 0, 1, 4, 0, 0, 0, 0, 4, 0, 0, 0, 0,
+    ]
+
+    private let output: OutputFile
+    private var buffer: [UInt8] = []
+    private var position = 0
+    private var entry: Entry?
+    private var packedSize = 0
+    private var directory: [UInt8] = []
+    private var count = 0
+
+    init(_ output: OutputFile) {
+        self.output = output
+        buffer.reserveCapacity(2 * Self.bufferSize)
+    }
+
+    /// Begins an entry: a regular file of exactly `size` bytes, mode 0644, with an ASCII name.
+    func begin(_ name: String, size: Int, isStored: Bool) throws(BundleError) {
+        let entry = Entry(name: Array(name.utf8), size: size, isStored: isStored, offset: position)
+        self.entry = entry
+        packedSize = 0
+        let known = isStored ? size : 0
+        var header: [UInt8] = []
+        header.little(ZIPLayout.localSignature)
+        header.little(entry.version)
+        header.little(ZIPLayout.descriptorFlag)
+        header.little(entry.method)
+        header += Self.date
+        header.little(0 as UInt32)
+        header.little(entry.isLarge ? .max : UInt32(known))
+        header.little(entry.isLarge ? .max : UInt32(size))
+        header.little(UInt16(entry.name.count))
+        header.little(UInt16(Self.extra.count + (entry.isLarge ? 20 : 0)))
+        header += entry.name
+        header += Self.extra
+        if entry.isLarge {
+            header.little(ZIPLayout.zip64Extra)
+            header.little(16 as UInt16)
+            header.little(UInt64(size))
+            header.little(UInt64(known))
+        }
+        try write(header)
+    }
+
+    /// Appends bytes as they lie in the archive: deflated, where the entry is.
+    func append(_ bytes: Span<UInt8>) throws(BundleError) {
+        packedSize += bytes.count
+        try write(bytes)
+    }
+
+    /// - Parameter crc: CRC-32 of the uncompressed bytes.
+    func endEntry(crc: UInt32) throws(BundleError) {
+        guard let entry else { return }
+        self.entry = nil
+        var descriptor: [UInt8] = []
+        descriptor.little(ZIPLayout.descriptorSignature)
+        descriptor.little(crc)
+        if entry.isLarge {
+            descriptor.little(UInt64(packedSize))
+            descriptor.little(UInt64(entry.size))
+        } else {
+            descriptor.little(UInt32(truncatingIfNeeded: packedSize))
+            descriptor.little(UInt32(entry.size))
+        }
+        try write(descriptor)
+        appendRecord(of: entry, crc: crc)
+        count += 1
+    }
+
+    private func appendRecord(of entry: Entry, crc: UInt32) {
+        var large: [UInt8] = []
+        if max(entry.size, packedSize, entry.offset) > Self.most32 {
+            for value in [entry.size, packedSize, entry.offset] where value >= Self.most32 {
+                large.little(UInt64(value))
+            }
+        }
+        directory.little(ZIPLayout.centralSignature)
+        directory.little(UInt16(ZIPLayout.unixHost) << 8 | entry.version)
+        directory.little(entry.version)
+        directory.little(ZIPLayout.descriptorFlag)
+        directory.little(entry.method)
+        directory += Self.date
+        directory.little(crc)
+        directory.little(UInt32(clamping: packedSize))
+        directory.little(UInt32(clamping: entry.size))
+        directory.little(UInt16(entry.name.count))
+        directory.little(UInt16(Self.extra.count + (large.isEmpty ? 0 : 4 + large.count)))
+        // Comment, disk and internal attributes.
+        directory += [0, 0, 0, 0, 0, 0]
+        directory.little(UInt32(ZIPLayout.regularFile | 0o644) << 16)
+        directory.little(UInt32(clamping: entry.offset))
+        directory += entry.name
+        directory += Self.extra
+        if !large.isEmpty {
+            directory.little(ZIPLayout.zip64Extra)
+            directory.little(UInt16(large.count))
+            directory += large
+        }
+    }
+
+    /// Writes the directory and the end.
+    func close() throws(BundleError) {
+        let start = position
+        let size = directory.count
+        try write(directory)
+        var end: [UInt8] = []
+        if size > Self.most32 || start > Self.most32 || count > Int(UInt16.max) {
+            end.little(ZIPLayout.zip64EndSignature)
+            end.little(UInt64(ZIPLayout.zip64EndSize - 12))
+            end.little(45 as UInt16)
+            end.little(45 as UInt16)
+            end.little(0 as UInt64)
+            end.little(UInt64(count))
+            end.little(UInt64(count))
+            end.little(UInt64(size))
+            end.little(UInt64(start))
+            end.little(ZIPLayout.zip64LocatorSignature)
+            end.little(0 as UInt32)
+            end.little(UInt64(start + size))
+            end.little(1 as UInt32)
+        }
+        end.little(ZIPLayout.endSignature)
+        end.little(0 as UInt32)
+        end.little(UInt16(clamping: count))
+        end.little(UInt16(clamping: count))
+        end.little(UInt32(clamping: size))
+        end.little(UInt32(clamping: start))
+        end.little(0 as UInt16)
+        try write(end)
+        try flush()
+    }
+
+    private func write(_ bytes: [UInt8]) throws(BundleError) { try write(bytes.span) }
+
+    private func write(_ bytes: Span<UInt8>) throws(BundleError) {
+        position += bytes.count
+        if bytes.count >= Self.bufferSize {
+            try flush()
+            return try output.write(bytes)
+        }
+        unsafe bytes.withUnsafeBufferPointer { unsafe buffer.append(contentsOf: $0) }
+        if buffer.count >= Self.bufferSize { try flush() }
+    }
+
+    private func flush() throws(BundleError) {
+        try output.write(buffer)
+        buffer.removeAll(keepingCapacity: true)
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func little<Value: FixedWidthInteger>(_ value: Value) {
+        unsafe Swift.withUnsafeBytes(of: value.littleEndian) { unsafe append(contentsOf: $0) }
+    }
+}

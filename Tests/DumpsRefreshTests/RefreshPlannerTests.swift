@@ -1,0 +1,64 @@
+import ContentSignature
+import RemoteSettingsModel
+import SnapshotBundle
+import Testing
+@testable import Dumps
+@testable import DumpsRefresh
+
+struct RefreshPlannerTests {
+    private let regions: CollectionID
+    private let root: SHA256Digest
+    private let other: SHA256Digest
+
+    init() throws {
+        regions = try CollectionID("main/regions")
+        root = try #require(SHA256Digest(hex: String(repeating: "1", count: 64)))
+        other = try #require(SHA256Digest(hex: String(repeating: "2", count: 64)))
+    }
+
+    private func entry(_ timestamp: UInt64, trust: LockFile.Trust? = nil, rule: String = "all") -> LockFile.Collection {
+        let time = Timestamp(milliseconds: 9)
+        return LockFile.Collection(
+            server: "s", timestamp: Timestamp(milliseconds: timestamp), records: 1, attachments: 0,
+            attachmentRule: rule,
+            omitted: [], content: other, bundle: .init(collection: regions, size: 1, sha256: other),
+            trust: trust ?? .signed(.init(signer: "x", root: root, chainNotAfter: time, verifiedAt: time)))
+    }
+
+    private func action(
+        _ held: LockFile.Collection?, _ disk: RefreshPlanner.DiskState = .asLocked, monitor: UInt64? = 5,
+        isFull: Bool = false, acceptsUnsigned: Bool = false
+    ) -> PlannedCollection.Action {
+        let planner = RefreshPlanner(roots: TrustAnchors([root]), acceptsUnsigned: acceptsUnsigned, isFull: isFull)
+        let settings = DumpsConfiguration.Collection(id: regions, attachments: AttachmentRule())
+        return planner.plan(
+            settings, held: held, disk: disk,
+            monitor: monitor.map { [regions: Timestamp(milliseconds: $0)] } ?? [:]
+        ).action
+    }
+
+    @Test func decides() {
+        #expect(action(nil, .absent) == .create)
+        #expect(action(entry(5)) == .unchanged)
+        #expect(action(entry(4)) == .update)
+        #expect(action(entry(6)) == .refuse)
+        #expect(action(entry(6), .absent) == .refuse)
+        #expect(action(entry(5), monitor: nil) == .probe)
+        #expect(action(nil, .absent, monitor: nil) == .probe)
+        #expect(action(entry(5, rule: "none")) == .repack)
+        #expect(action(entry(4, rule: "none")) == .update)
+    }
+
+    @Test func refetchesWhatCannotBeBuiltUpon() {
+        #expect(action(entry(5), .absent) == .refetch("its bundle is missing"))
+        #expect(action(entry(5), .damaged("cut")) == .refetch("cut"))
+        #expect(action(entry(5), isFull: true) == .refetch("--full"))
+        #expect(action(entry(5, trust: .imported)) == .refetch("it was imported without a signature"))
+        #expect(action(entry(5, trust: .unsigned)) == .refetch("it is unsigned, which is no longer accepted"))
+        #expect(action(entry(5, trust: .unsigned), acceptsUnsigned: true) == .unchanged)
+        let time = Timestamp(milliseconds: 9)
+        let elsewhere = LockFile.Trust.signed(
+            .init(signer: "x", root: other, chainNotAfter: time, verifiedAt: time))
+        #expect(action(entry(5, trust: elsewhere)) == .refetch("its root is no longer trusted"))
+    }
+}

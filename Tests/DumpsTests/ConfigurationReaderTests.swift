@@ -1,0 +1,94 @@
+import Dumps
+import RemoteSettingsModel
+import Testing
+
+struct ConfigurationReaderTests {
+    private func read(_ text: String) throws(ConfigurationError) -> DumpsConfiguration {
+        try ConfigurationReader.read(text, file: "dumps.yaml")
+    }
+
+    @Test func readsEverything() throws {
+        let hash = String(repeating: "ab", count: 32)
+        let configuration = try read(
+            """
+            version: 1
+            server: https://example.org/v2
+            allow-plain-http: true
+            trust:
+              roots: ["\(hash)", "\(Array(repeating: "CD", count: 32).joined(separator: ":"))"]
+              signer: signer.example.org
+              accept-unsigned: true
+            attachments: none
+            collections:
+              main/b:
+              main/a: {attachments: all}
+              main/c:
+                attachments:
+                  include: fromLang == "en"
+                  max-size: 1.5 MiB
+                  max-total: 20000
+            """)
+        #expect(configuration.server == "https://example.org/v2")
+        #expect(configuration.allowsPlainHTTP)
+        #expect(configuration.trust.roots.map(\.hex) == [hash, String(repeating: "cd", count: 32)])
+        #expect(configuration.trust.signer == "signer.example.org")
+        #expect(configuration.trust.acceptsUnsigned)
+        #expect(configuration.collections.map(\.id.description) == ["main/a", "main/b", "main/c"])
+        #expect(
+            configuration.collections.map(\.attachments.selection) == [.all, .none, .include(#"fromLang == "en""#)])
+        #expect(configuration.collections[2].attachments.maxSize == 1_572_864)
+        #expect(configuration.collections[2].attachments.maxTotal == 20_000)
+    }
+
+    @Test func defaults() throws {
+        let configuration = try read("version: 1\ncollections:\n")
+        #expect(configuration.server == "prod")
+        #expect(configuration.trust.roots.isEmpty && !configuration.trust.acceptsUnsigned)
+        #expect(configuration.collections.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("version: 2", 1, "unknown version"),
+        ("server: prod", 1, "version is missing"),
+        ("version: 1\nservers: prod", 2, "unknown key \"servers\""),
+        ("version: 1\nserver: [prod]", 2, "server is a list"),
+        ("version: 1\nallow-plain-http: perhaps", 2, "allow-plain-http"),
+        ("version: 1\ntrust:\n  root: x", 3, "unknown key \"root\""),
+        ("version: 1\ntrust:\n  roots:\n    - \"abc\"", 4, "not a SHA-256"),
+        ("version: 1\ntrust:\n  roots: abc", 3, "roots is \"abc\""),
+        ("version: 1\ncollections:\n  regions:", 3, "BUCKET/COLLECTION"),
+        ("version: 1\ncollections:\n  main/../x:", 3, "BUCKET/COLLECTION"),
+        ("version: 1\ncollections:\n  - main/x", 3, "collections is a list"),
+        ("version: 1\ncollections:\n  main/x:\n    attachment: all", 4, "unknown key \"attachment\""),
+        ("version: 1\ncollections:\n  main/x:\n    attachments: some", 4, "attachments is \"some\""),
+        ("version: 1\ncollections:\n  main/x:\n    attachments:\n      max-size: 0", 5, "max-size"),
+        ("version: 1\ncollections:\n  main/x:\n    attachments:\n      max-size: -1 MiB", 5, "max-size"),
+        (
+            "version: 1\ncollections:\n  main/x:\n    attachments:\n      max-total: 99999999999999999999 TiB", 5,
+            "max-total"
+        ),
+        (
+            "version: 1\ncollections:\n  main/x:\n    attachments:\n      include: \"a ==\"", 5,
+            "include is not an expression"
+        ),
+        ("version: 1\ncollections:\n  main/x:\n  main/y:\n  main/x:", 5, "second time"),
+        ("version: 1\nserver: prod\nversion: 1", 3, "second time"),
+        ("version: 1\ncollections:\n\tmain/x:", 3, "not YAML"),
+        ("version: 1\nserver: \"unclosed", 2, "not YAML"),
+    ])
+    func namesTheLine(text: String, line: Int, problem: String) {
+        do {
+            _ = try read(text)
+            Issue.record("\(text) was accepted")
+        } catch {
+            #expect(error.line == line, "\(error)")
+            #expect(error.description.contains(problem), "\(error)")
+            #expect(!error.remedy.isEmpty)
+        }
+    }
+
+    @Test(arguments: ["", "# only a comment\n", "just text", "- a list"])
+    func refusesWhatIsNoMapping(_ text: String) {
+        #expect(throws: ConfigurationError.self) { try read(text) }
+    }
+}
