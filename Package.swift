@@ -47,6 +47,8 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
+        .systemLibrary(
+            name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"]), .brew(["libarchive"])]),
 
         .target(name: "RemoteSettingsModel", swiftSettings: strict),
         .target(
@@ -59,7 +61,6 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel", "CZlib"], swiftSettings: strict),
-        .target(name: "CArchive", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(
             name: "CurlTransport",
@@ -236,7 +237,7 @@ let package = Package(
             dependencies: [
                 "SnapshotBundle", "RemoteSettingsModel", .target(name: "CArchive", condition: tools),
             ],
-            swiftSettings: strict, linkerSettings: [.linkedLibrary("archive")]),
+            swiftSettings: strict),
         .testTarget(
             name: "SnapshotDiffTests", dependencies: ["SnapshotDiff", "RemoteSettingsModel"], swiftSettings: strict),
         .testTarget(
