@@ -60,7 +60,11 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
-        .target(name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel", "CZlib"], swiftSettings: strict),
+        .target(name: "Deflate", dependencies: ["RemoteSettingsModel", "CZlib"], swiftSettings: strict),
+        .target(
+            name: "MozillaLZ4", dependencies: ["RemoteSettingsModel", .target(name: "CLZ4", condition: tools)],
+            swiftSettings: strict),
+        .target(name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel", "Deflate"], swiftSettings: strict),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(
             name: "CurlTransport",
@@ -69,7 +73,7 @@ let package = Package(
         .target(name: "URLSessionTransport", dependencies: ["RemoteSettingsHTTP"], swiftSettings: strict),
         .target(
             name: "SnapshotBundle",
-            dependencies: ["RemoteSettingsModel", "CZlib", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["RemoteSettingsModel", "Deflate", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
         .target(
             name: "TargetFilter",
@@ -117,14 +121,14 @@ let package = Package(
             name: "DumpsRefresh",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "SnapshotFetch",
-                "SnapshotHistory", "FileStorage", "Dumps",
+                "SnapshotHistory", "FileStorage", "Dumps", "Deflate",
             ],
             swiftSettings: strict),
         .target(
             name: "SnapshotExchange",
             dependencies: [
                 "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "Dumps", "FileStorage",
-                .target(name: "CArchive", condition: tools), .target(name: "CLZ4", condition: tools),
+                "MozillaLZ4", .target(name: "CArchive", condition: tools),
             ],
             swiftSettings: strict),
         .target(
@@ -134,7 +138,7 @@ let package = Package(
             name: "SnapshotOrigin",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "ContentSignature",
-                "CZlib", .target(name: "CLZ4", condition: tools),
+                "Deflate", "MozillaLZ4",
             ],
             swiftSettings: strict),
         .target(
@@ -238,6 +242,9 @@ let package = Package(
                 "SnapshotBundle", "RemoteSettingsModel", .target(name: "CArchive", condition: tools),
             ],
             swiftSettings: strict),
+        .testTarget(name: "DeflateTests", dependencies: ["Deflate", "RemoteSettingsModel"], swiftSettings: strict),
+        .testTarget(
+            name: "MozillaLZ4Tests", dependencies: ["MozillaLZ4", "RemoteSettingsModel"], swiftSettings: strict),
         .testTarget(
             name: "SnapshotDiffTests", dependencies: ["SnapshotDiff", "RemoteSettingsModel"], swiftSettings: strict),
         .testTarget(
