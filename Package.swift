@@ -48,6 +48,8 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
+        .systemLibrary(
+            name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"]), .brew(["libarchive"])]),
 
         .target(name: "RemoteSettingsModel", swiftSettings: strict),
         .target(
@@ -59,8 +61,11 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
-        .target(name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel", "CZlib"], swiftSettings: strict),
-        .target(name: "CArchive", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(name: "Deflate", dependencies: ["RemoteSettingsModel", "CZlib"], swiftSettings: strict),
+        .target(
+            name: "MozillaLZ4", dependencies: ["RemoteSettingsModel", .target(name: "CLZ4", condition: tools)],
+            swiftSettings: strict),
+        .target(name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel", "Deflate"], swiftSettings: strict),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(
             name: "CurlTransport",
@@ -69,7 +74,7 @@ let package = Package(
         .target(name: "URLSessionTransport", dependencies: ["RemoteSettingsHTTP"], swiftSettings: strict),
         .target(
             name: "SnapshotBundle",
-            dependencies: ["RemoteSettingsModel", "CZlib", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["RemoteSettingsModel", "Deflate", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
         .target(
             name: "TargetFilter",
@@ -117,14 +122,14 @@ let package = Package(
             name: "DumpsRefresh",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "SnapshotFetch",
-                "SnapshotHistory", "FileStorage", "Dumps",
+                "SnapshotHistory", "FileStorage", "Dumps", "Deflate",
             ],
             swiftSettings: strict),
         .target(
             name: "SnapshotExchange",
             dependencies: [
                 "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "Dumps", "FileStorage",
-                .target(name: "CArchive", condition: tools), .target(name: "CLZ4", condition: tools),
+                "MozillaLZ4", .target(name: "CArchive", condition: tools),
             ],
             swiftSettings: strict),
         .target(
@@ -134,7 +139,7 @@ let package = Package(
             name: "SnapshotOrigin",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "ContentSignature",
-                "CZlib", .target(name: "CLZ4", condition: tools),
+                "Deflate", "MozillaLZ4",
             ],
             swiftSettings: strict),
         .target(
@@ -240,7 +245,10 @@ let package = Package(
             dependencies: [
                 "SnapshotBundle", "RemoteSettingsModel", .target(name: "CArchive", condition: tools),
             ],
-            swiftSettings: strict, linkerSettings: [.linkedLibrary("archive")]),
+            swiftSettings: strict),
+        .testTarget(name: "DeflateTests", dependencies: ["Deflate", "RemoteSettingsModel"], swiftSettings: strict),
+        .testTarget(
+            name: "MozillaLZ4Tests", dependencies: ["MozillaLZ4", "RemoteSettingsModel"], swiftSettings: strict),
         .testTarget(
             name: "SnapshotDiffTests", dependencies: ["SnapshotDiff", "RemoteSettingsModel"], swiftSettings: strict),
         .testTarget(

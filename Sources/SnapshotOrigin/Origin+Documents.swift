@@ -1,3 +1,4 @@
+import MozillaLZ4
 import RemoteSettingsModel
 import SnapshotBundle
 

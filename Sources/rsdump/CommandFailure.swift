@@ -56,7 +56,7 @@ struct CommandFailure: Error, CustomStringConvertible {
         case let error as BundleError where error.kind == .wrongSource || error.kind == .overLimit:
             self.init(.usage, "\(error)")
         case let error as BundleError where error.kind == .unknownVersion: self.init(.usage, "\(error)")
-        case let error as BundleError where error.kind == .unwritable || error.kind == .missingLibrary:
+        case let error as BundleError where error.kind == .unwritable:
             self.init(.someFailed, "\(error)")
         case let error as BundleError: self.init(.verificationFailed, "\(error)")
         default: self.init(.someFailed, "\(error)")

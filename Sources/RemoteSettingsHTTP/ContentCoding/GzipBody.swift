@@ -1,3 +1,5 @@
+import Deflate
+
 /// A body that arrives as gzip (RFC 1952), decompressed only as fast as it is read.
 struct GzipBody: HTTPBody {
     private var wire: any HTTPBody
@@ -6,12 +8,13 @@ struct GzipBody: HTTPBody {
     private var received = 0
 
     init(_ wire: any HTTPBody, url: HTTPURL) throws(HTTPError) {
-        guard let stream = GzipStream() else {
-            throw HTTPError(url, .badEncoding("zlib could not be started"))
+        do throws(InflateError) {
+            stream = try GzipStream()
+        } catch {
+            throw HTTPError(url, .badEncoding("there is too little memory to decompress gzip"))
         }
         self.wire = wire
         self.url = url
-        self.stream = stream
     }
 
     mutating func next() async throws(HTTPError) -> [UInt8]? {
@@ -22,7 +25,7 @@ struct GzipBody: HTTPBody {
                     return piece
                 }
             } catch {
-                throw HTTPError(url, .badEncoding("\(error)"))
+                throw HTTPError(url, .badEncoding("the gzip data is damaged"))
             }
             guard let more = try await wire.next() else {
                 guard stream.isAtEnd else { throw HTTPError(url, .truncated(expected: nil, received: received)) }

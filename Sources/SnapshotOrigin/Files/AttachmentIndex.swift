@@ -1,3 +1,4 @@
+import Deflate
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle

@@ -11,8 +11,8 @@ struct RebuildCommand: AsyncParsableCommand {
             Each bundle is verified, taken apart and packed again, in a temporary directory that is removed at the end, or in \
             --output. Offline; nothing under the dumps directory is touched.
 
-            The same zlib and libarchive give the same bytes. Others may compress differently: the bundle then has the same \
-            content (the hash over its uncompressed manifest) in other bytes, which is said and is no failure.
+            The same version of zlib writes the same bytes. Another version may compress differently: the bundle then has the \
+            same content (the hash of its uncompressed manifest) in other bytes, which is reported and is not a failure.
 
             Examples:
               rsdump rebuild

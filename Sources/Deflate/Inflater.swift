@@ -1,18 +1,19 @@
 import CZlib
 import RemoteSettingsModel
 
-/// Why a deflate stream was refused.
-enum InflateError: Error, Hashable {
+/// Why a deflate or gzip stream was refused.
+package enum InflateError: Error, Hashable {
     case corrupt
-    /// The stream has more than it should.
+    /// The stream holds more than it should.
     case tooLong
-    /// The stream, or the file, ends before it should.
+    /// The stream ends before it should.
     case tooShort
     /// There are bytes behind the end of the stream.
     case trailingBytes
     case outOfMemory
 
-    var found: String {
+    /// What was found instead of a sound stream, for an error message.
+    package var found: String {
         switch self {
         case .corrupt: "a corrupt stream"
         case .tooLong: "more"
@@ -23,18 +24,34 @@ enum InflateError: Error, Hashable {
     }
 }
 
-/// One raw deflate stream (RFC 1951) that is being inflated.
+/// Inflates one stream, as a whole or step by step.
 ///
 /// Owns zlib's state and frees it. Not shared between threads.
 @safe
-final class Inflater {
+package final class Inflater {
+    /// What surrounds the compressed bytes.
+    package enum Format {
+        /// Nothing (RFC 1951).
+        case raw
+        /// A gzip header and a trailer with a checksum (RFC 1952), both of which zlib checks.
+        case gzip
+    }
+
+    /// What one call consumed and produced.
+    package struct Step {
+        package let consumed: Int
+        package let produced: Int
+        /// Whether the stream ended.
+        package let isEnd: Bool
+    }
+
     // On the heap, because zlib keeps a pointer to it.
     private let stream: UnsafeMutablePointer<z_stream>
 
-    init() throws(InflateError) {
+    package init(_ format: Format = .raw) throws(InflateError) {
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         unsafe stream.initialize(to: z_stream())
-        guard unsafe rs_inflate_init_raw(stream) == Z_OK else {
+        guard unsafe rs_inflate_init(stream, format == .gzip ? 1 : 0) == Z_OK else {
             unsafe stream.deallocate()
             throw .outOfMemory
         }
@@ -46,20 +63,17 @@ final class Inflater {
         unsafe stream.deallocate()
     }
 
-    /// Inflates a whole stream of exactly `size` bytes into a new array, without any other buffer.
-    static func inflate(_ input: Bytes, size: Int) throws(InflateError) -> [UInt8] {
+    /// Begins a new stream.
+    package func reset() {
+        _ = unsafe inflateReset(stream)
+    }
+
+    /// Inflates a whole raw stream of exactly `size` bytes into a new array, without any other buffer.
+    package static func inflate(_ input: Bytes, size: Int) throws(InflateError) -> [UInt8] {
         let inflater = try Inflater()
-        var failure: InflateError?
-        let output = unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
-            do throws(InflateError) {
-                let filled = try unsafe inflater.run(input, into: UnsafeMutableRawBufferPointer(buffer))
-                count = filled
-            } catch {
-                failure = error
-            }
+        return try unsafe inflater.filling(size) { (buffer) throws(InflateError) in
+            try unsafe inflater.run(input, into: buffer)
         }
-        if let failure { throw failure }
-        return output
     }
 
     private func run(_ input: Bytes, into buffer: UnsafeMutableRawBufferPointer) throws(InflateError) -> Int {
@@ -89,20 +103,44 @@ final class Inflater {
         }
     }
 
-    struct Step {
-        let consumed: Int
-        let produced: Int
-        let isEnd: Bool
-    }
-
     /// Inflates as much as fits into `buffer`.
     ///
     /// - Parameter offset: how much of `input` was consumed before.
-    func inflate(_ input: Bytes, from offset: Int, into buffer: inout [UInt8]) throws(InflateError) -> Step {
+    package func inflate(_ input: Bytes, from offset: Int, into buffer: inout [UInt8]) throws(InflateError) -> Step {
         var span = buffer.mutableSpan
         return try unsafe span.withUnsafeMutableBytes { (buffer) throws(InflateError) in
             try unsafe inflate(input, from: offset, into: buffer)
         }
+    }
+
+    /// Inflates at most `size` bytes into a new array.
+    ///
+    /// - Parameter offset: how much of `input` was consumed before.
+    package func piece(
+        of input: Bytes, from offset: Int, size: Int
+    ) throws(InflateError) -> (bytes: [UInt8], step: Step) {
+        var step = Step(consumed: 0, produced: 0, isEnd: false)
+        let bytes = try unsafe filling(size) { (buffer) throws(InflateError) in
+            step = try unsafe inflate(input, from: offset, into: buffer)
+            return step.produced
+        }
+        return (bytes, step)
+    }
+
+    /// A new array of at most `size` bytes; `body` writes them and returns how many there are.
+    private func filling(
+        _ size: Int, _ body: (UnsafeMutableRawBufferPointer) throws(InflateError) -> Int
+    ) throws(InflateError) -> [UInt8] {
+        var failure: InflateError?
+        let output = unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+            do throws(InflateError) {
+                count = try unsafe body(UnsafeMutableRawBufferPointer(buffer))
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        return output
     }
 
     private func inflate(
@@ -133,9 +171,19 @@ final class Inflater {
     }
 }
 
-/// CRC-32 of more bytes, given that of those before them (0 at the start).
-package func checksum(_ crc: UInt32, _ bytes: Span<UInt8>) -> UInt32 {
+/// CRC-32 (ITU-T V.42) of bytes, as ZIP and gzip use it.
+///
+/// - Parameter crc: the checksum of the bytes before these.
+package func crc32(of bytes: Span<UInt8>, continuing crc: UInt32 = 0) -> UInt32 {
     unsafe bytes.withUnsafeBufferPointer { buffer in
         unsafe UInt32(truncatingIfNeeded: crc32_z(UInt(crc), buffer.baseAddress, buffer.count))
     }
 }
+
+/// CRC-32 of bytes; see ``crc32(of:continuing:)-(Span<UInt8>,_)``.
+package func crc32(of bytes: Bytes, continuing crc: UInt32 = 0) -> UInt32 {
+    bytes.withSpan { crc32(of: $0, continuing: crc) }
+}
+
+/// The version of zlib that runs. Another version may compress the same bytes differently.
+package var zlibVersionText: String { unsafe String(cString: CZlib.zlibVersion()) }
