@@ -42,7 +42,7 @@ struct ServerRun {
     }
 
     func serveDemo() async throws {
-        let path = try TemporaryDirectory.make("rsdump-demo")
+        let path = try FileStore.makeTemporaryDirectory("rsdump-demo")
         defer { try? FileStore.removeTree(path) }
         let demo = try DemoOrigin(directory: path, now: HTTPEnvironment.system.now())
         let state = try emptyState()
@@ -162,21 +162,6 @@ private struct ConsoleLog: LogHandler {
 
     func log(event: LogEvent) {
         Console.error(Console.visible("rsdump: \(event.message)"))
-    }
-}
-
-/// A directory of this process's own, below the system's for what is temporary.
-private enum TemporaryDirectory {
-    static func make(_ name: String) throws -> String {
-        let base = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
-        var template = Array("\(base)/\(name)-XXXXXX".utf8CString)
-        let made = unsafe template.withUnsafeMutableBufferPointer { buffer in
-            unsafe buffer.baseAddress.flatMap { unsafe mkdtemp($0) }.map { unsafe String(cString: $0) }
-        }
-        guard let made else {
-            throw CommandFailure(.someFailed, "cannot make a directory below \(base); check its permissions")
-        }
-        return made
     }
 }
 
