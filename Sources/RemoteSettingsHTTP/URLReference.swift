@@ -1,3 +1,5 @@
+import RemoteSettingsModel
+
 /// The parts of a URL reference (RFC 3986 §4.1), split and percent-encoded but not yet resolved.
 struct URLReference {
     /// In lower case.
