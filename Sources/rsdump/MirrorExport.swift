@@ -26,8 +26,7 @@ struct MirrorExport {
         var notes: [String] = []
         for bundle in try directory.lockedBundles(names, limits: limits) {
             let id = bundle.head.collection
-            var signature: LockFile.Signature?
-            if case .signed(let signed) = lock.collections[id]?.trust { signature = signed }
+            let signature = lock.collections[id]?.trust.verdict
             var states: [BundleReader] = []
             if !history.isEmpty {
                 let listing = try await older.bundles(of: id)

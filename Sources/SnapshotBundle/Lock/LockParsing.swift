@@ -86,7 +86,7 @@ extension LockFile.Collection {
         var (records, attachments) = (0, 0)
         var omitted: [Omission] = []
         var (content, bundle): (SHA256Digest?, LockFile.Bundle?)
-        var trust = LockFile.Trust.unsigned
+        var trust = Provenance.unsigned
         try reader.object(Self.keys) { (reader, key) throws(BundleError) in
             switch key {
             case "server": server = try reader.string()
@@ -99,7 +99,7 @@ extension LockFile.Collection {
                 try reader.array { (reader) throws(BundleError) in omitted.append(try Omission(&reader)) }
             case "content": content = try reader.digest()
             case "bundle": bundle = try LockFile.Bundle(&reader, of: id)
-            case "trust": trust = try LockFile.Trust(&reader)
+            case "trust": trust = try Provenance(&reader)
             default: return false
             }
             return true
@@ -164,7 +164,7 @@ extension LockFile.Bundle {
     }
 }
 
-extension LockFile.Trust {
+extension Provenance {
     fileprivate init(_ reader: inout LockReader) throws(BundleError) {
         if try reader.isString() {
             switch try reader.string() {
@@ -176,18 +176,18 @@ extension LockFile.Trust {
             }
             return
         }
-        var signature: LockFile.Signature?
+        var verdict: SignatureVerdict?
         try reader.object(["signed"]) { (reader, key) throws(BundleError) in
             guard key == "signed" else { return false }
-            signature = try LockFile.Signature(&reader)
+            verdict = try SignatureVerdict(&reader)
             return true
         }
-        guard let signature else { throw reader.failure(expected: "\"signed\"", found: "none") }
-        self = .signed(signature)
+        guard let verdict else { throw reader.failure(expected: "\"signed\"", found: "none") }
+        self = .signed(verdict)
     }
 }
 
-extension LockFile.Signature {
+extension SignatureVerdict {
     fileprivate init(_ reader: inout LockReader) throws(BundleError) {
         var signer = ""
         var root: SHA256Digest?

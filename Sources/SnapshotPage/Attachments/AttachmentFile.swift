@@ -12,7 +12,7 @@ struct AttachmentFile {
 
     /// - Returns: `nil` where there is no such record, or its attachment is not in the bundle.
     init?(collection: PageCatalog.Collection, record: String) throws {
-        guard let record = try collection.bundle.records().record(id: record),
+        guard let record = try collection.bundle.payload().records.record(id: record),
             let attachment = try record.attachment(),
             let size = try collection.bundle.attachmentSize(attachment.hash)
         else { return nil }

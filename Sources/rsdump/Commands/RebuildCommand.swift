@@ -45,10 +45,8 @@ struct RebuildCommand: AsyncParsableCommand {
             let target = try output ?? FileStore.makeTemporaryDirectory("rsdump")
             defer { if output == nil { try? FileStore.removeTree(target) } }
             try FileStore.makeDirectories(target)
-            let outcomes = try await Rebuild(
-                opened.directory, to: target, roots: opened.roots, signer: opened.configuration.trust.signer,
-                limits: opened.limits
-            ).run(opened.names)
+            let rebuild = Rebuild(opened.directory, to: target, policy: opened.policy, limits: opened.limits)
+            let outcomes = try await rebuild.run(opened.names)
             let report = RebuildReport(outcomes: outcomes)
             switch format {
             case .text: Console.print(report.text(Style(isColored: Console.outputIsColored)))
