@@ -1,5 +1,7 @@
+import RemoteSettingsModel
+
 /// Values as `JSON.stringify` writes them: no spaces, members in their order (ECMA-262, section 25.5.2).
-enum JSONText {
+enum FilterJSON {
     /// - Returns: `nil` for `undefined`, for which JSON has no form.
     static func text(_ value: FilterValue, budget: inout WorkBudget) throws(FilterError) -> String? {
         if value == .undefined { return nil }
@@ -43,22 +45,8 @@ enum JSONText {
     }
 
     static func quoted(_ text: String) -> String {
-        var output = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": output += "\\\""
-            case "\\": output += "\\\\"
-            case "\u{8}": output += "\\b"
-            case "\u{C}": output += "\\f"
-            case "\n": output += "\\n"
-            case "\r": output += "\\r"
-            case "\t": output += "\\t"
-            case "\u{0}"..<"\u{20}":
-                let hex = String(scalar.value, radix: 16)
-                output += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
-            default: output.unicodeScalars.append(scalar)
-            }
-        }
-        return output + "\""
+        var output: [UInt8] = []
+        JSONString.append(text, .shortest, to: &output)
+        return String(decoding: output, as: UTF8.self)
     }
 }
