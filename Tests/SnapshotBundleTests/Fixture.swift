@@ -34,7 +34,7 @@ struct Fixture {
             text += "{"
             if let (bytes, location) = record.attachment {
                 var escaped: [UInt8] = []
-                ASCIIString.append(location, to: &escaped)
+                JSONString.append(location, .ascii, to: &escaped)
                 text += #""attachment":{"filename":"f","hash":"\#(digest(bytes).hex)","location":"#
                 text += String(decoding: escaped, as: UTF8.self)
                 text += #","mimetype":"text/plain","size":\#(bytes.count)},"#

@@ -67,26 +67,10 @@ extension LockFile {
         guard version == UInt64(Self.version) else {
             throw head.failure(.unknownVersion, expected: "version \(Self.version)", found: "\(version)")
         }
-        guard let start = text.offset(behind: "\"\(id)\":") else { return nil }
-        var reader = LockReader(text[start..<text.count], file: "\(path): \(id)", limits: limits)
+        let key = "\"\(id)\":".utf8
+        guard let found = text.withSpan({ ByteSearch(key).first(in: $0) }) else { return nil }
+        var reader = LockReader(text[found + key.count..<text.count], file: "\(path): \(id)", limits: limits)
         return try Collection(&reader, of: id)
-    }
-}
-
-extension Bytes {
-    /// Where the bytes behind the first occurrence of `text` begin.
-    fileprivate func offset(behind text: String) -> Int? {
-        let wanted = Array(text.utf8)
-        return withSpan { span in
-            var index = 0
-            while index + wanted.count <= span.count {
-                if span[index] == wanted[0], wanted.indices.allSatisfy({ span[index + $0] == wanted[$0] }) {
-                    return index + wanted.count
-                }
-                index += 1
-            }
-            return nil
-        }
     }
 }
 

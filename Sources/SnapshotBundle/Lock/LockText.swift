@@ -80,7 +80,7 @@ private struct IndentedJSON {
 
     mutating func member(_ key: String, _ value: String) {
         begin(key)
-        ASCIIString.append(value, to: &text)
+        JSONString.append(value, .ascii, to: &text)
     }
 
     mutating func member(_ key: String, _ value: some BinaryInteger) {
@@ -98,7 +98,7 @@ private struct IndentedJSON {
         if depth > 0 { line() }
         isFirst = false
         if let key {
-            ASCIIString.append(key, to: &text)
+            JSONString.append(key, .ascii, to: &text)
             text.append(contentsOf: ": ".utf8)
         }
     }

@@ -1,3 +1,4 @@
+import Deflate
 import RemoteSettingsModel
 
 /// A bundle, opened for reading.
@@ -155,7 +156,7 @@ public struct BundleReader: Sendable {
                 .damaged, file: name, entry: directory.name(at: index), expected: "\(entry.size) deflated bytes",
                 found: error.found)
         }
-        let crc = output.withSpan { checksum(0, $0) }
+        let crc = crc32(of: output)
         guard crc == entry.crc else {
             throw BundleError(
                 .damaged, file: name, entry: directory.name(at: index), expected: "CRC-32 \(entry.crc)",

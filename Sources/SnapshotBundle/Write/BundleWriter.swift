@@ -1,3 +1,4 @@
+import Deflate
 import RemoteSettingsModel
 
 /// Writes a verified snapshot as a bundle of format 1.
@@ -55,7 +56,7 @@ public struct BundleWriter: Sendable {
         let manifest = try manifest(name)
         let text = Bytes(manifest.text)
         try check(text.count, limits.manifestBytes, BundleFormat.manifest, name)
-        let deflater = try Deflater(file: name)
+        let deflater = try Deflater.forBundles(name)
         let output = OutputFile(descriptor: descriptor, name: name)
         let archive = ZIPArchive(output)
         let content = SHA256Digest(hashing: text)
