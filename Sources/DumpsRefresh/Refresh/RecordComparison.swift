@@ -2,8 +2,8 @@ import RemoteSettingsModel
 
 /// Counts how two states of a collection differ.
 enum RecordComparison {
-    static func changes(from old: RecordTable, to new: RecordTable) -> CollectionOutcome.RecordChanges {
-        var changes = CollectionOutcome.RecordChanges()
+    static func changes(from old: RecordTable, to new: RecordTable) -> CollectionOutcome.RecordCounts {
+        var changes = CollectionOutcome.RecordCounts()
         for difference in new.differences(from: old) {
             switch difference {
             case .created: changes.created += 1

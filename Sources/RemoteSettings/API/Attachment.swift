@@ -25,7 +25,7 @@ public struct Attachment: Hashable, Sendable {
         self.size = size
     }
 
-    init(_ attachment: RemoteSettingsModel.Attachment) {
+    init(_ attachment: RecordAttachment) {
         self.init(
             filename: attachment.filename, mimetype: attachment.mimetype, location: attachment.location,
             hash: attachment.hash.hex, size: attachment.size)

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
 /// Where a bundle takes an attachment's bytes from, or why it does without them.
-public enum AttachmentSource: Sendable {
+public enum AttachmentInput: Sendable {
     case bytes(Bytes)
     /// A regular file, which is read while the bundle is written.
     case file(path: String)
