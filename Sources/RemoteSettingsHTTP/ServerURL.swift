@@ -58,6 +58,12 @@ public struct ServerURL: Hashable, Sendable {
         guard url.scheme == .https || self.url.scheme == .http else { throw HTTPError(url, .insecure) }
     }
 
+    /// The base URL without the version of the protocol: `/v1` and `/v2` of one server give the same collections.
+    package var withoutVersion: String { String(url.description.dropLast(3)) }
+
+    /// Whether both are the same server, whatever the version of the protocol.
+    package func isSameServer(as other: ServerURL) -> Bool { withoutVersion == other.withoutVersion }
+
     /// The base URL with a slash at its end: the URL of the root document, and the base of relative references.
     public var root: HTTPURL { url.appending(path: "/") }
 

@@ -13,7 +13,7 @@ import Testing
         let service = RemoteSettingsService(storageDir: storage, config: config)
         #expect(service.clientUrl() == "https://firefox.settings.services.allizom.org/v2")
         try service.updateConfig(config: older)
-        #expect(service.clientUrl() == "https://settings.example.org/v1")
+        #expect(service.clientUrl() == "https://settings.example.org/v2")
         try service.updateConfig(config: RemoteSettingsConfig())
         #expect(service.clientUrl() == "https://firefox.settings.services.mozilla.com/v2")
         #expect(throws: RemoteSettingsError.self) {

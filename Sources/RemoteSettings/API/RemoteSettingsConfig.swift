@@ -14,7 +14,8 @@ public struct RemoteSettingsConfig: Sendable {
     /// Snapshots that were shipped with the app. Where several sources have a collection, the newest snapshot is used.
     public var packaged: [PackagedSource]
     /// The pinned root certificates; `nil` for Mozilla's root for the server: production's for
-    /// ``RemoteSettingsServer/prod``, the staging root for every other server.
+    /// ``RemoteSettingsServer/prod`` (its URL as a ``RemoteSettingsServer/custom(url:)`` too), the staging root for every
+    /// other server.
     public var trustRoots: TrustAnchors?
     /// The DNS name that signing certificates must carry; `nil` for the name that Mozilla uses for the collection's bucket.
     public var signer: String?
@@ -67,7 +68,8 @@ public struct RemoteSettingsConfig: Sendable {
 extension RemoteSettingsConfig {
     /// What has to vouch for a collection under this configuration.
     var trustPolicy: TrustPolicy {
-        let mozilla: TrustAnchors = server ?? .prod == .prod ? .mozillaProduction : .mozillaStaging
+        let url = try? (server ?? .prod).serverURL(allowPlainHTTP: allowsPlainHTTP)
+        let mozilla: TrustAnchors = url?.isSameServer(as: .prod) == true ? .mozillaProduction : .mozillaStaging
         return TrustPolicy(
             roots: trustRoots ?? mozilla, signer: signer.map { SignerName($0) }, acceptsUnsigned: acceptsUnsigned)
     }
@@ -84,7 +86,8 @@ public enum RemoteSettingsServer: Hashable, Sendable {
     case stage
     /// Mozilla's development server.
     case dev
-    /// Another server, by its base URL, such as `https://settings.example.org/v1`. Without a version, `/v1` is meant.
+    /// Another server, by its base URL, such as `https://settings.example.org/v1`. Without a version, `/v2` is meant, the
+    /// newest that this package supports. The URL of one of Mozilla's servers is that server, in either version.
     ///
     /// `https` is required, except on this machine or where ``RemoteSettingsConfig/allowsPlainHTTP`` is set.
     case custom(url: String)
@@ -96,7 +99,7 @@ public enum RemoteSettingsServer: Hashable, Sendable {
         case .dev: return .dev
         case .custom(var url):
             while url.hasSuffix("/") { url.removeLast() }
-            if !url.hasSuffix("/v1"), !url.hasSuffix("/v2") { url += "/v1" }
+            if !url.hasSuffix("/v1"), !url.hasSuffix("/v2") { url += "/v2" }
             do throws(HTTPError) {
                 return try ServerURL(url, allowPlainHTTP: allowPlainHTTP)
             } catch {

@@ -5,6 +5,12 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotFetch
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// Why a call failed. The names are those of Mozilla's Swift binding.
 ///
 /// Whatever the reason, the records that were held are still available.
@@ -24,6 +30,10 @@ extension RemoteSettingsError: CustomStringConvertible {
         case .Backoff(let seconds): "the server asked to wait; try again in \(seconds) s"
         }
     }
+}
+
+extension RemoteSettingsError: LocalizedError {
+    public var errorDescription: String? { description }
 }
 
 extension RemoteSettingsError {

@@ -17,13 +17,47 @@ public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
         self.record = record
     }
 
+    /// A record that no server has sent, for the tests of an app.
+    ///
+    /// - Parameters:
+    ///   - lastModified: in milliseconds since 1970.
+    ///   - fields: the JSON text of an object with the record's other fields. A text that is not one stops a debug build; in a
+    ///     release build the record then has no other fields.
+    public init(
+        id: String, lastModified: UInt64, deleted: Bool = false, attachment: Attachment? = nil, fields: RsJsonObject = "{}"
+    ) {
+        func member(_ key: String, _ value: JSONValue) -> JSONValue.Member { .init(key: key, value: value) }
+        var members = [member("id", .string(id)), member("last_modified", .number(JSONNumber(lastModified)))]
+        if deleted { members.append(member("deleted", .bool(true))) }
+        if let attachment {
+            let described = JSONValue.object([
+                member("filename", .string(attachment.filename)), member("hash", .string(attachment.hash)),
+                member("location", .string(attachment.location)), member("mimetype", .string(attachment.mimetype)),
+                member("size", .number(JSONNumber(attachment.size))),
+            ])
+            members.append(member("attachment", described))
+        }
+        func canonical(_ members: [JSONValue.Member]) throws(JSONError) -> Bytes {
+            try CanonicalJSON.canonicalize(Bytes(JSONText.compact(.object(members))), limits: Limits())
+        }
+        do throws(JSONError) {
+            var others: [JSONValue.Member] = []
+            if case .object(let given) = try JSONValue(parsing: Bytes(utf8: fields), limits: Limits()) { others = given }
+            let named = Set(["id", "last_modified", "deleted", "attachment"])
+            self.init(Record(id: id, json: try canonical(members + others.filter { !named.contains($0.key) })))
+        } catch {
+            assertionFailure("fields of record \(id): \(error)")
+            self.init(Record(id: id, json: (try? canonical(members)) ?? Bytes(utf8: "{}")))
+        }
+    }
+
     public var id: String { record.id }
 
     /// When the record last changed, in milliseconds since 1970; 0 where the record does not state it.
     public var lastModified: UInt64 { record.lastModified?.milliseconds ?? 0 }
 
-    /// Always `false`: deleted records are never returned.
-    public var deleted: Bool { false }
+    /// Whether the record says that it is deleted. Records of a client never do.
+    public var deleted: Bool { record.field("deleted")?.bool ?? false }
 
     /// The record's attachment; `nil` where it has none, or does not describe it fully.
     public var attachment: Attachment? {
@@ -32,7 +66,7 @@ public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
     }
 
     /// The JSON text of an object with every field except `id`, `last_modified`, `deleted` and `attachment`.
-    public var fields: String { OtherFields.text(of: record.json) }
+    public var fields: RsJsonObject { OtherFields.text(of: record.json) }
 
     /// The whole record as canonical JSON: exactly the bytes that the signature covers.
     public var json: Bytes { record.json }
@@ -40,6 +74,9 @@ public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
     /// The value of one field; `nil` where the record has no such field.
     public subscript(field name: String) -> JSONValue? { record.field(name) }
 }
+
+/// The JSON text of an object, by its name in Mozilla's binding.
+public typealias RsJsonObject = String
 
 extension RemoteSettingsRecord: CustomStringConvertible {
     public var description: String { record.json.text }

@@ -80,18 +80,19 @@ public final class RemoteSettingsService: Sendable {
         makeClient(collectionName: collection)
     }
 
-    /// Brings every collection that has a client to the server's state. Uses the network.
+    /// Brings every collection that has a client to the server's state. Clients that were shut down, or that nobody holds
+    /// any more, do not count. Uses the network.
     ///
-    /// - Returns: the names of those that are now at the server's state, as their clients were made, sorted.
+    /// - Returns: the names of the collections that have changed, as their clients were made, sorted. Those that were up to
+    ///   date are among the results of ``syncCollections(expectedTimestamp:)``.
     /// - Throws: ``RemoteSettingsError`` where the server's list of collections could not be had, or where every
-    ///   collection failed. ``syncCollections(expectedTimestamp:)`` has the result of each.
+    ///   collection failed.
     @discardableResult
     public func sync() async throws(RemoteSettingsError) -> [String] {
         let results = try await syncCollections()
-        let synced = results.filter(\.isSynced)
-        if synced.isEmpty, case .failure(let error)? = results.first?.result { throw error }
+        if case .failure(let error)? = results.first?.result, !results.contains(where: \.isSynced) { throw error }
         let bucket = session.bucketName
-        return synced.map { result in
+        return results.filter(\.isChanged).map { result in
             result.collection.hasPrefix("\(bucket)/")
                 ? String(result.collection.dropFirst(bucket.utf8.count + 1)) : result.collection
         }
@@ -119,13 +120,14 @@ public final class RemoteSettingsService: Sendable {
         ).get()
     }
 
-    /// Puts another configuration in force, for the clients that there are as well. Ends syncs that are under way.
+    /// Puts another configuration in force, for the clients that there are as well. Ends syncs that are under way. What
+    /// receives telemetry stays the same unless `config` names another receiver.
     ///
     /// - Throws: ``RemoteSettingsError/Other(reason:)`` where the server's URL or the bucket's name is not valid; then the
     ///   present configuration stays in force.
     public func updateConfig(config: RemoteSettingsConfig) throws(RemoteSettingsError) {
         let old = session
-        let session = Session(config, storage: old.storage, changes: changes)
+        let session = Session(config, storage: old.storage, changes: changes, telemetry: old.telemetry)
         _ = try session.server.get()
         _ = try session.collectionID("x")
         let (replaced, isShutDown) = state.withLock { state in
@@ -143,7 +145,7 @@ public final class RemoteSettingsService: Sendable {
         (try? session.server.get()).map { "\($0)" } ?? ""
     }
 
-    /// Sets what receives the outcomes of syncs, of those under way too, until the next ``updateConfig(config:)``.
+    /// Sets what receives the outcomes of syncs, of those under way too.
     public func setTelemetry(telemetry: any RemoteSettingsTelemetry) {
         session.telemetry = telemetry
     }

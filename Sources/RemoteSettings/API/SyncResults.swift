@@ -10,6 +10,11 @@ public struct CollectionSyncResult: Hashable, Sendable {
     public var isSynced: Bool {
         if case .success = result { true } else { false }
     }
+
+    /// Whether the sync has stored a newer state.
+    public var isChanged: Bool {
+        if case .success(.updated) = result { true } else { false }
+    }
 }
 
 /// How a sync that succeeded left a collection.

@@ -203,15 +203,11 @@ struct ServerIdentity: Hashable, CustomStringConvertible {
     let description: String
 
     init(_ server: ServerURL) {
-        description = Self.withoutVersion(server.description)
+        description = server.withoutVersion
     }
 
     /// - Parameter text: a server's URL as a lock or a cache file states it.
     init(_ text: String) {
-        description = Self.withoutVersion((try? ServerURL(text, allowPlainHTTP: true))?.description ?? text)
-    }
-
-    private static func withoutVersion(_ url: String) -> String {
-        url.hasSuffix("/v1") || url.hasSuffix("/v2") ? String(url.dropLast(3)) : url
+        description = (try? ServerURL(text, allowPlainHTTP: true))?.withoutVersion ?? text
     }
 }

@@ -136,24 +136,34 @@ struct SyncRun: Sendable {
     private func outcome(of collection: LocalCollection) async throws -> SyncOutcome {
         let id = collection.id
         let held = collection.held()
+        // Nobody has vouched for an imported snapshot: the server's own state replaces it even where it is no newer.
+        let isImported = held.snapshot?.provenance == .imported
         let expected = monitor.collections[id]
         if let expected {
             if let floor = floors[id], expected < floor {
                 throw FetchError.rollback(held: floor, answered: expected)
             }
             // A state newer than the monitor's was stored by another sync since the monitor was asked.
-            if let timestamp = held.timestamp, timestamp >= expected { return .upToDate(timestamp) }
+            if let timestamp = held.timestamp, timestamp >= expected, !(isImported && timestamp == expected) {
+                return .upToDate(timestamp)
+            }
         }
         let fetched = try await fetcher.fetch(
             .init(
                 id: id, expected: expected, base: held.snapshot?.payload, floor: held.floor(at: session.now),
                 wasSigned: held.snapshot?.provenance.isSigned ?? held.isKnownSigned))
         guard let fetched else { return .upToDate(held.timestamp ?? Timestamp(milliseconds: 0)) }
+        // The cache would not be believed either: the snapshot counts as verified now.
+        guard fetched.snapshot.timestamp <= session.now.advanced(by: .seconds(86_400)) else {
+            throw RemoteSettingsError.Other(
+                reason: "\(id): the server's state is of \(fetched.snapshot.timestamp.rfc3339), more than a day ahead of this "
+                    + "device's clock, \(session.now.rfc3339); nothing was stored; set the clock, or ask the server's owner")
+        }
         if let retried = fetched.retried {
             session.logger.notice("\(id): a delta could not be used, everything was fetched: \(retried)")
             session.report("\(id)", .init(retried), trigger, since: session.now, error: retried)
         }
-        if let snapshot = held.snapshot, snapshot.payload == fetched.snapshot.payload,
+        if let snapshot = held.snapshot, !isImported, snapshot.payload == fetched.snapshot.payload,
             held.source != .cached || snapshot.metadata.json == fetched.snapshot.metadata.json
         {
             return .upToDate(snapshot.timestamp)

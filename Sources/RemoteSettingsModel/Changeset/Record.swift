@@ -4,7 +4,7 @@ public struct Record: Sendable, Hashable, Identifiable {
     /// The whole record as canonical JSON.
     public let json: Bytes
 
-    init(id: String, json: Bytes) {
+    package init(id: String, json: Bytes) {
         self.id = id
         self.json = json
     }

@@ -70,7 +70,7 @@ extension DumpsConfiguration {
         try ServerURL(server, allowPlainHTTP: allowsPlainHTTP)
     }
 
-    /// What has to vouch for the collections: the configured roots, else those of Mozilla's server of that name.
+    /// What has to vouch for the collections: the configured roots, else those of Mozilla's server of that name or URL.
     ///
     /// - Throws: ``CommandFailure`` where the server is nobody's that we know and no root is configured.
     func policy(file: String) throws -> TrustPolicy {
@@ -81,15 +81,13 @@ extension DumpsConfiguration {
 
     private func roots(file: String) throws -> TrustAnchors {
         if !trust.roots.isEmpty { return TrustAnchors(trust.roots) }
-        switch try serverURL() {
-        case .prod: return .mozillaProduction
-        case .stage, .dev: return .mozillaStaging
-        default:
-            if trust.acceptsUnsigned { return TrustAnchors([]) }
-            throw CommandFailure(
-                .usage,
-                "\(file): no root is trusted for \(server); name the SHA-256 of its root certificate under trust: roots:, "
-                    + "or with --trust-root; or, if it does not sign, say trust: accept-unsigned: true")
-        }
+        let url = try serverURL()
+        if url.isSameServer(as: .prod) { return .mozillaProduction }
+        if url.isSameServer(as: .stage) || url.isSameServer(as: .dev) { return .mozillaStaging }
+        if trust.acceptsUnsigned { return TrustAnchors([]) }
+        throw CommandFailure(
+            .usage,
+            "\(file): no root is trusted for \(server); name the SHA-256 of its root certificate under trust: roots:, "
+                + "or with --trust-root; or, if it does not sign, say trust: accept-unsigned: true")
     }
 }
