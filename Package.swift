@@ -200,7 +200,8 @@ let package = Package(
             path: "Tests/Benchmark/rsbench-app", swiftSettings: strict),
 
         .testTarget(
-            name: "RemoteSettingsModelTests", dependencies: ["RemoteSettingsModel"], exclude: ["canonical_cases.py"],
+            name: "RemoteSettingsModelTests", dependencies: ["RemoteSettingsModel"],
+            exclude: ["canonical_cases.py", "canonical_cases.txt"],
             swiftSettings: strict),
         .testTarget(
             name: "ContentSignatureTests",
@@ -218,6 +219,9 @@ let package = Package(
             name: "TransportTests",
             dependencies: [
                 "AsyncHTTPTransport", "CurlTransport", "FaultyServer", "RemoteSettingsHTTP", "RemoteSettingsModel",
+                .product(name: "NIOCore", package: "swift-nio", condition: tools),
+                .product(name: "NIOPosix", package: "swift-nio", condition: tools),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: tools),
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -228,13 +232,12 @@ let package = Package(
             dependencies: ["URLSessionTransport", "FaultyServer", "RemoteSettingsHTTP", "RemoteSettingsModel"],
             swiftSettings: strict),
         .target(
-            name: "FaultyServer", dependencies: ["RemoteSettingsHTTP", "RemoteSettingsModel"],
-            path: "Tests/FaultyServer",
-            exclude: ["FaultyServer.py"], swiftSettings: strict),
+            name: "FaultyServer", dependencies: ["RemoteSettingsHTTP", "RemoteSettingsModel", "CZlib"],
+            path: "Tests/FaultyServer", swiftSettings: strict),
         .testTarget(
             name: "SnapshotBundleTests",
             dependencies: [
-                "SnapshotBundle", "RemoteSettingsModel", .target(name: "CArchive", condition: tools),
+                "SnapshotBundle", "RemoteSettingsModel", "CZlib", .target(name: "CArchive", condition: tools),
             ],
             swiftSettings: strict, linkerSettings: [.linkedLibrary("archive")]),
         .testTarget(
@@ -257,7 +260,7 @@ let package = Package(
         .testTarget(name: "StaticMirrorTests", dependencies: ["StaticMirror"], swiftSettings: strict),
         .testTarget(
             name: "TargetFilterTests", dependencies: ["TargetFilter", "RemoteSettingsModel"],
-            exclude: ["filter_cases.py"], swiftSettings: strict),
+            exclude: ["filter_cases.py", "filter_cases.jsonl"], swiftSettings: strict),
         .testTarget(
             name: "DumpsTests",
             dependencies: ["Dumps", "RemoteSettingsModel", "SnapshotBundle"],
@@ -270,6 +273,13 @@ let package = Package(
             name: "SnapshotExchangeTests",
             dependencies: ["SnapshotExchange", "FirefoxDumps", "RemoteSettings", "RemoteSettingsModel"],
             swiftSettings: strict),
+        .target(
+            name: "InMemoryOrigin",
+            dependencies: [
+                "SnapshotOrigin", "DemoOrigin", "SnapshotBundle", "ContentSignature", "RemoteSettingsHTTP",
+                "RemoteSettingsModel", "CZlib",
+            ],
+            path: "Tests/InMemoryOrigin", swiftSettings: strict),
         .executableTarget(
             name: "storage-process", dependencies: ["RemoteSettings", "AsyncHTTPTransport"],
             path: "Tests/StorageProcess", swiftSettings: strict),
@@ -277,7 +287,7 @@ let package = Package(
             name: "RemoteSettingsTests",
             dependencies: [
                 "storage-process", "RemoteSettings", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature",
-                "Dumps", "DumpsRefresh", "SnapshotFetch", "FileStorage", "AsyncHTTPTransport",
+                "Dumps", "DumpsRefresh", "SnapshotFetch", "FileStorage", "InMemoryOrigin", "FaultyServer",
             ],
             swiftSettings: strict),
     ],

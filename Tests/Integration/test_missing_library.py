@@ -5,15 +5,15 @@ import subprocess
 import pytest
 
 import rsdump
+import toolchain
 from conftest import REAL_COLLECTIONS
 
 
 @pytest.fixture
 def without_libarchive(tmp_path):
     library = tmp_path / "missing_library.so"
-    # The compiler that came with Swift.
     subprocess.run(
-        ["clang", "-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o", library,
+        [toolchain.clang(), "-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o", library,
          pathlib.Path(__file__).with_name("missing_library.c"), "-ldl"], check=True)
     return {"LD_PRELOAD": str(library), "MISSING_LIBRARY": "libarchive"}
 

@@ -29,7 +29,7 @@ struct URLSessionTransportTests {
     func whole(_ fault: String) async throws {
         let client = try server.client(fault)
         for _ in 0..<5 { #expect(try await client.rootDocument().body == Bytes(document)) }
-        let request = try #require(try await server.requests().first)
+        let request = try #require(server.requests.first)
         #expect(request.target == "/\(fault)/v1/")
         #expect(request.headers["user-agent"] == "tests/1.0")
         #expect(request.headers["accept-encoding"]?.contains("gzip") == true)
@@ -121,6 +121,6 @@ struct URLSessionTransportTests {
         }
         #expect(received == file)
         #expect(starts.count >= 2)
-        #expect(try await server.requests().last?.headers["accept-encoding"] == "identity")
+        #expect(server.requests.last?.headers["accept-encoding"] == "identity")
     }
 }
