@@ -17,7 +17,7 @@ struct PinPlanTests {
 
     private func action(
         held: UInt64?, _ disk: RefreshPlanner.DiskState = .asLocked, pin: UInt64, monitor: UInt64?,
-        rule: String = "all", trust: LockFile.Trust? = nil, isFull: Bool = false
+        rule: String = "all", trust: Provenance? = nil, isFull: Bool = false
     ) -> PlannedCollection.Action {
         let time = Timestamp(milliseconds: 9)
         let entry = held.map { timestamp in
@@ -29,7 +29,7 @@ struct PinPlanTests {
         }
         var settings = DumpsConfiguration.Collection(id: regions, attachments: AttachmentRule())
         settings.pin = Pin(at: Timestamp(milliseconds: pin))
-        return RefreshPlanner(roots: TrustAnchors([root]), acceptsUnsigned: false, isFull: isFull).plan(
+        return RefreshPlanner(policy: TrustPolicy(roots: TrustAnchors([root])), isFull: isFull).plan(
             settings, held: entry, disk: disk, monitor: monitor.map { [regions: Timestamp(milliseconds: $0)] } ?? [:]
         ).action
     }
@@ -52,7 +52,7 @@ struct PinPlanTests {
         #expect(action(held: 4, .damaged("cut"), pin: 5, monitor: 5) == .refetch("its bundle is at 4"))
     }
 
-    @Test(arguments: [nil, 4, 6]) func takesNothingElse(monitor: UInt64?) {
+    @Test(arguments: [nil, 4, 6]) func otherStatesDoNotSatisfyThePin(monitor: UInt64?) {
         #expect(action(held: nil, .absent, pin: 5, monitor: monitor) == .pinUnmet("it was never fetched"))
         #expect(action(held: 4, pin: 5, monitor: monitor) == .pinUnmet("its bundle is at 4"))
         #expect(action(held: 5, .absent, pin: 5, monitor: monitor) == .pinUnmet("its bundle is missing"))

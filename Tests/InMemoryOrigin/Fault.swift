@@ -11,11 +11,11 @@ public struct Fault: Sendable {
         case redirectLoop
         /// A body of spaces that never ends.
         case endless
-        /// A gzip body of so many bytes when it is inflated, as a transport gives it.
+        /// A gzip body that a transport inflates to this many bytes.
         case gzipBomb(Int)
-        /// The first byte of the body is another one.
+        /// The body with its first byte changed.
         case corrupted
-        /// The connection breaks after so many bytes of the body.
+        /// The connection breaks after this many bytes of the body.
         case truncated(Int)
         /// The answer as it is; for delays and headers.
         case none

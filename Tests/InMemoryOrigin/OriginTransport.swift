@@ -138,11 +138,11 @@ public final class OriginTransport: HTTPTransport {
         }
     }
 
-    private static func bytes(_ content: OriginResource.Content) throws -> [UInt8] {
-        switch content {
-        case .segments(let segments): return segments.flatMap(\.array)
-        case .packed(let packed): return try packed.reader().whole(packed.count)?.array ?? []
-        }
+    private static func bytes(_ content: OriginContent) throws -> [UInt8] {
+        let pieces = try content.pieces()
+        var bytes: [UInt8] = []
+        while let piece = try pieces.next() { bytes += piece.array }
+        return bytes
     }
 
     /// The start of a range that goes on to the end of a file.

@@ -120,16 +120,14 @@ struct AuthoredCollection {
             return try Changeset(parsing: Bytes(utf8: body), limits: Limits()).snapshot(of: id, onto: nil)
         }
         let isSigned = ["main", "blocklists", "security-state"].contains(id.bucket)
-        let payload = try changeset("{}").payload
+        let payload = try changeset("{}").payload.bytes
         let entries = try isSigned ? signatures.map { try entry($0, payload, address) } : []
         let signature = entries.first.map { #","signature":\#($0),"signatures":[\#(entries.joined(separator: ","))]"# }
         let unverified = try changeset(
             #"{"id":"\#(id.name)","bucket":"\#(id.bucket)","last_modified":\#(timestamp.advanced(by: .seconds(signings))),"#
                 + #""attachment":{"bundle":\#(offersZip)}\#(signature ?? "")}"#)
         let named = try Set(
-            Manifest.files(
-                namedBy: Payload.read(payload, limits: Limits()).0, file: "\(id)", limits: Limits()
-            ).map(\.sha256))
+            Manifest.files(namedBy: unverified.records, file: "\(id)", limits: Limits()).map(\.sha256))
         let path = FileManager.default.temporaryDirectory.appending(path: "in-memory-origin-\(UUID()).zip").path
         defer { try? FileManager.default.removeItem(atPath: path) }
         _ = try BundleWriter(

@@ -204,7 +204,7 @@ struct RepetitionTests {
         #expect(await reason(of: client(transport, backoff: held)) == nil)
     }
 
-    @Test func aPermanentErrorSaysSoInSpiteOfAHold() async {
+    @Test func permanentErrorIsReportedInSpiteOfAHold() async {
         let transport = ScriptedTransport([.answer(404, [.init("Backoff", "60")], body: "no such thing")])
         let client = client(transport)
         #expect(await reason(of: client) == .status(404, body: "no such thing"))
@@ -222,7 +222,7 @@ struct RepetitionTests {
         #expect(BackoffState(state.holds) == state)
     }
 
-    @Test func eachFailureIsToldOf() async {
+    @Test func eachFailureIsReported() async {
         let events = Mutex<[HTTPEvent]>([])
         let transport = ScriptedTransport([.failure(.unreachable("x")), .answer(200)])
         _ = await reason(of: client(transport, random: 0) { event in events.withLock { $0.append(event) } })

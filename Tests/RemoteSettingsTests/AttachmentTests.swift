@@ -47,7 +47,7 @@ extension ServerTests {
             #expect(try await client.attachment(for: record).source == .network)
         }
 
-        @Test func wrongBytesAreTriedThreeTimesAndNeverGiven() async throws {
+        @Test func wrongBytesAreRetriedThreeTimesAndNeverReturned() async throws {
             let collection = try place.server.makeCollection()
             try collection.attach(Data("hello".utf8), to: "a")
             let client = client(collection)
@@ -69,7 +69,7 @@ extension ServerTests {
             #expect(left == [record.attachment?.hash])
         }
 
-        @Test func largeOnesAreStreamedWithProgress() async throws {
+        @Test func largeAttachmentsReportProgress() async throws {
             let collection = try place.server.makeCollection()
             let content = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
             try collection.attach(content, to: "a")
@@ -90,7 +90,7 @@ extension ServerTests {
             #expect(try await client.attachmentURL(for: record).source == .cached)
         }
 
-        @Test func packagedAsAFile() async throws {
+        @Test func packagedAttachmentAsAFile() async throws {
             let collection = try place.server.makeCollection()
             try collection.attach(Data(repeating: 7, count: 100_000), to: "a")
             let dumps = try await place.package([collection])
@@ -105,7 +105,7 @@ extension ServerTests {
             #expect(client.localAttachment(for: record)?.source == .cached)
         }
 
-        @Test func manyComeInTheServersZip() async throws {
+        @Test func manyAttachmentsComeInTheServersZip() async throws {
             let collection = try place.server.makeCollection(offersZip: true)
             for number in 0..<20 { try collection.attach(Data("file \(number)".utf8), to: "r\(number)") }
             try collection.buildZip(omit: ["r3"], corrupt: ["r4"])
@@ -126,7 +126,7 @@ extension ServerTests {
             }
         }
 
-        @Test func withoutTheZipOneByOne() async throws {
+        @Test func attachmentsAreDownloadedOneByOneWithoutAZip() async throws {
             let collection = try place.server.makeCollection(offersZip: true)
             for number in 0..<18 { try collection.attach(Data("file \(number)".utf8), to: "r\(number)") }
             let client = client(collection)
@@ -134,7 +134,7 @@ extension ServerTests {
             #expect(try await client.cacheAttachments() == CachedAttachmentsSummary(downloaded: 18))
         }
 
-        @Test func staleOnesOnRequest() async throws {
+        @Test func staleAttachmentsAreReturnedOnRequest() async throws {
             let collection = try place.server.makeCollection()
             try collection.attach(Data("old".utf8), to: "a")
             try collection.attach(Data("old b".utf8), to: "b")
@@ -183,7 +183,7 @@ extension ServerTests {
             #expect(!FileManager.default.fileExists(atPath: directory))
         }
 
-        @Test func omittedFromThePackage() async throws {
+        @Test func attachmentOmittedFromThePackageIsDownloaded() async throws {
             let collection = try place.server.makeCollection()
             try collection.attach(Data("not packaged".utf8), to: "a")
             let dumps = try await place.package([collection], attachments: AttachmentRule(.none))

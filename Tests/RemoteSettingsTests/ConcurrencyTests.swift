@@ -77,7 +77,7 @@ extension ServerTests {
         }
 
         /// Another process that holds the directory is waited for, and reported if it does not end.
-        @Test func aDirectoryThatIsHeld() async throws {
+        @Test func lockedDirectoryIsWaitedForThenReported() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let waits = Waits()

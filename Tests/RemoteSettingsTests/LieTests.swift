@@ -4,8 +4,8 @@ import RemoteSettings
 import Testing
 
 extension ServerTests {
-    /// A server, a mirror or a file that lies never gets a record through; what was held stays; the error says what was
-    /// refused.
+    /// No record of a lying server, mirror or file reaches the app. The client keeps what it had, and the error says what
+    /// was refused.
     @Suite struct LieTests {
         let place: Workplace
 
@@ -69,7 +69,7 @@ extension ServerTests {
             place.server.inject([])
         }
 
-        @Test func recordsOfTwoStates() async throws {
+        @Test func mixedRecordsOfTwoStates() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a", ["n": 1])
             let first = try collection.changeset()
@@ -123,9 +123,9 @@ extension ServerTests {
             place.server.inject([])
         }
 
-        /// Two states with good signatures and one timestamp: a record is written as of the past, which does not move the
+        /// Two states with good signatures and one timestamp: a record is written with an earlier time, which does not move the
         /// collection's timestamp. The monitor keeps the collection to itself, so that it is asked for all the same.
-        @Test func otherRecordsUnderTheTimestampHeld() async throws {
+        @Test func otherRecordsAtTheSameTimestamp() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let client = place.service().makeClient(collectionName: collection.name)
@@ -165,7 +165,7 @@ extension ServerTests {
             #expect(client.getRecords()?.count == 3)
         }
 
-        @Test func signatureThatWentAway() async throws {
+        @Test func missingSignatureOfASignedCollection() async throws {
             let (collection, _) = try await behind()
             let client = place.service { $0.acceptsUnsigned = true }.makeClient(collectionName: collection.name)
             var answer = try collection.changeset()
@@ -203,7 +203,7 @@ extension ServerTests {
             #expect(client.getRecords()?.count == 2)
         }
 
-        /// Every byte of a cache file, one after another in steps: whatever is changed, no other record is served.
+        /// Whichever byte of a cache file is changed, no other record is served. Every seventeenth byte is tried.
         @Test func damagedCacheFile() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a", ["text": "the truth"])

@@ -103,7 +103,7 @@ extension ServerTests {
             }
         }
 
-        @Test func whyAPackageIsNotUsed() async throws {
+        @Test func unusedPackagesSayWhy() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let dumps = try await place.package([collection])
@@ -141,7 +141,7 @@ extension ServerTests {
             }
         }
 
-        @Test func validationIsLoud() async throws {
+        @Test func validationReportsEveryProblem() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let dumps = try await place.package([collection])
@@ -169,7 +169,7 @@ extension ServerTests {
             #expect(problem()?.contains(bundle) == true)
         }
 
-        @Test func unsignedOnlyInSoManyWords() async throws {
+        @Test func unsignedNeedsExplicitPermission() async throws {
             // The test server signs in `main` and `security-state` only.
             let collection = try place.server.makeCollection("unsigned")
             try collection.put("a")
@@ -207,7 +207,7 @@ extension ServerTests {
             }
         }
 
-        @Test func whatTheSnapshotTells() async throws {
+        @Test func snapshotStatusDescribesThePackage() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let dumps = try await place.package([collection])
@@ -229,7 +229,7 @@ extension ServerTests {
             #expect(checkedHere)
         }
 
-        @Test func resetBringsThePackageBack() async throws {
+        @Test func resetFallsBackToThePackage() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let dumps = try await place.package([collection])

@@ -21,7 +21,7 @@ extension ServerTests {
             URL(fileURLWithPath: "\(place.storage)/main/\(collection.name).snapshot")
         }
 
-        @Test func whatAnotherProcessSyncedIsServed() async throws {
+        @Test func stateSyncedByAnotherProcessIsServed() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a", ["n": 1])
             let dumps = try await place.package([collection])
@@ -49,7 +49,7 @@ extension ServerTests {
 
         /// A file that is older, damaged or gone does not take back what a process has seen; a later sync puts it right.
         @Test(arguments: ["older", "damaged", "gone"])
-        func withinAProcessOnlyForward(_ what: String) async throws {
+        func stateNeverGoesBackWithinAProcess(_ what: String) async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let client = place.service().makeClient(collectionName: collection.name)

@@ -41,7 +41,7 @@ extension ServerTests {
             #expect(Set(log.all) == [AttachmentProgress(received: 5, total: 5)])
         }
 
-        @Test func whoIsCancelledLeavesAtOnce() async throws {
+        @Test func cancelledCallerReturnsAtOnce() async throws {
             let (client, record, gate) = try await heldClient()
             let first = Task { try await client.getAttachment(record: record) }
             await gate.hasHeld()
@@ -52,7 +52,7 @@ extension ServerTests {
             #expect(try await second.value == Data("hello".utf8))
         }
 
-        @Test func whatNobodyWaitsForIsCancelled() async throws {
+        @Test func downloadWithoutWaitingCallersIsCancelled() async throws {
             let (client, record, gate) = try await heldClient()
             let tasks = (0..<3).map { _ in Task { try await client.getAttachment(record: record) } }
             await gate.hasHeld()
@@ -64,7 +64,7 @@ extension ServerTests {
             #expect(try await next.value == Data("hello".utf8))
         }
 
-        @Test func telemetrySetMeanwhileEndsNoSync() async throws {
+        @Test func settingTelemetryDoesNotEndASync() async throws {
             final class Log: RemoteSettingsTelemetry {
                 let events = Mutex<[UptakeEvent]>([])
                 func reportUptake(_ event: UptakeEvent) { events.withLock { $0.append(event) } }

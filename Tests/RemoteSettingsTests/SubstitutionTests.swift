@@ -91,7 +91,7 @@ extension ServerTests {
         }
 
         /// What is left: a newer collection of the same signer passes. The trust article says so.
-        @Test func aNewerOneOfTheSameSignerPasses() async throws {
+        @Test func newerCollectionOfTheSameSignerPasses() async throws {
             let (collection, other, dumps) = try await collections()
             try other.put("newer")
             try pass(off: other, as: collection)
@@ -101,7 +101,7 @@ extension ServerTests {
             #expect(client.getRecords()?.contains { $0.id == "evil" } == true)
         }
 
-        /// A monitor that knows of an older state than what is held.
+        /// The monitor names an older state than the one that the client has.
         @Test func anOlderMonitor() async throws {
             let (collection, _, _) = try await collections()
             let monitor = try place.server.monitor()

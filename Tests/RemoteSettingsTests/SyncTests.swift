@@ -47,7 +47,7 @@ extension ServerTests {
                 ])
         }
 
-        @Test func emptiedAndRecreated() async throws {
+        @Test func emptiedThenRecreatedCollection() async throws {
             let collection = try place.server.makeCollection()
             for id in ["a", "b"] { try collection.put(id) }
             let client = place.service().makeClient(collectionName: collection.name)
@@ -151,7 +151,7 @@ extension ServerTests {
         }
 
         /// What the server no longer has stays, and the sync says so.
-        @Test func goneFromTheServer() async throws {
+        @Test func collectionDeletedOnTheServer() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let service = place.service()
@@ -240,7 +240,7 @@ extension ServerTests {
             #expect(place.server.requests.dropFirst(asked).filter { $0.path.contains(collection.name) }.count == 1)
         }
 
-        @Test func pushMessage() async throws {
+        @Test func pushMessageGivesTheExpectedTimestamp() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let client = place.service().makeClient(collectionName: collection.name)
@@ -274,7 +274,7 @@ extension ServerTests {
             #expect(place.server.requests.dropFirst(asked).isEmpty)
         }
 
-        @Test func changesAreTold() async throws {
+        @Test func changesAreDelivered() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a", ["n": 1])
             try collection.put("b", ["n": 1])

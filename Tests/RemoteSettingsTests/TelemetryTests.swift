@@ -58,7 +58,7 @@ extension ServerTests {
                 ])
         }
 
-        @Test func whatFails() async throws {
+        @Test func failuresAreReported() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let received = Received()

@@ -53,7 +53,7 @@ extension ServerTests {
             URL(fileURLWithPath: "\(place.storage)/main/\(collection.name).snapshot")
         }
 
-        /// What somebody writes who can write to the storage directory: no signature, another record, a newer time.
+        /// Writes what an attacker with access to the storage directory could: no signature, another record, a newer time.
         private func forgeUnsigned(_ collection: ServerCollection, from file: URL) throws {
             let content = try Data(contentsOf: file)
             let end = try #require(content.firstIndex(of: UInt8(ascii: "\n")))
@@ -95,7 +95,7 @@ extension ServerTests {
         }
 
         /// What is left open, and where: without `acceptsUnsigned` nothing is; with it, a collection that no package knows.
-        @Test func whereNothingSignedIsPackaged() async throws {
+        @Test func unsignedCacheWithoutASignedPackage() async throws {
             let (collection, _) = try await packaged()
             try await client(collection).sync()
             try forgeUnsigned(collection, from: snapshotFile(collection))
@@ -126,7 +126,7 @@ extension ServerTests {
 
         /// A cache file that was signed is remembered where it cannot serve, until the storage is reset.
         @Test(arguments: ["damaged", "of a root that is no longer pinned"])
-        func aSignedCacheThatCannotServe(_ how: String) async throws {
+        func unusableSignedCacheStillRefusesUnsigned(_ how: String) async throws {
             let (collection, _) = try await packaged()
             try await client(collection).sync()
             if how == "damaged" {
@@ -151,7 +151,7 @@ extension ServerTests {
         }
 
         /// A directory that others may write to cannot take a signature away; the program itself can.
-        @Test func anUnsignedPackageOverASignedCache() async throws {
+        @Test func unsignedPackageOverASignedCache() async throws {
             let (collection, _) = try await packaged()
             try await client(collection).sync()
             try collection.put("b")
@@ -170,7 +170,7 @@ extension ServerTests {
             #expect(client(collection, [.directory(dumps, trusted: true)]).getRecords()?.count == 3)
         }
 
-        @Test func fromUnsignedToSigned() async throws {
+        @Test func unsignedBecomesSigned() async throws {
             let (collection, _) = try await packaged()
             try await withoutSignatures(collection) { try await client(collection).sync() }
             #expect(client(collection).snapshot.trust == .unsigned)

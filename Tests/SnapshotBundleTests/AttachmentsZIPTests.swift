@@ -6,7 +6,7 @@ import Testing
 @Suite struct AttachmentsZIPTests {
     private let sizes = ["a": 3, "b": 4]
 
-    /// What the zip gives of the two files that are wanted.
+    /// The contents of the two wanted files, where the zip has them.
     private func read(_ bytes: [UInt8], limits: Limits = Limits()) throws -> [String: [UInt8]] {
         files(try AttachmentsZIP(Bytes(bytes), name: "server.zip", limits: limits))
     }
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func wantedFilesOfTheRightSizeAreGiven() throws {
+    @Test func wantedFilesOfTheRightSizeAreReturned() throws {
         let zip = try AttachmentsZIP(Bytes(HandmadeZIP(entries: base).bytes), name: "server.zip", limits: Limits())
         #expect(files(zip) == ["a": [1, 2, 3], "b": [1, 2, 3, 4]])
         #expect(zip.file(of: "a", size: 2) == nil)
@@ -120,7 +120,8 @@ import Testing
         }
     }
 
-    /// A zip with any one byte changed is refused, or gives files that a hash can tell: never more than was asked for.
+    /// A zip with any one bit changed is refused, or its files have the sizes that were asked for, so that hashing them is
+    /// bounded.
     @Test func changedBytesNeverGiveAnotherSize() throws {
         let bytes = changed { $0[0].isZIP64 = true }
         for index in bytes.indices {

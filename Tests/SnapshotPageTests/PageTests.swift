@@ -78,7 +78,7 @@ struct PageTests {
         "/collections/main/samples/records/one/download", "/collections/..%2F..%2Fetc/passwd", "/collections/main/%zz",
         "//", "", "/collections/main/samples/records/%2e%2e",
     ])
-    func whatIsNotThereIsNotFound(path: String) async throws {
+    func missingPagesAreNotFound(path: String) async throws {
         let answer = try await PageFixture().answer(path)
         #expect(answer.status == 404)
         #expect(answer[header: "Content-Security-Policy"]?.contains("default-src 'none'") == true)

@@ -81,7 +81,7 @@ struct AnswerTests {
     }
 
     @Test(arguments: TestedTransport.allCases)
-    func a400IsNotAskedAgainWithoutSince(_ transport: TestedTransport) async throws {
+    func a400IsNotRepeatedWithoutSince(_ transport: TestedTransport) async throws {
         let server = try FaultyServer(transport)
         // The server closes the connection and says so, or the next request may meet a closed one and be repeated.
         let client = try server.client(

@@ -6,7 +6,7 @@ import Testing
 @Suite("Downloads over a real connection")
 struct DownloadTests {
 
-    /// What a receiver makes of a download: it starts again where it is told to.
+    /// A receiver of a download, which goes back to the offset of each start.
     struct Received {
         var bytes: [UInt8]
         var starts: [Int] = []
@@ -179,7 +179,7 @@ struct DownloadTests {
     }
 
     @Test(arguments: TestedTransport.allCases)
-    func badLocationIsNotAskedFor(_ transport: TestedTransport) async throws {
+    func badLocationIsNotRequested(_ transport: TestedTransport) async throws {
         let server = try FaultyServer(transport)
         let client = try server.client("ok")
         let base = try server.attachments("file", of: client)

@@ -1,3 +1,4 @@
+import ContentSignature
 import Dumps
 import DumpsRefresh
 import Foundation
@@ -53,8 +54,6 @@ final class Workplace: Sendable {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         var configuration = DumpsConfiguration()
         configuration.server = server.url
-        configuration.trust.roots = server.root.roots
-        configuration.trust.acceptsUnsigned = acceptsUnsigned
         configuration.collections = try collections.map {
             .init(id: try CollectionID($0.id), attachments: attachments)
         }.sorted { $0.id < $1.id }
@@ -62,7 +61,8 @@ final class Workplace: Sendable {
             server: try ServerURL(server.url), transport: server,
             userAgent: UserAgent(name: "tests", version: "1"))
         let report = try await Refresh(
-            DumpsDirectory(path), configuration: configuration, client: client, roots: server.root, options: .init(),
+            DumpsDirectory(path), configuration: configuration, client: client,
+            policy: TrustPolicy(roots: server.root, acceptsUnsigned: acceptsUnsigned), options: .init(),
             now: HTTPEnvironment.system.now(), onEvent: { _ in }
         ).run()
         for outcome in report.outcomes {
@@ -72,7 +72,7 @@ final class Workplace: Sendable {
     }
 }
 
-/// Removes the network: whatever asks for it fails the test.
+/// A transport without a network: every request fails.
 struct NoTransport: HTTPTransport {
     func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
         throw HTTPError(request.url, .unreachable("this test is offline"))
