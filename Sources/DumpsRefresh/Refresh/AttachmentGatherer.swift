@@ -67,7 +67,7 @@ struct AttachmentGatherer: Sendable {
                 problem: "it has \(attachment.size) bytes, more than the limit of \(limits.attachmentBytes); "
                     + "leave it out with max-size in dumps.yaml")
         }
-        let base = try await attachmentsURL.value()
+        let base = try await attachmentsURL.value(client)
         if hasZip, missing.count > Self.zipThreshold {
             let count = missing.count
             missing = try await takeFromZip(

@@ -171,7 +171,7 @@ public struct Refresh: Sendable {
                 trust: configuration.trust),
             gatherer: AttachmentGatherer(
                 client: client, directory: directory, gate: gate,
-                attachmentsURL: AttachmentsURLSource(client: client), deflaters: deflaters, jobs: options.jobs,
+                attachmentsURL: AttachmentsURLSource(), deflaters: deflaters, jobs: options.jobs,
                 limits: limits, onEvent: onEvent),
             deflaters: deflaters,
             roots: roots, trust: configuration.trust, server: "\(client.server)", limits: limits,

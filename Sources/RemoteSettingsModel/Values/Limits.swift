@@ -42,8 +42,26 @@ public struct Limits: Sendable, Hashable {
     public var patienceSeconds = 5
     /// Seconds until an answer's head must have come.
     public var headTimeoutSeconds = 30
-    /// Seconds that a body may stand still.
+    /// Seconds to wait for more of a body.
     public var idleTimeoutSeconds = 30
+    /// The most bytes that a body may have on the wire, before decompression, beyond its limit after decompression. No
+    /// body that compression makes longer needs a thousandth more.
+    public var wireExcessBytes = 1 << 20
+    /// The least throughput of a body, in bytes a second on the wire, over `throughputSeconds` of waiting for it; 0 for no
+    /// such limit. Time that a reader takes between two reads does not count.
+    public var leastBytesPerSecond = 256
+    /// Seconds over which the throughput of a body is measured.
+    public var throughputSeconds = 60
+    /// Seconds for one document (monitor, changeset, chain, root document), from its first request to its last byte, with
+    /// redirects, repetitions and the pauses between them.
+    public var documentSeconds = 600
+    /// Seconds for one download (an attachment, a zip of attachments), likewise. At this default, an attachment of
+    /// `attachmentBytes` needs 1.2 MB/s.
+    public var downloadSeconds = 14_400
+    /// Seconds for all requests of one run: a refresh, a sync, a download of a collection's attachments.
+    public var runSeconds = 43_200
+    /// Milliseconds between two requests to a server that asked for a `Backoff` in the run that is under way.
+    public var gentlePauseMilliseconds = 200
     /// Seconds to wait for another process that writes to the same storage directory.
     public var storageLockSeconds = 5
     /// An older state's file in version control, in bytes; it is read into memory.
