@@ -41,6 +41,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
         .package(url: "https://github.com/jpsim/Yams.git", from: "6.2.2"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1", traits: []),
+        .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess.git", from: "1.0.2", traits: []),
     ],
@@ -144,16 +145,19 @@ let package = Package(
         .target(
             name: "StaticMirror",
             dependencies: [
-                "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "SnapshotOrigin", "FileStorage",
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "SnapshotHistory", "SnapshotOrigin",
+                "Dumps", "FileStorage",
             ],
             swiftSettings: strict),
         .target(
             name: "SnapshotServer",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "SnapshotOrigin", "SnapshotHistory",
-                "Dumps", "ContentSignature", "FileStorage",
+                "SnapshotPage", "Dumps", "ContentSignature", "FileStorage",
+                .product(name: "Hummingbird", package: "hummingbird", condition: tools),
                 .product(name: "HummingbirdCore", package: "hummingbird", condition: tools),
                 .product(name: "HummingbirdTLS", package: "hummingbird", condition: tools),
+                .product(name: "HTTPTypes", package: "swift-http-types", condition: tools),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: tools),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio", condition: tools),

@@ -42,7 +42,7 @@ struct CommandFailure: Error, CustomStringConvertible {
             }
         case let error as HistoryError:
             switch error {
-            case .noGit, .noRepository, .noRevision, .invalidPath: self.init(.usage, "\(error)")
+            case .noGit, .noRepository, .noRevision, .noPlace, .invalidPath: self.init(.usage, "\(error)")
             case .bundle(let error) where error.kind == .unreadable: self.init(.usage, "\(error)")
             case .bundle(let error): self.init(error)
             case .git, .overLimit, .file: self.init(.someFailed, "\(error)")

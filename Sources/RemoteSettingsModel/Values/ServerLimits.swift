@@ -26,10 +26,10 @@ public struct ServerLimits: Sendable, Hashable {
     public var historyStates = 64
     /// Bytes of older bundles that are kept in memory, because they come from git.
     public var historyBytes = 256 << 20
-    /// Bytes of an attachment that is kept inflated once somebody has asked for it; larger ones are inflated each time.
-    public var keptAttachmentBytes = 32 << 10
-    /// Bytes of all attachments that are kept inflated.
-    public var keptBytes = 16 << 20
+    /// Bytes of a body that is kept in memory once a client has asked for it; larger ones are read each time.
+    public var keptBodyBytes = 4 << 20
+    /// Bytes of all bodies that are kept in memory.
+    public var keptBytes = 64 << 20
     /// Milliseconds between two looks at a directory that is watched.
     public var watchMilliseconds = 500
 

@@ -1,3 +1,4 @@
+import Deflate
 import RemoteSettingsModel
 
 extension BundleReader {
@@ -66,7 +67,7 @@ extension BundleReader {
         try check(1, entry.size == listed.size, "\(listed.size) bytes", "\(entry.size)")
         let text = try contents(1)
         // What is inflated was checked by contents(_:).
-        let crc = entry.method == ZIPLayout.stored ? text.withSpan { checksum(0, $0) } : entry.crc
+        let crc = entry.method == ZIPLayout.stored ? crc32(of: text) : entry.crc
         guard crc == entry.crc else {
             throw BundleError(
                 .damaged, file: name, entry: BundleFormat.records, expected: "CRC-32 \(entry.crc)", found: "\(crc)")

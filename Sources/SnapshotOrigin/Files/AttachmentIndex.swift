@@ -74,7 +74,7 @@ final class AttachmentIndex: Sendable {
         return OriginResource(
             .attachment, type: Self.contentType(described?.mimetype ?? ""), tag: place.file.sha256.hex,
             lastModified: record?.lastModified, freshness: .seconds(86_400),
-            content: packed.isDeflated ? .packed(PackedContent(entry: packed)) : .segments([packed.bytes]),
+            content: OriginContent(packed),
             gzip: packed.isDeflated
                 ? .wrapped(GzipMember.wrap(packed.bytes, crc: packed.crc, size: packed.size)) : .none)
     }

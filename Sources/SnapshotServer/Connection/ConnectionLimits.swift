@@ -1,6 +1,34 @@
 import NIOCore
 
-/// The time by which a client must have done something. One timer serves a connection: it is not moved with the deadline,
+/// Ends a request of too many bytes. It stands before the decoder, which takes extensions of chunks, and empty lines
+/// before a request, without an end.
+final class RequestSizeLimit: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    struct Exceeded: Error {}
+
+    private let limit: Int
+    private var count = 0
+
+    /// - Parameter limit: bytes that may come before a request is complete.
+    init(bytes limit: Int) {
+        self.limit = limit
+    }
+
+    func requestIsComplete() { count = 0 }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        count += unwrapInboundIn(data).readableBytes
+        if count > limit {
+            context.fireErrorCaught(Exceeded())
+        } else {
+            context.fireChannelRead(data)
+        }
+    }
+}
+
+/// The time by which a client must have done something. A connection has one timer: it is not moved with the deadline,
 /// which changes with each request, but starts again where it finds that the deadline has moved.
 ///
 /// Used on the connection's event loop only.
@@ -12,7 +40,7 @@ final class ConnectionDeadline {
     private var timer: Scheduled<Void>?
     private var timerTime = NIODeadline.distantFuture
 
-    /// - Parameter missed: told what the client failed to do.
+    /// - Parameter missed: called with what the client failed to do.
     init(_ eventLoop: any EventLoop, missed: @escaping (Refusal) -> Void) {
         self.eventLoop = eventLoop
         self.missed = missed
@@ -24,7 +52,7 @@ final class ConnectionDeadline {
         if timer == nil || timerTime > time { schedule() }
     }
 
-    /// Until it is set again, the client has all the time.
+    /// The client has all the time until the deadline is set again.
     func lift() { time = .distantFuture }
 
     func cancel() {
