@@ -36,9 +36,9 @@ extension StaticMirror {
                     states.append(try await state.open())
                 }
             }
-            let verdict = lock.collections[id]?.trust.verdict
+            let signature = lock.collections[id]?.trust.verdict
             collections.append(
-                try ServedCollection(bundle, signature: verdict, history: states, address: address, limits: limits))
+                try ServedCollection(bundle, signature: signature, history: states, address: address, limits: limits))
             let omitted = bundle.head.omitted
             if omitted > 0 {
                 let count = Counted.text(omitted, "attachment")
