@@ -3,9 +3,10 @@
 
 #include <zlib.h>
 
-/* inflateInit2 and deflateInit2 are macros, which Swift cannot import. */
-static inline int rs_inflate_init_raw(z_stream *stream) {
-    return inflateInit2(stream, -MAX_WBITS);
+/* inflateInit2 and deflateInit2 are macros, which Swift cannot import. 16 more than the window's size makes zlib expect
+   a gzip header and check the CRC. */
+static inline int rs_inflate_init(z_stream *stream, int is_gzip) {
+    return inflateInit2(stream, is_gzip ? 16 + MAX_WBITS : -MAX_WBITS);
 }
 
 static inline int rs_deflate_init_raw(z_stream *stream, int level) {

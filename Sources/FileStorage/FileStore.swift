@@ -83,6 +83,25 @@ package enum FileStore {
         }
     }
 
+    /// Replaces a file by what `body` writes, piece by piece; where it throws, what was there before stays.
+    ///
+    /// - Throws: ``FileError``, or what `body` throws.
+    package static func replace(
+        _ path: String, writing body: (_ write: (Span<UInt8>) throws -> Void) throws -> Void
+    ) throws {
+        let temporary = path + ".tmp"
+        let file = try WritableFile(creating: temporary)
+        do {
+            try body { try file.write($0) }
+            try file.finish(flushing: true)
+            try rename(temporary, to: path)
+        } catch {
+            file.abandon()
+            try? remove(temporary)
+            throw error
+        }
+    }
+
     /// Renames.
     ///
     /// - Parameter flushing: whether to flush the directory, so that the new name lasts.
@@ -181,6 +200,27 @@ package enum FileStore {
     package static func isDirectory(_ path: String) -> Bool {
         var status = stat()
         return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    /// Where this user's temporary files go: `TMPDIR`, or `/tmp` where that is not set.
+    package static var temporaryDirectory: String {
+        guard let path = unsafe getenv("TMPDIR").map({ unsafe String(cString: $0) }), !path.isEmpty else {
+            return "/tmp"
+        }
+        return path
+    }
+
+    /// Makes an empty directory that only this user may enter, below ``temporaryDirectory``. The caller removes it.
+    ///
+    /// - Parameter prefix: the start of the directory's name.
+    /// - Returns: the directory's path.
+    package static func makeTemporaryDirectory(_ prefix: String) throws(FileError) -> String {
+        var template = Array("\(temporaryDirectory)/\(prefix)-XXXXXX".utf8CString)
+        let made = unsafe template.withUnsafeMutableBufferPointer { buffer in
+            unsafe buffer.baseAddress.flatMap { unsafe mkdtemp($0) }.map { unsafe String(cString: $0) }
+        }
+        guard let made else { throw FileError("make a temporary directory (see TMPDIR) in", temporaryDirectory) }
+        return made
     }
 
     /// `path` with an ending that no other task or process uses.

@@ -1,3 +1,5 @@
+import RemoteSettingsModel
+
 /// An absolute `http` or `https` URL, checked and normalised (RFC 3986), without user name, password or fragment.
 ///
 /// Scheme and host are in lower case, the scheme's default port is omitted, dot segments are removed, and characters

@@ -19,8 +19,6 @@ public struct BundleError: Error, Hashable, Sendable {
         case missing
         /// What was to be written into a bundle is not what it was said to be.
         case wrongSource
-        /// libarchive, which archives other than bundles need, cannot be loaded.
-        case missingLibrary
     }
 
     public let kind: Kind
@@ -50,7 +48,6 @@ public struct BundleError: Error, Hashable, Sendable {
         case .overLimit: "raise the limit if the file is to be trusted, or leave the attachment out in dumps.yaml"
         case .missing: "run `rsdump refresh` to fetch it"
         case .wrongSource: "fetch the file again; nothing was written"
-        case .missingLibrary: "install libarchive 3.4 or newer, on Debian the package libarchive13"
         }
     }
 }

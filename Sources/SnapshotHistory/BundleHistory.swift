@@ -28,6 +28,26 @@ public struct BundleHistory: Sendable {
         self.limits = limits
     }
 
+    /// The history of a dumps directory as a command line names it.
+    ///
+    /// - Parameters:
+    ///   - places: each `git`, for the commits of the directory, or a folder of bundles.
+    ///   - directory: the dumps directory.
+    /// - Throws: ``HistoryError`` where git has no such directory, or a folder is not there.
+    public init(of directory: String, in places: [String], limits: Limits = Limits()) async throws(HistoryError) {
+        var sources: [Source] = []
+        for place in places {
+            if place == "git" {
+                sources.append(.git(try await GitRepository(containing: directory, limits: limits)))
+            } else {
+                // A link to a folder is followed here, unlike the links in it.
+                guard FileStore.isDirectory(place) else { throw .noPlace(place) }
+                sources.append(.path(place))
+            }
+        }
+        self.init(sources, limits: limits)
+    }
+
     /// Looks for a collection's bundles. Reads locks and the first bytes of files; opens no bundle that it can tell the
     /// timestamp of without.
     ///

@@ -9,6 +9,8 @@ public enum HistoryError: Error, Hashable, Sendable {
     case noRepository(directory: String, problem: String)
     /// What was named is no commit of the repository.
     case noRevision(directory: String, name: String, isShallow: Bool)
+    /// Neither git nor a folder was named as the place of older bundles.
+    case noPlace(String)
     /// The path is not one below the dumps directory.
     case invalidPath(String)
     /// git failed; `problem` has its own words.
@@ -31,6 +33,7 @@ extension HistoryError: CustomStringConvertible {
             "\(directory): expected a commit, found none named \(String(reflecting: name)); "
                 + (isShallow
                     ? "the clone is shallow, git fetch --unshallow brings the rest" : "git log shows what there is")
+        case .noPlace(let path): "\(path): expected git, or a folder of older bundles; found no such folder"
         case .invalidPath(let path):
             "\(String(reflecting: path)): expected a path below the dumps directory, such as main/regions.zip"
         case .git(let directory, let command, let problem):

@@ -1,3 +1,4 @@
+import MozillaLZ4
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -10,19 +11,18 @@ extension Origin {
     public func monitorChangeset(
         since: Timestamp? = nil, bucket: String? = nil, collection: String? = nil
     ) -> OriginResource {
-        func resource() -> OriginResource {
+        func resource(isKept: Bool) -> OriginResource {
             let body = monitor.body(since: since, bucket: bucket, collection: collection)
             return OriginResource(
                 .monitor, type: "application/json",
                 tag: "\(monitor.timestamp)-\(SHA256Digest(hashing: body).hex.prefix(16))",
                 lastModified: monitor.timestamp, freshness: .seconds(60), content: .segments([body]),
-                gzip: body.count > 256 ? .compressing : .none)
+                gzip: body.count > 256 ? .compressing : .none, isKept: isKept)
         }
-        guard bucket == nil, collection == nil else { return resource() }
+        guard bucket == nil, collection == nil else { return resource(isKept: false) }
         // What is answered depends on how many entries are newer, so that there are few answers to keep.
         let count = since.map { since in monitor.entries.count { $0.timestamp > since } } ?? monitor.entries.count
-        guard let kept = try? made.get(.monitor(count), { resource() }) else { return resource() }
-        return kept
+        return (try? made.get(.monitor(count), { resource(isKept: true) })) ?? resource(isKept: false)
     }
 
     /// The zip of a collection's attachments, where its metadata offers one (`attachment.bundle`).

@@ -1,6 +1,4 @@
-import RemoteSettingsModel
-
-/// What an origin answers to a request, as values: who serves it makes HTTP of it.
+/// What an origin answers to a request, as values; the server makes HTTP of it.
 public enum OriginAnswer: Sendable {
     case resource(OriginResource)
     /// 307 to another URL of the same origin.
@@ -8,6 +6,21 @@ public enum OriginAnswer: Sendable {
     /// 204: nothing can be newer than what the client has.
     case noContent(OriginRoute)
     case problem(OriginProblem, OriginRoute)
-    /// The path is none of the API's: others may answer it.
+    /// The path does not belong to the API; the server may answer it otherwise.
+    case unknown
+}
+
+/// What an answer is about: a bounded set, for counting.
+public enum OriginRoute: String, Hashable, Sendable, CaseIterable {
+    case root
+    case monitor
+    case changeset
+    case delta
+    case chain
+    case attachment
+    case attachmentsZip = "attachments-zip"
+    case bundle
+    case health
+    case version
     case unknown
 }

@@ -1,59 +1,53 @@
+import Deflate
 import RemoteSettingsModel
 import SnapshotBundle
-import Synchronization
 
-/// Something that an origin serves: a representation's bytes, and what HTTP says of them.
+/// Something that an origin serves: its bytes, and what HTTP says about them. It never changes.
 ///
-/// An object, so that who serves it can keep what it made of it under its identity. It never changes.
+/// A class, because the server keeps the responses that it has made of a resource under the resource's identity.
 public final class OriginResource: Sendable {
-    /// The bytes of a representation.
-    public enum Content: Sendable {
-        /// One behind the other; slices of what a bundle has in place where possible.
-        case segments([Bytes])
-        /// Bytes that a bundle holds deflated: inflated while they are sent.
-        case packed(PackedContent)
+    /// How long caches may keep an answer.
+    public enum Freshness: Hashable, Sendable {
+        /// The answer changes when the collection does.
+        case seconds(Int)
+        /// The URL names the content.
+        case immutable
+        case none
 
-        /// Bytes.
-        public var count: Int {
+        /// The value of `Cache-Control` (RFC 9111 §5.2.2).
+        public var cacheControl: String {
             switch self {
-            case .segments(let segments): segments.reduce(0) { $0 + $1.count }
-            case .packed(let packed): packed.count
+            case .seconds(let seconds): "public, max-age=\(seconds)"
+            case .immutable: "public, max-age=31536000, immutable"
+            case .none: "no-store"
             }
         }
     }
 
-    /// How long an answer may be kept by caches.
-    public enum Freshness: Hashable, Sendable {
-        /// It changes when the collection does.
-        case seconds(Int)
-        /// Its URL names its content.
-        case immutable
+    enum GzipSource: Sendable {
         case none
+        /// The gzip form consists of what the bundle has deflated already.
+        case wrapped([Bytes])
+        /// The gzip form is made when it is first asked for, and kept.
+        case compressing
     }
 
     public let route: OriginRoute
     public let contentType: String
-    /// Names the identity representation; without quotes.
+    /// The entity tag of the content as it is, without quotation marks.
     public let tag: String
     public let lastModified: Timestamp?
     public let freshness: Freshness
-    public let content: Content
-    /// What who serves it made of it, to be made once: its lifetime is this object's.
-    public let prepared = Mutex<(any Sendable)?>(nil)
+    package let content: OriginContent
+    /// Whether the origin answers the same request with this very object again, so that what is made of it is worth
+    /// keeping.
+    public let isKept: Bool
     private let gzipSource: GzipSource
     private let compressed = Lazily<[Bytes]?>()
 
-    enum GzipSource: Sendable {
-        case none
-        /// What the bundle has deflated already.
-        case wrapped([Bytes])
-        /// Compressed when it is first asked for, and kept.
-        case compressing
-    }
-
     init(
         _ route: OriginRoute, type: String, tag: String, lastModified: Timestamp? = nil, freshness: Freshness,
-        content: Content, gzip: GzipSource = .none
+        content: OriginContent, gzip: GzipSource = .none, isKept: Bool = true
     ) {
         self.route = route
         contentType = type
@@ -61,23 +55,25 @@ public final class OriginResource: Sendable {
         self.lastModified = lastModified
         self.freshness = freshness
         self.content = content
+        self.isKept = isKept
         gzipSource = gzip
     }
 
-    /// Whether there is a gzip representation (RFC 1952); finding out costs nothing.
+    /// Whether there is a gzip form (RFC 1952). Compresses nothing.
     public var hasGzip: Bool {
         if case .none = gzipSource { return false }
         return true
     }
 
-    /// The gzip representation; made at the first call where the bundle has none. `nil` where it would not be smaller.
+    /// The gzip form, compressed by the first call where the bundle has none; `nil` where it would not be smaller.
     public func gzip() -> [Bytes]? {
         switch gzipSource {
         case .none: nil
         case .wrapped(let segments): segments
         case .compressing:
             compressed.get {
-                guard case .segments(let segments) = content, let packed = GzipMember.compress(segments) else {
+                guard case .segments(let segments) = content, let packed = GzipMember.compress(segments, level: 6)
+                else {
                     return nil
                 }
                 return packed.count < content.count ? [packed] : nil
@@ -86,73 +82,69 @@ public final class OriginResource: Sendable {
     }
 }
 
-extension OriginResource.Content {
+/// The bytes of a resource.
+package enum OriginContent: Sendable {
+    /// Slices that follow each other; in place in a bundle where possible.
+    case segments([Bytes])
+    /// An entry that a bundle holds deflated; it is inflated while it is sent.
+    case packed(PackedEntry)
+
     /// An attachment of a bundle, in place; nothing is checked.
     ///
     /// - Returns: `nil` where the bundle has no such file.
     /// - Throws: `BundleError` where the bundle's structure is wrong.
-    public init?(_ digest: SHA256Digest, of bundle: BundleReader) throws(BundleError) {
-        guard let packed = try bundle.packedAttachment(digest) else { return nil }
-        self = packed.isDeflated ? .packed(PackedContent(entry: packed)) : .segments([packed.bytes])
-    }
-}
-
-/// Bytes that lie deflated in a bundle.
-public struct PackedContent: Sendable {
-    let entry: PackedEntry
-
-    /// Bytes, uncompressed.
-    public var count: Int { entry.size }
-
-    /// A reader from the first byte on; one for each answer.
-    ///
-    /// - Throws: `BundleError` where there is too little memory.
-    public func reader() throws(BundleError) -> PackedContentReader {
-        PackedContentReader(unpacking: try entry.unpacking())
-    }
-}
-
-/// Inflates step by step. Not shared between threads.
-public final class PackedContentReader {
-    private let unpacking: PackedEntry.Unpacking
-
-    init(unpacking: PackedEntry.Unpacking) {
-        self.unpacking = unpacking
+    package init?(_ digest: SHA256Digest, of bundle: BundleReader) throws(BundleError) {
+        guard let entry = try bundle.packedAttachment(digest) else { return nil }
+        self.init(entry)
     }
 
-    /// Fills `piece` from its start with the bytes that come next.
-    ///
-    /// - Returns: how many; 0 at the end.
-    /// - Throws: `BundleError` where the stream is damaged.
-    public func next(into piece: inout [UInt8]) throws(BundleError) -> Int { try unpacking.next(into: &piece) }
+    init(_ entry: PackedEntry) {
+        self = entry.isDeflated ? .packed(entry) : .segments([entry.bytes])
+    }
 
-    /// Everything, where it is exactly `count` bytes; `nil` where it is more or fewer.
-    ///
-    /// - Throws: `BundleError` where the stream is damaged.
-    public func whole(_ count: Int) throws(BundleError) -> Bytes? {
-        var bytes: [UInt8] = []
-        // One byte more, to see the end.
-        var piece = [UInt8](repeating: 0, count: count + 1)
-        while true {
-            let read = try next(into: &piece)
-            guard read > 0 else { return bytes.count == count ? Bytes(bytes) : nil }
-            bytes += piece[..<read]
-            guard bytes.count <= count else { return nil }
+    /// The number of bytes, uncompressed.
+    package var count: Int {
+        switch self {
+        case .segments(let segments): segments.reduce(0) { $0 + $1.count }
+        case .packed(let entry): entry.size
         }
     }
-}
 
-/// What an answer is about: a bounded set, for counting.
-public enum OriginRoute: String, Hashable, Sendable, CaseIterable {
-    case root
-    case monitor
-    case changeset
-    case delta
-    case chain
-    case attachment
-    case attachmentsZip = "attachments-zip"
-    case bundle
-    case health
-    case version
-    case unknown
+    /// All bytes in order; only one piece of what is deflated is in memory at a time.
+    ///
+    /// - Throws: `BundleError` where there is too little memory.
+    package func pieces() throws(BundleError) -> Pieces { try Pieces(self) }
+
+    /// Yields the pieces of a content. Not shared between threads.
+    package final class Pieces {
+        private var segments: ArraySlice<Bytes> = []
+        private var unpacking: PackedEntry.Unpacking?
+        private var left: Int
+
+        init(_ content: OriginContent) throws(BundleError) {
+            left = content.count
+            switch content {
+            case .segments(let segments): self.segments = segments[...]
+            case .packed(let entry): unpacking = try entry.unpacking()
+            }
+        }
+
+        /// The next bytes; `nil` at the end. What lies in a bundle comes as one piece, what is deflated in pieces of
+        /// at most 64 KiB.
+        ///
+        /// - Throws: `BundleError` where the deflate stream is damaged, or its length is not the one that its
+        ///   directory entry says.
+        package func next() throws(BundleError) -> Bytes? {
+            guard let unpacking else { return segments.popFirst() }
+            var piece = [UInt8](repeating: 0, count: min(64 << 10, left + 1))
+            let count = try unpacking.next(into: &piece)
+            guard count <= left, count > 0 || left == 0 else {
+                throw BundleError(
+                    .damaged, file: "a bundle", expected: "as many bytes as its directory says",
+                    found: count > left ? "more" : "fewer")
+            }
+            left -= count
+            return count > 0 ? Bytes(piece)[0..<count] : nil
+        }
+    }
 }

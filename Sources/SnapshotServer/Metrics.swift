@@ -1,4 +1,5 @@
 import RemoteSettingsModel
+import SnapshotOrigin
 import Synchronization
 
 /// Counts what the server does, for Prometheus (text format 0.0.4). Labels have few values, whatever clients send.
@@ -30,10 +31,11 @@ public final class Metrics: Sendable {
 
     func reloaded() { reloads.add(1, ordering: .relaxed) }
 
-    func answered(_ response: ServerResponse) {
+    /// - Parameter bytes: of the body.
+    func answered(_ route: ServerRoute, status: Int, bytes: Int) {
         counters.withLock { counters in
-            counters.requests[Key(route: response.route, status: response.status), default: 0] += 1
-            counters.bytes[response.route, default: 0] += response.length
+            counters.requests[Key(route: route, status: status), default: 0] += 1
+            counters.bytes[route, default: 0] += bytes
         }
     }
 
@@ -89,4 +91,23 @@ enum Refusal: String, CaseIterable {
     case ambiguousLength = "ambiguous-length"
     case slowRequest = "slow-request"
     case slowReader = "slow-reader"
+}
+
+/// What a request was about, for counting: a bounded set.
+enum ServerRoute: Hashable, Sendable {
+    case origin(OriginRoute)
+    case metrics
+    case page
+    case refused
+
+    var name: String {
+        switch self {
+        case .origin(let route): route.rawValue
+        case .metrics: "metrics"
+        case .page: "page"
+        case .refused: "refused"
+        }
+    }
+
+    static let all: [ServerRoute] = OriginRoute.allCases.map { .origin($0) } + [.metrics, .page, .refused]
 }

@@ -1,5 +1,7 @@
 /// Why a server cannot begin.
 public enum ServerError: Error, Hashable, Sendable {
+    /// The lock that a dumps directory must have.
+    case noLock(String)
     case address(String, port: Int, problem: Problem)
     /// The file of the certificate chain.
     case certificate(String)
@@ -17,8 +19,9 @@ public enum ServerError: Error, Hashable, Sendable {
 extension ServerError: CustomStringConvertible {
     public var description: String {
         switch self {
+        case .noLock(let path): "\(path): expected a lock, found none; rsdump refresh makes one"
         case .address(let host, let port, let problem):
-            "\(host.contains(":") ? "[\(host)]" : host):\(port): expected an address to listen on, found \(problem)"
+            "\(host.contains(":") ? "[\(host)]" : host):\(port) \(problem)"
         case .certificate(let path):
             "\(path): expected a certificate chain in PEM, the server's own certificate first; found none that can be read"
         case .key(let path): "\(path): expected a private key in PEM, not encrypted; found none that can be read"
@@ -31,10 +34,11 @@ extension ServerError: CustomStringConvertible {
 extension ServerError.Problem: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .inUse: "one that somebody listens on already; choose another with --port, 0 for one that is free"
-        case .notOfThisMachine: "none of this machine's; choose another with --host"
-        case .notAllowed: "one that this process may not listen on; ports below 1024 need more rights"
-        case .other(let text): "one that the system refuses (\(text)); choose another with --host and --port"
+        case .inUse: "is already in use; choose another port with --port, or 0 for a free one"
+        case .notOfThisMachine: "is no address of this machine; choose another with --host"
+        case .notAllowed:
+            "is not allowed for this process: ports below 1024 need more rights; choose another with --port"
+        case .other(let text): "cannot be listened on (\(text)); choose another address with --host and --port"
         }
     }
 }

@@ -1,13 +1,14 @@
+import Dumps
+import Hummingbird
 import HummingbirdCore
 import HummingbirdTLS
 import Logging
 import NIOCore
-import NIOPosix
 import NIOSSL
 import RemoteSettingsModel
 import ServiceLifecycle
+import SnapshotHistory
 import SnapshotOrigin
-import Synchronization
 
 #if canImport(Darwin)
     import Darwin
@@ -17,19 +18,24 @@ import Synchronization
     import Musl
 #endif
 
-/// A read-only origin over snapshot bundles: the Remote Settings API on a socket.
-///
-/// It answers from one state at a time, which ``StateBox`` holds; nothing is ever written.
+/// A read-only Remote Settings server over a directory of dumps: the API, and a page for people. Nothing is written.
 public struct SnapshotServer: Sendable {
-    /// How to listen.
     public struct Configuration: Sendable {
         public var host: String
-        /// 0 for one that is free.
+        /// 0 for a free one.
         public var port: Int
+        /// Where clients reach the server; `nil` where that is `http(s)://HOST:PORT`.
+        public var publicAddress: OriginAddress?
         /// PEM files of the certificate chain and its key; `nil` for plain HTTP.
         public var tls: (certificate: String, key: String)?
+        /// Where older states are looked for; `nil` for none.
+        public var history: BundleHistory?
+        /// Whether changes of the directory are taken up.
+        public var isWatching = false
         /// Whether every answer is reported.
         public var logsRequests = false
+        /// What the root document and `__version__` say.
+        public var softwareVersion = ""
 
         public init(host: String, port: Int) {
             self.host = host
@@ -37,61 +43,67 @@ public struct SnapshotServer: Sendable {
         }
     }
 
+    private let directory: DumpsDirectory
     private let configuration: Configuration
-    private let limits: ServerLimits
-    private let pages: (any PageSource)?
+    private let limits: Limits
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
 
     /// - Parameters:
-    ///   - pages: answers the paths that are not the API's.
-    ///   - now: the time of day, for `Date` and for what the monitor answers.
-    ///   - logger: gets what was refused, once for each connection, and answers where that is asked for.
+    ///   - now: the time of day, for what the monitor answers and the ages that the page shows.
+    ///   - logger: gets what is refused, once for each connection, and every answer where that is asked for.
     public init(
-        _ configuration: Configuration, limits: ServerLimits, pages: (any PageSource)? = nil,
+        _ directory: DumpsDirectory, _ configuration: Configuration, limits: Limits = Limits(),
         now: @escaping @Sendable () -> Timestamp, logger: Logger
     ) {
+        self.directory = directory
         self.configuration = configuration
+        var limits = limits
+        // What is left is for bundles and the system.
+        limits.server.connections = min(limits.server.connections, max(64, Self.openFiles() - 512))
         self.limits = limits
-        self.pages = pages
         self.now = now
         self.logger = logger
     }
 
     /// Serves until `SIGTERM` or `SIGINT`, or until the task is cancelled; then lets answers that are being written go on
-    /// for ``ServerLimits/shutdownSeconds``.
+    /// for ``ServerLimits/shutdownSeconds``. Until the bundles have been read and verified it answers 503.
     ///
     /// - Parameters:
-    ///   - state: what to serve. Replacing it takes effect with the next request.
-    ///   - services: what runs beside, such as what watches the directory.
-    ///   - whenListening: called with the port before the first request is answered.
-    /// - Throws: ``ServerError`` where the address cannot be listened on or the certificate not be read; what `whenListening`
-    ///   throws.
+    ///   - publish: publishes a change into the directory, for `POST /demo/publish`; `nil` where that is 405.
+    ///   - whenReady: called with the first state, when it is served.
+    /// - Throws: ``ServerError`` where there is no lock, the address cannot be listened on or the certificate not be read;
+    ///   `FileError` or `BundleError` where the lock cannot be read.
     public func run(
-        _ state: StateBox, metrics: Metrics, services: [any Service] = [],
-        whenListening: @escaping @Sendable (Int) async throws -> Void
+        publish: (@Sendable (_ now: Timestamp) async throws -> [String])? = nil,
+        whenReady: @escaping @Sendable (ServedState) -> Void
     ) async throws {
+        guard unsafe access(directory.lockPath, F_OK) == 0 else { throw ServerError.noLock(directory.lockPath) }
         let logger = logger
+        let loader = DumpsLoader(
+            directory, history: configuration.history, softwareVersion: configuration.softwareVersion, limits: limits,
+            report: { logger.warning("\($0)") })
+        let state = StateBox()
+        let metrics = Metrics()
+        let (ports, port) = AsyncStream<Int>.makeStream()
+        let loading = LoadingService(
+            loader: loader, state: state, metrics: metrics, ports: ports, address: address,
+            interval: configuration.isWatching ? .milliseconds(limits.server.watchMilliseconds) : nil, logger: logger,
+            whenReady: whenReady)
         let responder = Responder(
-            state: state, metrics: metrics, pages: pages, limits: limits, kept: KeptBytes(limits.keptBytes), now: now,
-            logsRequests: configuration.logsRequests, report: { logger.info("\($0)") })
-        let failure = FirstFailure()
+            state: state, metrics: metrics, pages: ServedPages(directory: directory),
+            demo: publish.map { DemoControl(loader: loader, state: state, publish: $0) }, limits: limits.server,
+            now: now, logsRequests: configuration.logsRequests, report: { logger.info("\($0)") })
+        let application = Application(
+            responder: responder, server: try channels(metrics),
+            configuration: ApplicationConfiguration(
+                address: .hostname(configuration.host, port: configuration.port), serverName: "rsdump", backlog: 1024,
+                availableConnectionsDelegate: MaximumAvailableConnections(limits.server.connections, logger: .silent)),
+            services: [loading], onServerRunning: { port.yield($0.localAddress?.port ?? 0) }, logger: .silent)
         var group = ServiceGroupConfiguration(
-            services: (services + [
-                try server(responder) { channel in
-                    do {
-                        try await whenListening(channel.localAddress?.port ?? 0)
-                    } catch {
-                        failure.set(error)
-                        try? await channel.close()
-                    }
-                }
-            ]).map {
-                .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup)
-            },
-            gracefulShutdownSignals: [.sigterm, .sigint],
-            logger: Logger(label: "services") { _ in SwiftLogNoOpLogHandler() })
-        group.maximumGracefulShutdownDuration = .seconds(limits.shutdownSeconds)
+            services: [.init(service: application, successTerminationBehavior: .gracefullyShutdownGroup)],
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: .silent)
+        group.maximumGracefulShutdownDuration = .seconds(limits.server.shutdownSeconds)
         do {
             try await ServiceGroup(configuration: group).run()
         } catch let error as IOError {
@@ -106,48 +118,58 @@ public struct SnapshotServer: Sendable {
         } catch is SocketAddressError.UnknownHost {
             throw problem(.notOfThisMachine)
         }
-        if let error = failure.error { throw error }
     }
 
     private func problem(_ problem: ServerError.Problem) -> ServerError {
         .address(configuration.host, port: configuration.port, problem: problem)
     }
 
-    private func server(
-        _ responder: Responder, _ onServerRunning: @escaping @Sendable (any Channel) async -> Void
-    ) throws -> any Service {
-        let listening = ServerConfiguration(
-            address: .hostname(configuration.host, port: configuration.port), backlog: 1024,
-            availableConnectionsDelegate: MaximumAvailableConnections(limits.connections))
-        let quiet = Logger(label: "server") { _ in SwiftLogNoOpLogHandler() }
-        let setup = ConnectionSetup(responder: responder, logger: logger)
-        guard let tls = configuration.tls else {
-            return setup.server(
-                configuration: listening, onServerRunning: onServerRunning,
-                eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: quiet)
+    /// Where clients reach the server when it listens on a port.
+    private func address(port: Int) throws -> OriginAddress {
+        if let address = configuration.publicAddress { return address }
+        let host = configuration.host.contains(":") ? "[\(configuration.host)]" : configuration.host
+        return try OriginAddress("http\(configuration.tls == nil ? "" : "s")://\(host):\(port)")
+    }
+
+    private func channels(_ metrics: Metrics) throws(ServerError) -> HTTPServerBuilder {
+        let (limits, now, logger) = (limits.server, now, logger)
+        let plain = HTTPServerBuilder { responder in
+            GuardedChannel(responder, limits) { size in
+                RequestGuard(size, limits: limits, metrics: metrics, now: now, logger: logger)
+            }
         }
+        guard let tls = configuration.tls else { return plain }
         guard let chain = try? NIOSSLCertificate.fromPEMFile(tls.certificate), !chain.isEmpty else {
-            throw ServerError.certificate(tls.certificate)
+            throw .certificate(tls.certificate)
         }
-        guard let key = try? NIOSSLPrivateKey(file: tls.key, format: .pem) else { throw ServerError.key(tls.key) }
-        var tlsConfiguration = TLSConfiguration.makeServerConfiguration(
+        guard let key = try? NIOSSLPrivateKey(file: tls.key, format: .pem) else { throw .key(tls.key) }
+        var secure = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
-        tlsConfiguration.minimumTLSVersion = .tlsv12
-        tlsConfiguration.applicationProtocols = ["http/1.1"]
-        guard let channel = try? TLSChannel(setup, tlsConfiguration: tlsConfiguration) else {
-            throw ServerError.keyOfAnotherCertificate(certificate: tls.certificate, key: tls.key)
-        }
-        return channel.server(
-            configuration: listening, onServerRunning: onServerRunning,
-            eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: quiet)
+        secure.minimumTLSVersion = .tlsv12
+        secure.applicationProtocols = ["http/1.1"]
+        guard (try? NIOSSLContext(configuration: secure)) != nil,
+            let builder = try? HTTPServerBuilder.tls(plain, tlsConfiguration: secure)
+        else { throw .keyOfAnotherCertificate(certificate: tls.certificate, key: tls.key) }
+        return builder
+    }
+
+    /// Raises the number of files that this process may have open as far as it may, and returns that number.
+    private static func openFiles() -> Int {
+        var limit = rlimit()
+        #if canImport(Glibc)
+            let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        #else
+            let resource = RLIMIT_NOFILE
+        #endif
+        guard unsafe getrlimit(resource, &limit) == 0 else { return 1024 }
+        var raised = limit
+        raised.rlim_cur = min(limit.rlim_max, 1 << 20)
+        if unsafe setrlimit(resource, &raised) == 0 { return Int(clamping: raised.rlim_cur) }
+        return Int(clamping: limit.rlim_cur)
     }
 }
 
-/// Why what a server begins with has failed.
-private final class FirstFailure: Sendable {
-    private let stored = Mutex<(any Error)?>(nil)
-
-    var error: (any Error)? { stored.withLock { $0 } }
-
-    func set(_ error: any Error) { stored.withLock { $0 = $0 ?? error } }
+extension Logger {
+    /// Whatever the frameworks say is reported here in this package's own words, or of no use to a reader.
+    fileprivate static var silent: Logger { Logger(label: "server") { _ in SwiftLogNoOpLogHandler() } }
 }

@@ -42,7 +42,7 @@ struct CommandFailure: Error, CustomStringConvertible {
             }
         case let error as HistoryError:
             switch error {
-            case .noGit, .noRepository, .noRevision, .invalidPath: self.init(.usage, "\(error)")
+            case .noGit, .noRepository, .noRevision, .noPlace, .invalidPath: self.init(.usage, "\(error)")
             case .bundle(let error) where error.kind == .unreadable: self.init(.usage, "\(error)")
             case .bundle(let error): self.init(error)
             case .git, .overLimit, .file: self.init(.someFailed, "\(error)")
@@ -56,7 +56,7 @@ struct CommandFailure: Error, CustomStringConvertible {
         case let error as BundleError where error.kind == .wrongSource || error.kind == .overLimit:
             self.init(.usage, "\(error)")
         case let error as BundleError where error.kind == .unknownVersion: self.init(.usage, "\(error)")
-        case let error as BundleError where error.kind == .unwritable || error.kind == .missingLibrary:
+        case let error as BundleError where error.kind == .unwritable:
             self.init(.someFailed, "\(error)")
         case let error as BundleError: self.init(.verificationFailed, "\(error)")
         default: self.init(.someFailed, "\(error)")

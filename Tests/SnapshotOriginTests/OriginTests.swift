@@ -30,16 +30,10 @@ import Testing
 
     private func body(_ answer: OriginAnswer) throws -> String {
         guard case .resource(let resource) = answer else { return "\(answer)" }
-        switch resource.content {
-        case .segments(let segments): return segments.map(\.text).joined()
-        case .packed(let packed):
-            let reader = try packed.reader()
-            var (text, piece) = ("", [UInt8](repeating: 0, count: 64))
-            while case let count = try reader.next(into: &piece), count > 0 {
-                text += String(decoding: piece[..<count], as: UTF8.self)
-            }
-            return text
-        }
+        let pieces = try resource.content.pieces()
+        var text = ""
+        while let piece = try pieces.next() { text += piece.text }
+        return text
     }
 
     @Test func `A changeset has the bundle's records and metadata`() throws {

@@ -7,11 +7,13 @@
 #error "libcurl 7.68 or newer is needed"
 #endif
 
-/* libcurl, loaded at the first request instead of with the program: it brings some thirty libraries with it, which cost
-   a process that never asks a server 5 ms. What is variadic or a union in C, which Swift cannot import, has a plain
-   form here. Except for rs_curl_load, everything is libcurl's function of that name and needs libcurl loaded. */
+/* libcurl is loaded at the first request instead of being linked. Linked, it and the thirty or so libraries that it
+   depends on would cost every start of every app 5 to 7 ms, also of those that never ask a server.
 
-/* Loads libcurl and sets it up, once and for all threads. Returns NULL, or what went wrong. */
+   Functions that are variadic in C, and unions, which Swift cannot import, have plain forms here. Apart from
+   rs_curl_load, each function is libcurl's function of that name, and may be called only after libcurl was loaded. */
+
+/* Loads libcurl and initialises it, once for all threads. Returns NULL, or a text that says what went wrong. */
 const char *rs_curl_load(void);
 
 CURL *rs_curl_easy_init(void);

@@ -29,11 +29,11 @@ public struct Rebuild: Sendable {
 
     /// - Parameter output: an existing directory outside of `directory`, which gets `<bucket>/<collection>.zip`.
     public init(
-        _ directory: DumpsDirectory, to output: String, roots: TrustAnchors, signer: String?, limits: Limits
+        _ directory: DumpsDirectory, to output: String, policy: TrustPolicy, limits: Limits
     ) {
         self.directory = directory
         self.output = output
-        verifier = BundleVerifier(roots: roots, signer: signer, limits: limits)
+        verifier = BundleVerifier(policy, limits: limits)
         self.limits = limits
     }
 
@@ -48,19 +48,12 @@ public struct Rebuild: Sendable {
         let unknown = names.filter { lock.collections[$0] == nil }
         guard unknown.isEmpty else { throw DumpsError.notLocked(unknown, directory.lockPath) }
         let wanted = lock.collections.filter { names.isEmpty || names.contains($0.key) }
-        return await withTaskGroup(of: Outcome.self) { group in
-            for (id, entry) in wanted {
-                group.addTask {
-                    do {
-                        return Outcome(id: id, entry: entry, verdict: try rebuild(id, entry))
-                    } catch {
-                        return Outcome(id: id, entry: entry, verdict: .failed(error))
-                    }
-                }
+        return await wanted.sorted { $0.key < $1.key }.concurrentMap { id, entry in
+            do {
+                return Outcome(id: id, entry: entry, verdict: try rebuild(id, entry))
+            } catch {
+                return Outcome(id: id, entry: entry, verdict: .failed(error))
             }
-            var outcomes: [Outcome] = []
-            for await outcome in group { outcomes.append(outcome) }
-            return outcomes.sorted { $0.id < $1.id }
         }
     }
 

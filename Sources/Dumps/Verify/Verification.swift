@@ -26,9 +26,9 @@ public struct Verification: Sendable {
     private let verifier: BundleVerifier
     private let limits: Limits
 
-    public init(_ directory: DumpsDirectory, roots: TrustAnchors, signer: String?, limits: Limits) {
+    public init(_ directory: DumpsDirectory, policy: TrustPolicy, limits: Limits) {
         self.directory = directory
-        verifier = BundleVerifier(roots: roots, signer: signer, limits: limits)
+        verifier = BundleVerifier(policy, limits: limits)
         self.limits = limits
     }
 
@@ -44,13 +44,8 @@ public struct Verification: Sendable {
         let unknown = wanted.filter { !known.contains($0) }
         guard unknown.isEmpty else { throw DumpsError.notConfigured(unknown, directory.configurationPath) }
         let pins = Dictionary(uniqueKeysWithValues: configured.map { ($0.id, $0.pin) })
-        return await withTaskGroup(of: Outcome.self) { group in
-            for id in wanted {
-                group.addTask { verify(id, lock.collections[id], pending: pending[id], pin: pins[id] ?? nil) }
-            }
-            var outcomes: [Outcome] = []
-            for await outcome in group { outcomes.append(outcome) }
-            return outcomes.sorted { $0.id < $1.id }
+        return await wanted.sorted().concurrentMap { id in
+            verify(id, lock.collections[id], pending: pending[id], pin: pins[id] ?? nil)
         }
     }
 

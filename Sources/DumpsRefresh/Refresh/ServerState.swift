@@ -18,7 +18,7 @@ public struct ServerState: Sendable {
     private let directory: DumpsDirectory
     private let configuration: DumpsConfiguration
     private let client: ServerClient
-    private let roots: TrustAnchors
+    private let policy: TrustPolicy
     private let jobs: Int
     private let now: Timestamp
 
@@ -27,13 +27,13 @@ public struct ServerState: Sendable {
     ///   - jobs: changesets under way at once.
     ///   - now: the time that chains are verified at.
     public init(
-        _ directory: DumpsDirectory, configuration: DumpsConfiguration, client: ServerClient, roots: TrustAnchors,
+        _ directory: DumpsDirectory, configuration: DumpsConfiguration, client: ServerClient, policy: TrustPolicy,
         jobs: Int, now: Timestamp
     ) {
         self.directory = directory
         self.configuration = configuration
         self.client = client
-        self.roots = roots
+        self.policy = policy
         self.jobs = jobs
         self.now = now
     }
@@ -46,18 +46,17 @@ public struct ServerState: Sendable {
         // A pin holds the bundle where it is, not the server.
         for index in settings.indices { settings[index].pin = nil }
         let lock = try directory.lockFile(limits: client.limits)
-        let survey = Survey(directory, configuration: configuration, roots: roots, now: now, limits: client.limits)
+        let survey = Survey(directory, configuration: configuration, policy: policy, now: now, limits: client.limits)
         let plan = try await survey.planned(settings, lock, client: client, isFull: false)
-        let fetcher = SnapshotFetcher(
-            client: client, chains: ChainStore(client: client, roots: roots, time: now), gate: RequestGate(width: jobs),
-            trust: configuration.trust)
-        return await withTaskGroup(of: (CollectionID, Outcome).self) { group in
-            for planned in plan { group.addTask { (planned.id, await outcome(planned, fetcher)) } }
-            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        let fetcher = CollectionFetcher(
+            client: client, chains: ChainStore(client: client, policy: policy, time: now), policy: policy)
+        let outcomes = await plan.concurrentMap(width: jobs) { planned in
+            (planned.id, await outcome(planned, fetcher))
         }
+        return Dictionary(uniqueKeysWithValues: outcomes)
     }
 
-    private func outcome(_ planned: PlannedCollection, _ fetcher: SnapshotFetcher) async -> Outcome {
+    private func outcome(_ planned: PlannedCollection, _ fetcher: CollectionFetcher) async -> Outcome {
         let present = try? BundleReader(path: directory.bundlePath(planned.id), limits: client.limits)
         switch planned.action {
         case .refuse:
@@ -65,7 +64,7 @@ public struct ServerState: Sendable {
                 return .failed(.fetch(.rollback(held: held.timestamp, answered: answered)))
             }
         case .unchanged, .repack:
-            let verifier = BundleVerifier(roots: roots, signer: configuration.trust.signer, limits: client.limits)
+            let verifier = BundleVerifier(policy, limits: client.limits)
             // A bundle that is damaged is no answer to what the server has: then the server is asked.
             if let present, let held = planned.held, present.head.timestamp == held.timestamp,
                 let snapshot = try? verifier.snapshot(of: present, held)
@@ -74,10 +73,10 @@ public struct ServerState: Sendable {
             }
         case .create, .update, .refetch, .probe, .pinned, .pinUnmet: break
         }
-        let canTakeDelta = planned.action == .update || planned.action == .probe
-        let base = canTakeDelta && present?.head.timestamp == planned.held?.timestamp ? present : nil
         do {
-            return .snapshot(try await fetcher.fetch(planned, base: base).snapshot)
+            // A bundle that cannot be read is no base for a delta, and no matter here: nothing is written.
+            let base = planned.isBase(present?.head) ? try? present?.payload() : nil
+            return .snapshot(try await fetcher.fetch(planned, onto: base).snapshot)
         } catch {
             switch CollectionError(error) {
             case .gone, .fetch(.unknownCollection): return .absent

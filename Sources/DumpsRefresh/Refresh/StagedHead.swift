@@ -1,3 +1,4 @@
+import Deflate
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -17,7 +18,7 @@ struct StagedHead {
 
     /// What the file begins with: another zlib may give other bytes, so that a bundle takes from one zlib only.
     static var fileHead: [UInt8] {
-        var head = Array("rsdump staging 2, zlib \(DeflaterPool.zlibVersion)\n".utf8.prefix(fileHeadSize))
+        var head = Array("rsdump staging 2, zlib \(zlibVersionText)\n".utf8.prefix(fileHeadSize))
         head += repeatElement(0, count: fileHeadSize - head.count)
         return head
     }

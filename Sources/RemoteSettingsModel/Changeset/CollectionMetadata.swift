@@ -23,6 +23,13 @@ public struct CollectionMetadata: Hashable, Sendable {
         signatures = listed.isEmpty ? value["signature"].flatMap(ServedSignature.init).map { [$0] } ?? [] : listed
     }
 
+    /// Metadata whose content is not looked at: of a bundle that is as trusted as the program, whose signatures nobody
+    /// verifies. It has none of what the content says.
+    package init(unread json: Bytes) {
+        self.json = json
+        (id, bucket, signatures, hasAttachmentsZip) = (nil, nil, [], false)
+    }
+
     /// This metadata, from a mirror, with the bytes that the mirror received in the place of its own.
     ///
     /// A mirror serves chains itself and so has to change each `x5u`; who mirrors a mirror keeps what the first server said.
@@ -59,5 +66,21 @@ extension ServedSignature {
         guard let signature = value["signature"]?.string, let x5u = value["x5u"]?.string else { return nil }
         // `mode` was left out by early servers, which knew only this one.
         self.init(signature: signature, mode: value["mode"]?.string ?? "p384ecdsa", x5u: x5u)
+    }
+}
+
+/// A signature as a collection's metadata gives it. Not checked.
+public struct ServedSignature: Hashable, Sendable {
+    /// base64url of the raw signature.
+    public let signature: String
+    /// How it was made; only `p384ecdsa` is known.
+    public let mode: String
+    /// Where the certificate chain is: a URL, absolute or relative to the server's.
+    public let x5u: String
+
+    public init(signature: String, mode: String, x5u: String) {
+        self.signature = signature
+        self.mode = mode
+        self.x5u = x5u
     }
 }

@@ -1,3 +1,4 @@
+import Deflate
 import RemoteSettingsModel
 
 /// The server's zip of a collection's attachments: for each record `{id}`, the file, and `{id}.meta.json`, the record.

@@ -1,3 +1,4 @@
+import Deflate
 import RemoteSettingsModel
 
 /// Reads one entry's contents from end to end, in pieces, and checks its size and CRC-32.
@@ -20,7 +21,7 @@ struct EntryStream {
         var foundCRC: UInt32 = 0
         var foundSize = 0
         let checked: (Span<UInt8>) throws -> Void = { piece in
-            foundCRC = checksum(foundCRC, piece)
+            foundCRC = crc32(of: piece, continuing: foundCRC)
             foundSize += piece.count
             try consume(piece)
         }

@@ -1,6 +1,7 @@
+import Deflate
 import RemoteSettingsModel
 
-/// An entry as it lies in the file: for who passes its compressed bytes on without inflating them.
+/// An entry as it lies in the file, for a caller that passes its compressed bytes on without inflating them.
 package struct PackedEntry: Sendable {
     /// Bytes, uncompressed.
     package let size: Int
@@ -30,7 +31,7 @@ extension PackedEntry {
     /// The uncompressed bytes, piece by piece.
     package func unpacking() throws(BundleError) -> Unpacking { try Unpacking(self) }
 
-    /// Inflates an entry step by step, as fast as somebody takes the pieces. Not shared between threads.
+    /// Inflates an entry step by step, as fast as its pieces are taken. Not shared between threads.
     package final class Unpacking {
         private let entry: PackedEntry
         private let inflater: Inflater?
@@ -73,9 +74,4 @@ extension PackedEntry {
             BundleError(.damaged, file: "a bundle", expected: "a deflate stream", found: found)
         }
     }
-}
-
-/// CRC-32 (ITU-T V.42) of bytes, as ZIP and gzip use it.
-package func crc32(of bytes: Bytes, continuing crc: UInt32 = 0) -> UInt32 {
-    bytes.withSpan { checksum(crc, $0) }
 }

@@ -1,3 +1,4 @@
+import Deflate
 import RemoteSettingsModel
 
 /// Writes a verified snapshot as a bundle of format 1.
@@ -23,7 +24,8 @@ public struct BundleWriter: Sendable {
     /// - Parameters:
     ///   - attachments: for each attachment that the snapshot's records name, by its hash, its bytes or why it is left
     ///     out. Size, hash, location and record ids come from the records.
-    ///   - packedRecords: this snapshot's, where they are ready; used where `records.json` is to be deflated.
+    ///   - packedRecords: this snapshot's, where they are ready; used where `records.json` is to be deflated. They are not
+    ///     compared with the snapshot again: ``BundleReader/verifyContents()`` over the finished bundle does that.
     public init(
         _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentSource],
         records storage: RecordsStorage = .deflated, packedRecords: PackedRecords? = nil, limits: Limits = Limits()
@@ -54,20 +56,25 @@ public struct BundleWriter: Sendable {
         let manifest = try manifest(name)
         let text = Bytes(manifest.text)
         try check(text.count, limits.manifestBytes, BundleFormat.manifest, name)
-        let deflater = try Deflater(file: name)
+        let deflater = try Deflater.forBundles(name)
         let output = OutputFile(descriptor: descriptor, name: name)
         let archive = ZIPArchive(output)
         let content = SHA256Digest(hashing: text)
         let writer = EntryWriter(archive: archive, deflater: deflater)
         try writer.write(entry(BundleFormat.manifest, text, content, name), isStored: true)
-        if storage == .deflated, let packedRecords, packedRecords.payload == snapshot.payload {
+        if storage == .deflated, let packedRecords {
+            guard packedRecords.content.size == snapshot.payload.bytes.count else {
+                throw BundleError(
+                    .wrongSource, file: name, entry: BundleFormat.records,
+                    expected: "\(snapshot.payload.bytes.count) bytes", found: "\(packedRecords.content.size)")
+            }
             try writer.write(BundleFormat.records, packedRecords.content, packedRecords.bytes)
         } else {
             try writer.write(
-                entry(BundleFormat.records, snapshot.payload, manifest.entries[0].sha256, name),
+                entry(BundleFormat.records, snapshot.payload.bytes, manifest.entries[0].sha256, name),
                 isStored: storage == .stored)
         }
-        try writer.write(entry(BundleFormat.metadata, snapshot.metadata, manifest.entries[1].sha256, name))
+        try writer.write(entry(BundleFormat.metadata, snapshot.metadata.json, manifest.entries[1].sha256, name))
         if let chain = snapshot.chain, manifest.entries.count > 2 {
             try writer.write(entry(BundleFormat.chain, chain, manifest.entries[2].sha256, name))
         }
@@ -99,35 +106,20 @@ public struct BundleWriter: Sendable {
 
 extension BundleWriter {
     private func manifest(_ name: String) throws(BundleError) -> Manifest {
-        let records: RecordTable
-        let timestamp: Timestamp
-        do throws(ChangesetError) {
-            (records, timestamp) = try Payload.read(snapshot.payload, limits: limits)
-        } catch {
-            throw BundleError(
-                .wrongSource, file: name, entry: BundleFormat.records, expected: "a canonical payload",
-                found: error.description)
-        }
-        guard timestamp == snapshot.timestamp else {
-            throw BundleError(
-                .wrongSource, file: name, entry: BundleFormat.records,
-                expected: "timestamp \(snapshot.timestamp)", found: "\(timestamp)")
-        }
+        let timestamp = snapshot.timestamp
         guard timestamp.milliseconds < 1_000_000_000_000_000_000 else {
             throw BundleError(
                 .wrongSource, file: name, entry: BundleFormat.manifest, expected: "a timestamp of at most 18 digits",
                 found: "\(timestamp)")
         }
-        try check(snapshot.payload.count, limits.changesetBytes, BundleFormat.records, name)
-        try check(snapshot.metadata.count, limits.metadataBytes, BundleFormat.metadata, name)
-        let files = try files(of: records, name)
+        try check(snapshot.payload.bytes.count, limits.changesetBytes, BundleFormat.records, name)
+        try check(snapshot.metadata.json.count, limits.metadataBytes, BundleFormat.metadata, name)
+        let files = try files(of: snapshot.records, name)
         var entries = [
-            Self.describe(BundleFormat.records, snapshot.payload),
-            Self.describe(BundleFormat.metadata, snapshot.metadata),
+            Self.describe(BundleFormat.records, snapshot.payload.bytes),
+            Self.describe(BundleFormat.metadata, snapshot.metadata.json),
         ]
-        let trust: BundleHead.Trust
-        switch snapshot.provenance {
-        case .signed:
+        if snapshot.provenance.isSigned {
             guard let chain = snapshot.chain else {
                 throw BundleError(
                     .wrongSource, file: name, entry: BundleFormat.chain, expected: "a signed snapshot's chain",
@@ -135,9 +127,6 @@ extension BundleWriter {
             }
             try check(chain.count, limits.chainBytes, BundleFormat.chain, name)
             entries.append(Self.describe(BundleFormat.chain, chain))
-            trust = .signed
-        case .unsigned: trust = .unsigned
-        case .imported: trust = .imported
         }
         let present = Set(files.lazy.filter { $0.omitted == nil }.map(\.sha256)).count
         let omitted = Set(files.lazy.filter { $0.omitted != nil }.map(\.sha256)).count
@@ -148,8 +137,9 @@ extension BundleWriter {
         }
         return Manifest(
             head: BundleHead(
-                collection: snapshot.collection, timestamp: timestamp, records: records.count, attachments: present,
-                omitted: omitted, trust: trust),
+                collection: snapshot.collection, timestamp: timestamp, records: snapshot.records.count,
+                attachments: present,
+                omitted: omitted, trust: snapshot.provenance.kind),
             entries: entries, files: files)
     }
 
@@ -180,7 +170,7 @@ extension BundleWriter {
     }
 }
 
-/// What was written.
+/// A bundle as a file: what the lock keeps of it.
 public struct WrittenBundle: Hashable, Sendable {
     /// Bytes of the file.
     public let size: Int
@@ -189,4 +179,37 @@ public struct WrittenBundle: Hashable, Sendable {
     /// Of the manifest: what names the snapshot, whatever compressor was used.
     public let content: SHA256Digest
     public let manifest: Manifest
+
+    package init(size: Int, sha256: SHA256Digest, content: SHA256Digest, manifest: Manifest) {
+        self.size = size
+        self.sha256 = sha256
+        self.content = content
+        self.manifest = manifest
+    }
+}
+
+/// Where a bundle takes an attachment's bytes from, or why it does without them.
+public enum AttachmentSource: Sendable {
+    case bytes(Bytes)
+    /// A regular file, which is read while the bundle is written.
+    case file(path: String)
+    /// What was compressed before, and is copied while the bundle is written.
+    case packed(PackedAttachment)
+    /// The attachment of the same hash in another bundle.
+    case bundle(BundleReader)
+    case omitted(OmissionReason)
+}
+
+/// A payload as the bundle will hold it, made ready while the snapshot's attachments are still on their way: of all that a
+/// bundle is packed of, it takes longest.
+public struct PackedRecords: Sendable {
+    let content: PackedContent
+    let bytes: Bytes
+
+    /// - Returns: `nil` where the payload is so large that the bundle's writer streams it.
+    /// - Throws: ``BundleError`` where there is too little memory.
+    package init?(_ payload: Payload, with deflaters: DeflaterPool) throws(BundleError) {
+        guard payload.bytes.count <= EntryWriter.wholeTrial else { return nil }
+        (content, bytes) = try deflaters.pack(payload.bytes, for: BundleFormat.records)
+    }
 }

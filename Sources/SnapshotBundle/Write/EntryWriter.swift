@@ -1,3 +1,4 @@
+import Deflate
 import RemoteSettingsModel
 
 /// Writes entries, each deflated where that makes it smaller.
@@ -41,7 +42,7 @@ struct EntryWriter {
         deflater.reset()
         var crc: UInt32 = 0
         try source.read { (piece) throws(BundleError) in
-            crc = checksum(crc, piece)
+            crc = crc32(of: piece, continuing: crc)
             guard !isStored else { return try archive.append(piece) }
             try deflater.deflate(piece) { (output) throws(BundleError) in try archive.append(output) }
         }
@@ -56,9 +57,9 @@ struct EntryWriter {
         deflater.reset()
         var produced = 0
         try source.read { (piece) throws(BundleError) in
-            try deflater.deflate(piece) { produced += $0.count }
+            deflater.deflate(piece) { produced += $0.count }
         }
-        try deflater.finish { produced += $0.count }
+        deflater.finish { produced += $0.count }
         return produced < source.size
     }
 }

@@ -28,21 +28,18 @@ final class ArchiveFile {
     }
 
     /// Bytes read so far, as they are after decompression.
-    var position: Int { unsafe Int(clamping: library.archive_filter_bytes(archive, 0)) }
+    var position: Int { unsafe Int(clamping: archive_filter_bytes(archive, 0)) }
 
     /// Whether entries that are passed over are decompressed all the same, for those behind them.
-    var isSolid: Bool { unsafe library.archive_format(archive) & ARCHIVE_FORMAT_BASE_MASK == ARCHIVE_FORMAT_7ZIP }
+    var isSolid: Bool { unsafe archive_format(archive) & ARCHIVE_FORMAT_BASE_MASK == ARCHIVE_FORMAT_7ZIP }
 
-    private let library: rs_archive
     private let archive: OpaquePointer
     private let path: String
     private(set) var isCompressed = false
 
     init(_ path: String, as format: Format) throws(BundleError) {
         self.path = path
-        let library = try Libarchive.functions(for: path)
-        self.library = library
-        guard let archive = unsafe library.archive_read_new() else {
+        guard let archive = unsafe archive_read_new() else {
             throw BundleError(.unreadable, file: path, expected: "memory for the archive", found: "too little")
         }
         unsafe self.archive = archive
@@ -51,49 +48,49 @@ final class ArchiveFile {
             // A ZIP only by its directory: read as a stream, one that is cut off looks whole.
             case .archive:
                 unsafe [
-                    library.archive_read_support_format_zip_seekable(archive),
-                    library.archive_read_support_format_tar(archive),
-                    library.archive_read_support_format_7zip(archive), library.archive_read_support_format_ar(archive),
+                    archive_read_support_format_zip_seekable(archive),
+                    archive_read_support_format_tar(archive),
+                    archive_read_support_format_7zip(archive), archive_read_support_format_ar(archive),
                 ]
-            case .stream: unsafe [library.archive_read_support_format_raw(archive)]
+            case .stream: unsafe [archive_read_support_format_raw(archive)]
             }
         let filters = unsafe [
-            library.archive_read_support_filter_gzip(archive), library.archive_read_support_filter_xz(archive),
-            library.archive_read_support_filter_zstd(archive),
+            archive_read_support_filter_gzip(archive), archive_read_support_filter_xz(archive),
+            archive_read_support_filter_zstd(archive),
         ]
         guard (supported + filters).allSatisfy({ $0 == ARCHIVE_OK }),
-            unsafe library.archive_read_open_filename(archive, path, 256 << 10) == ARCHIVE_OK
+            unsafe archive_read_open_filename(archive, path, 256 << 10) == ARCHIVE_OK
         else { throw damaged(nil) }
     }
 
     deinit {
-        _ = unsafe library.archive_read_free(archive)
+        _ = unsafe archive_read_free(archive)
     }
 
     /// The next entry; `nil` at the end.
     func next() throws(BundleError) -> Entry? {
         var entry: OpaquePointer?
-        let status = unsafe library.archive_read_next_header(archive, &entry)
-        isCompressed = unsafe library.archive_filter_count(archive) > 1
+        let status = unsafe archive_read_next_header(archive, &entry)
+        isCompressed = unsafe archive_filter_count(archive) > 1
         if status == ARCHIVE_EOF { return nil }
         // A name that this locale cannot show is a warning, and no reason not to read on.
         guard status == ARCHIVE_OK || status == ARCHIVE_WARN, let entry = unsafe entry else { throw damaged(nil) }
-        guard let text = unsafe library.archive_entry_pathname(entry) ?? library.archive_entry_pathname_utf8(entry),
+        guard let text = unsafe archive_entry_pathname(entry) ?? archive_entry_pathname_utf8(entry),
             let name = unsafe String(validatingCString: text)
         else { throw BundleError(.malformed, file: path, expected: "names in UTF-8", found: "another") }
-        let isLink = unsafe library.archive_entry_symlink(entry) != nil || library.archive_entry_hardlink(entry) != nil
-        let type = unsafe library.archive_entry_filetype(entry)
-        guard unsafe library.archive_entry_is_encrypted(entry) == 0 else {
+        let isLink = unsafe archive_entry_symlink(entry) != nil || archive_entry_hardlink(entry) != nil
+        let type = unsafe archive_entry_filetype(entry)
+        guard unsafe archive_entry_is_encrypted(entry) == 0 else {
             throw BundleError(
                 .malformed, file: path, entry: String(name.prefix(300)), expected: "an entry that is not encrypted",
                 found: "an encrypted one")
         }
-        let isSizeKnown = unsafe library.archive_entry_size_is_set(entry) != 0
+        let isSizeKnown = unsafe archive_entry_size_is_set(entry) != 0
         return Entry(
             name: name,
             kind: isLink || type == 0o120000
                 ? .link : type == 0o100000 ? .file : type == 0o040000 ? .directory : .other,
-            size: isSizeKnown ? unsafe Int(exactly: library.archive_entry_size(entry)) : nil)
+            size: isSizeKnown ? unsafe Int(exactly: archive_entry_size(entry)) : nil)
     }
 
     /// Gives the bytes of the entry that ``next()`` gave last, piece by piece.
@@ -103,7 +100,7 @@ final class ArchiveFile {
         var buffer = [UInt8](repeating: 0, count: 256 << 10)
         while true {
             let count = unsafe buffer.withUnsafeMutableBytes { buffer in
-                unsafe library.archive_read_data(archive, buffer.baseAddress, buffer.count)
+                unsafe archive_read_data(archive, buffer.baseAddress, buffer.count)
             }
             guard count >= 0 else { throw damaged(entry) }
             if count == 0 { return }
@@ -112,7 +109,7 @@ final class ArchiveFile {
     }
 
     private func damaged(_ entry: String?) -> BundleError {
-        let text = unsafe library.archive_error_string(archive).map { unsafe String(cString: $0) }
+        let text = unsafe archive_error_string(archive).map { unsafe String(cString: $0) }
         return BundleError(
             .wrongSource, file: path, entry: entry.map { String($0.prefix(300)) },
             expected: "a whole archive (ZIP, tar, 7z or ar; gzip, xz or zstd)", found: text ?? "something else")

@@ -21,7 +21,6 @@ public final class TarFile {
         }
     }
 
-    private let library: rs_archive
     private let archive: OpaquePointer
     private let entry: OpaquePointer
     private let output: ArchiveOutput
@@ -47,60 +46,58 @@ public final class TarFile {
         func memory() -> BundleError {
             BundleError(.unwritable, file: output.file.name, expected: "memory for the archive", found: "too little")
         }
-        let library = try Libarchive.functions(for: output.file.name)
-        guard let archive = unsafe library.archive_write_new() else { throw memory() }
-        guard let entry = unsafe library.archive_entry_new() else {
-            _ = unsafe library.archive_write_free(archive)
+        guard let archive = unsafe archive_write_new() else { throw memory() }
+        guard let entry = unsafe archive_entry_new() else {
+            _ = unsafe archive_write_free(archive)
             throw memory()
         }
-        self.library = library
         unsafe self.archive = archive
         unsafe self.entry = entry
         self.output = output
-        try check(unsafe library.archive_write_set_format_pax_restricted(archive))
-        try check(unsafe library.archive_write_set_format_option(archive, "pax", "hdrcharset", "UTF-8"))
+        try check(unsafe archive_write_set_format_pax_restricted(archive))
+        try check(unsafe archive_write_set_format_option(archive, "pax", "hdrcharset", "UTF-8"))
         switch compression {
-        case .zstd: try check(unsafe library.archive_write_add_filter_zstd(archive))
+        case .zstd: try check(unsafe archive_write_add_filter_zstd(archive))
         case .xz:
-            try check(unsafe library.archive_write_add_filter_xz(archive))
+            try check(unsafe archive_write_add_filter_xz(archive))
             // More than one thread would cut the stream into blocks.
-            try check(unsafe library.archive_write_set_filter_option(archive, "xz", "threads", "1"))
+            try check(unsafe archive_write_set_filter_option(archive, "xz", "threads", "1"))
         }
-        try check(unsafe library.archive_write_set_bytes_in_last_block(archive, 1))
+        try check(unsafe archive_write_set_bytes_in_last_block(archive, 1))
         let context = unsafe Unmanaged.passUnretained(output).toOpaque()
-        try check(unsafe library.archive_write_open(archive, context, nil, writeToOutput, nil))
+        try check(unsafe archive_write_open(archive, context, nil, writeToOutput, nil))
     }
 
     deinit {
-        if !isClosed { _ = unsafe library.archive_write_fail(archive) }
-        unsafe library.archive_entry_free(entry)
-        _ = unsafe library.archive_write_free(archive)
+        if !isClosed { _ = unsafe archive_write_fail(archive) }
+        unsafe archive_entry_free(entry)
+        _ = unsafe archive_write_free(archive)
     }
 
     private func append(_ member: Member) throws(BundleError) {
-        _ = unsafe library.archive_entry_clear(entry)
-        unsafe library.archive_entry_set_pathname_utf8(entry, member.name)
-        unsafe library.archive_entry_set_filetype(entry, 0o100000)
-        unsafe library.archive_entry_set_perm(entry, 0o644)
-        unsafe library.archive_entry_set_uid(entry, 0)
-        unsafe library.archive_entry_set_gid(entry, 0)
-        unsafe library.archive_entry_set_size(entry, la_int64_t(member.content.count))
-        unsafe library.archive_entry_set_mtime(entry, 0, 0)
-        try check(unsafe library.archive_write_header(archive, entry), member.name)
+        _ = unsafe archive_entry_clear(entry)
+        unsafe archive_entry_set_pathname_utf8(entry, member.name)
+        unsafe archive_entry_set_filetype(entry, 0o100000)
+        unsafe archive_entry_set_perm(entry, 0o644)
+        unsafe archive_entry_set_uid(entry, 0)
+        unsafe archive_entry_set_gid(entry, 0)
+        unsafe archive_entry_set_size(entry, la_int64_t(member.content.count))
+        unsafe archive_entry_set_mtime(entry, 0, 0)
+        try check(unsafe archive_write_header(archive, entry), member.name)
         try unsafe member.content.withUnsafeBytes { (bytes) throws(BundleError) in
             var offset = 0
             while offset < bytes.count {
-                let written = unsafe library.archive_write_data(
+                let written = unsafe archive_write_data(
                     archive, bytes.baseAddress.map { unsafe $0 + offset }, bytes.count - offset)
                 guard written > 0 else { throw failure(member.name) }
                 offset += written
             }
         }
-        try check(unsafe library.archive_write_finish_entry(archive), member.name)
+        try check(unsafe archive_write_finish_entry(archive), member.name)
     }
 
     private func close() throws(BundleError) {
-        try check(unsafe library.archive_write_close(archive))
+        try check(unsafe archive_write_close(archive))
         isClosed = true
     }
 
@@ -110,7 +107,7 @@ public final class TarFile {
 
     private func failure(_ name: String?) -> BundleError {
         if let failure = output.failure { return failure }
-        let text = unsafe library.archive_error_string(archive).map { unsafe String(cString: $0) }
+        let text = unsafe archive_error_string(archive).map { unsafe String(cString: $0) }
         return BundleError(
             .unwritable, file: output.file.name, entry: name, expected: "an archive that libarchive can write",
             found: text ?? "an error without a text")

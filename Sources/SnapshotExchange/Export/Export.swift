@@ -78,7 +78,7 @@ public struct Export: Sendable {
     }
 
     /// `2 attachments are not in its bundle`.
-    package static func leftOut(_ count: Int) -> String {
+    private static func leftOut(_ count: Int) -> String {
         "\(Counted.text(count, "attachment")) \(Counted.noun(count, "is", "are")) not in its bundle"
     }
 

@@ -1,4 +1,5 @@
 import FileStorage
+import MozillaLZ4
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -59,7 +60,12 @@ struct ChangesetFiles {
             throw ExchangeError(.badInput, file, expected: "a file", found: "none", remedy: "name another path")
         }
         if MozLZ4.isOne(text) {
-            text = try MozLZ4.decompress(text, name: file, limit: limits.changesetBytes)
+            do throws(MozLZ4.Refused) {
+                text = try MozLZ4.unpack(text, limit: limits.changesetBytes)
+            } catch {
+                throw ExchangeError(
+                    .badInput, file, expected: error.expected, found: error.found, remedy: "fetch the file again")
+            }
         }
         let chain = try FileStore.read(file + ".pem", limit: limits.chainBytes)
         return try documents(text, file).enumerated().map { number, document in

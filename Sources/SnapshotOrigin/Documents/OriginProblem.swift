@@ -37,6 +37,10 @@ public struct OriginProblem: Hashable, Sendable {
     public static let failed = OriginProblem(
         500, errno: 999, "Internal Server Error", "The snapshot could not be read; the origin's log says why.")
 
+    /// While an origin reads its bundles.
+    public static let notReady = OriginProblem(
+        503, errno: 201, "Service Unavailable", "The snapshots are being read and verified; try again in a moment.")
+
     static func invalid(_ parameter: String, _ description: String) -> OriginProblem {
         OriginProblem(
             400, errno: 107, "Invalid parameters", "\(parameter) in querystring: \(description)",

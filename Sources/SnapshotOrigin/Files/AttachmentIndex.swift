@@ -1,3 +1,4 @@
+import Deflate
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
@@ -66,14 +67,14 @@ final class AttachmentIndex: Sendable {
         if let collection = place.collection {
             records = try collection.records()
         } else {
-            records = try place.bundle.records()
+            records = try place.bundle.payload().records
         }
         let record = records.record(id: place.file.records[0])
         let described = record.flatMap { try? $0.attachment() }
         return OriginResource(
             .attachment, type: Self.contentType(described?.mimetype ?? ""), tag: place.file.sha256.hex,
             lastModified: record?.lastModified, freshness: .seconds(86_400),
-            content: packed.isDeflated ? .packed(PackedContent(entry: packed)) : .segments([packed.bytes]),
+            content: OriginContent(packed),
             gzip: packed.isDeflated
                 ? .wrapped(GzipMember.wrap(packed.bytes, crc: packed.crc, size: packed.size)) : .none)
     }

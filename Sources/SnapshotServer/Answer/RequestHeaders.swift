@@ -1,18 +1,12 @@
-import NIOHTTP1
+import HTTPTypes
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-extension HTTPRequestHead {
-    /// Whether the decoder takes what follows for another protocol and reads it no more, so that the connection must end
-    /// with the answer. A server may ignore an upgrade (RFC 9110 §7.8), as this one does.
-    var endsParsing: Bool { method == .CONNECT || headers.contains(name: "upgrade") }
-}
-
-extension NIOHTTP1.HTTPHeaders {
+extension HTTPFields {
     /// Whether the client takes gzip (RFC 9110 §12.5.3): it is named, or everything is, and not with a weight of 0.
     var acceptsGzip: Bool {
         var everything = false
-        for element in self[canonicalForm: "accept-encoding"] {
+        for element in elements(of: .acceptEncoding) {
             let parts = element.split(separator: ";", maxSplits: 1)
             guard let coding = parts.first?.lowercased().trimmed else { continue }
             let isRefused = parts.dropFirst().contains(where: Self.isRefused)
@@ -23,15 +17,20 @@ extension NIOHTTP1.HTTPHeaders {
     }
 
     /// Whether the client names a media type among what it accepts (RFC 9110 §12.5.1), and not with a weight of 0.
-    /// Wildcards do not count: who takes anything is no browser that shows a page.
+    /// Wildcards do not count: a client that takes anything is no browser that shows a page.
     func accepts(_ type: String) -> Bool {
-        self[canonicalForm: "accept"].contains { element in
+        elements(of: .accept).contains { element in
             let parts = element.split(separator: ";", maxSplits: 1)
             return parts.first?.lowercased().trimmed == type && !parts.dropFirst().contains(where: Self.isRefused)
         }
     }
 
-    /// Whether a list's element has the weight 0.
+    /// The elements of a list (RFC 9110 §5.6.1).
+    private func elements(of name: HTTPField.Name) -> [String] {
+        (self[name] ?? "").split(separator: ",").map { String($0).trimmed }.filter { !$0.isEmpty }
+    }
+
+    /// Whether an element of a list has the weight 0.
     private static func isRefused(_ parameters: Substring) -> Bool {
         let weight = parameters.filter { $0 != " " }.lowercased()
         return weight.hasPrefix("q=0") && !weight.dropFirst(3).contains { ("1"..."9").contains($0) }
@@ -41,13 +40,13 @@ extension NIOHTTP1.HTTPHeaders {
     ///
     /// - Parameter tag: with its quotation marks.
     func isNotModified(tag: String, lastModified: Timestamp?) -> Bool {
-        if contains(name: "if-none-match") {
-            return self[canonicalForm: "if-none-match"].contains { element in
+        if contains(.ifNoneMatch) {
+            return elements(of: .ifNoneMatch).contains { element in
                 let weak = element.hasPrefix("W/") ? element.dropFirst(2) : element[...]
                 return element == "*" || weak == tag
             }
         }
-        guard let lastModified, let text = first(name: "if-modified-since"),
+        guard let lastModified, let text = self[.ifModifiedSince],
             let time = HTTPDate.parse(text, now: lastModified)
         else { return false }
         return lastModified.seconds <= time.seconds
@@ -55,7 +54,7 @@ extension NIOHTTP1.HTTPHeaders {
 
     /// Whether a `Range` still holds (RFC 9110 §13.1.5): there is no `If-Range`, or it names this very representation.
     func allowsRange(tag: String, lastModified: Timestamp?) -> Bool {
-        guard let condition = first(name: "if-range") else { return true }
+        guard let condition = self[.ifRange] else { return true }
         return condition == tag || lastModified.map(HTTPDate.text) == condition
     }
 }

@@ -1,39 +1,44 @@
 import NIOHTTP1
 
-/// What a request's head must fulfil beyond its grammar, so that nobody between client and server reads it differently.
+/// What the head of a request must fulfil beyond its grammar, so that nothing between client and server can read it
+/// differently.
 enum RequestCheck {
     enum Outcome {
-        case good(Responder.Target)
-        case refused(Int, Refusal, String)
+        /// The target in origin form: a path and a query.
+        case good(String)
+        case refused(HTTPResponseStatus, Refusal, String)
     }
 
     static func check(_ head: HTTPRequestHead) -> Outcome {
         guard head.version.major == 1, head.version.minor <= 1 else {
-            return .refused(505, .malformed, "HTTP/\(head.version.major).\(head.version.minor)")
+            return .refused(
+                .httpVersionNotSupported, .malformed, "HTTP/\(head.version.major).\(head.version.minor)")
         }
         // RFC 9112 §6.1, §6.3: a body whose length two readers may see differently smuggles a request.
         let fields = Fields(head.headers)
         let (lengths, codings) = (fields.lengths, fields.codings)
         guard lengths.count <= 1, codings.count <= 1, lengths.isEmpty || codings.isEmpty else {
-            return .refused(400, .ambiguousLength, "more than one Content-Length or Transfer-Encoding")
+            return .refused(.badRequest, .ambiguousLength, "more than one Content-Length or Transfer-Encoding")
         }
         if let length = lengths.first, length.isEmpty || !length.utf8.allSatisfy({ (48...57).contains($0) }) {
-            return .refused(400, .ambiguousLength, "a Content-Length that is no number")
+            return .refused(.badRequest, .ambiguousLength, "a Content-Length that is no number")
         }
         if let coding = codings.first, head.version.minor == 0 || coding.lowercased() != "chunked" {
-            return .refused(400, .ambiguousLength, "a Transfer-Encoding other than chunked")
+            return .refused(.badRequest, .ambiguousLength, "a Transfer-Encoding other than chunked")
         }
-        // Who waits to be asked for a body would wait in vain: none is read here (RFC 9110 §10.1.1).
+        // A client that waits to be asked for its body would wait in vain: no body is read here (RFC 9110 §10.1.1).
         if !(lengths.isEmpty && codings.isEmpty), head.headers.contains(name: "expect") {
-            return .refused(417, .malformed, "a body that waits to be asked for")
+            return .refused(.expectationFailed, .malformed, "a body that waits to be asked for")
         }
         // RFC 9112 §3.2: exactly one Host, and a valid one.
         let hosts = fields.hosts
         guard hosts.count == 1 || (hosts.isEmpty && head.version.minor == 0) else {
-            return .refused(400, .malformed, "\(hosts.count) Host headers")
+            return .refused(.badRequest, .malformed, "\(hosts.count) Host headers")
         }
-        guard hosts.allSatisfy(isAuthority) else { return .refused(400, .malformed, "an invalid Host header") }
-        guard let target = target(head.uri) else { return .refused(400, .malformed, "an invalid request target") }
+        guard hosts.allSatisfy(isAuthority) else { return .refused(.badRequest, .malformed, "an invalid Host header") }
+        guard let target = target(head.uri) else {
+            return .refused(.badRequest, .malformed, "an invalid request target")
+        }
         return .good(target)
     }
 
@@ -57,7 +62,7 @@ enum RequestCheck {
     }
 
     /// A path and query in origin form, or behind `http://host` in absolute form (RFC 9112 §3.2).
-    private static func target(_ uri: String) -> Responder.Target? {
+    private static func target(_ uri: String) -> String? {
         var text = uri[...]
         if text.utf8.first != UInt8(ascii: "/") {
             guard let scheme = ["http://", "https://"].first(where: text.lowercased().hasPrefix) else { return nil }
@@ -73,10 +78,10 @@ enum RequestCheck {
         let mark = bytes.firstIndex(of: UInt8(ascii: "?"))
         let path = text[..<(mark ?? text.endIndex)]
         guard hasValidEscapes(path) else { return nil }
-        return Responder.Target(path: path, query: mark.map { text[bytes.index(after: $0)...] })
+        return String(text)
     }
 
-    /// Whether a text can be a host and a port (RFC 3986 §3.2.2). Who that is does not matter here.
+    /// Whether a text can be a host and a port (RFC 3986 §3.2.2). Which host it names does not matter here.
     private static func isAuthority(_ text: some StringProtocol) -> Bool {
         text.utf8.allSatisfy { byte in
             switch byte {
@@ -88,7 +93,7 @@ enum RequestCheck {
         }
     }
 
-    /// Every `%` has two digits, and none of them stands for a control character.
+    /// Whether two hexadecimal digits follow each `%`, and none of them stands for a control character.
     private static func hasValidEscapes(_ path: Substring) -> Bool {
         guard path.utf8.contains(UInt8(ascii: "%")) else { return true }
         var rest = path.utf8[...]
@@ -101,4 +106,10 @@ enum RequestCheck {
         }
         return true
     }
+}
+
+extension HTTPRequestHead {
+    /// Whether the decoder takes what follows for another protocol and reads it no more, so that the connection must end
+    /// with the answer. A server may ignore an upgrade (RFC 9110 §7.8), as this one does.
+    var endsParsing: Bool { method == .CONNECT || headers.contains(name: "upgrade") }
 }

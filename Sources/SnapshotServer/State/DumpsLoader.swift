@@ -6,11 +6,11 @@ import SnapshotBundle
 import SnapshotHistory
 import SnapshotOrigin
 
-/// Makes states of a dumps directory: reads the lock, and verifies each bundle against it before it is served.
+/// Makes the states of a dumps directory: reads the lock, and verifies each bundle against it before it is served.
 ///
-/// A bundle that is served stays mapped while it is, whatever becomes of its file. Where a bundle is not the one that the
-/// lock names, because a refresh is at work or it is damaged, what was served before goes on.
-public actor DumpsLoader {
+/// A bundle stays mapped while it is served, whatever becomes of its file. Where a bundle is not the one that the lock
+/// names, because a refresh is at work or because it is damaged, the collection is served in its former state.
+actor DumpsLoader {
     private struct Loaded {
         var entry: LockFile.Collection
         var collection: ServedCollection
@@ -41,7 +41,7 @@ public actor DumpsLoader {
     ///   - history: where older states are looked for; `nil` for none.
     ///   - report: gets a line for each older bundle that cannot be used. What is served does not depend on it: a client
     ///     of that state gets the full list.
-    public init(
+    init(
         _ directory: DumpsDirectory, history: BundleHistory?, softwareVersion: String, limits: Limits,
         report: @escaping @Sendable (String) -> Void
     ) {
@@ -56,10 +56,12 @@ public actor DumpsLoader {
     ///
     /// - Parameter address: where clients will reach what is served.
     /// - Throws: `FileError` or `BundleError` where the lock cannot be read.
-    public func begin(at address: OriginAddress) async throws -> ServedState {
+    func begin(at address: OriginAddress) async throws -> ServedState {
         self.address = address
         return try await reload()
-            ?? ServedState(origin: try Origin([], address: address, softwareVersion: softwareVersion), entries: [:])
+            ?? ServedState(
+                origin: try Origin([], address: address, softwareVersion: softwareVersion), entries: [:], problems: [:],
+                limits: limits.server)
     }
 
     /// The directory's state, where it is another one than was read last. Reads every byte of the bundles that are new.
@@ -67,7 +69,7 @@ public actor DumpsLoader {
     /// - Returns: `nil` where the lock is the one that was read last and nothing is left to be mended, and before
     ///   ``begin(at:)``.
     /// - Throws: `FileError` or `BundleError` where the lock cannot be read.
-    public func reload() async throws -> ServedState? {
+    func reload() async throws -> ServedState? {
         // One after another: while one waits for git, an actor takes the next call.
         let previous = reading
         let task = Task {
@@ -114,24 +116,20 @@ public actor DumpsLoader {
         let origin = try Origin(
             next.values.map(\.collection), address: address, softwareVersion: softwareVersion, limits: limits)
         try origin.warmUp()
-        return ServedState(origin: origin, entries: next.mapValues(\.entry), problems: problems)
+        return ServedState(
+            origin: origin, entries: next.mapValues(\.entry), problems: problems, limits: limits.server)
     }
 
     private func open(
         _ id: CollectionID, _ entry: LockFile.Collection, at address: OriginAddress
     ) async throws -> ServedCollection {
         // Verified under the root that the lock names: whom to trust is each client's own decision.
-        var roots: [SHA256Digest] = []
-        var signer: String?
-        var signature: LockFile.Signature?
-        if case .signed(let signed) = entry.trust {
-            roots = [signed.root]
-            signer = signed.signer
-            signature = signed
-        }
+        let signature = entry.trust.verdict
+        let policy = TrustPolicy(
+            roots: TrustAnchors(signature.map { [$0.root] } ?? []), signer: signature.map { SignerName($0.signer) })
         let path = directory.bundlePath(id)
         let bundle = try BundleReader(path: path, limits: limits)
-        try BundleVerifier(roots: TrustAnchors(roots), signer: signer, limits: limits).verify(path, id, entry)
+        try BundleVerifier(policy, limits: limits).verify(path, id, entry)
         // The file that was verified must be the one that was opened: a refresh may have replaced it in between.
         guard Manifest.digest(of: try bundle.manifestText()) == entry.content else {
             throw BundleError(

@@ -6,32 +6,40 @@ import Synchronization
 /// One state of what is served: immutable, replaced as a whole.
 public struct ServedState: Sendable {
     public let origin: Origin
-    /// What the lock says of each collection that is served.
+    /// What the lock says about each collection that is served.
     public let entries: [CollectionID: LockFile.Collection]
     /// The collections that are not served, or not in the state that the lock names, and why.
     public let problems: [CollectionID: String]
+    let responses: ResponseCache
 
-    public init(
-        origin: Origin, entries: [CollectionID: LockFile.Collection], problems: [CollectionID: String] = [:]
+    init(
+        origin: Origin, entries: [CollectionID: LockFile.Collection], problems: [CollectionID: String],
+        limits: ServerLimits
     ) {
         self.origin = origin
         self.entries = entries
         self.problems = problems
+        responses = ResponseCache(limits)
+    }
+
+    /// What is served, in a few words.
+    public var summary: String {
+        let states = origin.collections.reduce(0) { $0 + $1.history.count }
+        return Counted.text(origin.collections.count, "collection")
+            + (states > 0 ? ", deltas from \(Counted.text(states, "older state"))" : "")
+            + (problems.isEmpty ? "" : ", \(problems.count) not served as locked")
     }
 }
 
-/// Where the present state is found, by every request anew.
-public final class StateBox: Sendable {
-    private let state: Mutex<ServedState>
+/// The present state, which every request looks up anew.
+final class StateBox: Sendable {
+    private let state = Mutex<ServedState?>(nil)
 
-    public init(_ state: ServedState) {
-        self.state = Mutex(state)
-    }
-
-    public var current: ServedState { state.withLock { $0 } }
+    /// `nil` until the first state has been read.
+    var current: ServedState? { state.withLock { $0 } }
 
     /// Puts another state in the place of the present one, for requests that begin from now on.
-    public func replace(with new: ServedState) {
+    func replace(with new: ServedState) {
         state.withLock { $0 = new }
     }
 }

@@ -1,5 +1,4 @@
 import RemoteSettingsModel
-import SnapshotOrigin
 
 /// One file of a mirror, and how it is served: what an upload to an object store needs to know.
 struct MirrorObject {
@@ -22,14 +21,5 @@ struct MirrorObject {
             "cacheControl": .string(cacheControl), "size": .count(size), "sha256": .string(sha256.hex),
             "gzipSize": gzipSize.map { .count($0) }, "lastModified": .count(lastModified.milliseconds),
         ])
-    }
-
-    /// What caches are told about a resource.
-    static func cacheControl(_ freshness: OriginResource.Freshness) -> String {
-        switch freshness {
-        case .seconds(let seconds): "public, max-age=\(seconds)"
-        case .immutable: "public, max-age=31536000, immutable"
-        case .none: "no-cache"
-        }
     }
 }

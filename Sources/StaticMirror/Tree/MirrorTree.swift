@@ -76,12 +76,12 @@ struct MirrorTree {
         objects.append(
             MirrorObject(
                 path: path, file: place.file, contentType: resource.contentType,
-                cacheControl: MirrorObject.cacheControl(resource.freshness), size: size, sha256: digest,
+                cacheControl: resource.freshness.cacheControl, size: size, sha256: digest,
                 gzipSize: gzipSize, lastModified: time))
     }
 
     private func write(
-        _ content: OriginResource.Content, to name: String, _ time: Timestamp
+        _ content: OriginContent, to name: String, _ time: Timestamp
     ) throws -> (size: Int, sha256: SHA256Digest) {
         let path = "\(folder)/\(name)"
         try FileStore.makeDirectories(FileStore.parent(of: path))
@@ -89,18 +89,11 @@ struct MirrorTree {
         defer { file.abandon() }
         var hasher = ContentHasher()
         var size = 0
-        func take(_ piece: Bytes) throws {
+        let pieces = try content.pieces()
+        while let piece = try pieces.next() {
             piece.withSpan { hasher.update($0) }
             size += piece.count
             try file.write(piece)
-        }
-        switch content {
-        case .segments(let segments):
-            for segment in segments { try take(segment) }
-        case .packed(let packed):
-            let reader = try packed.reader()
-            var piece = [UInt8](repeating: 0, count: 1 << 18)
-            while case let count = try reader.next(into: &piece), count > 0 { try take(Bytes(Array(piece[..<count]))) }
         }
         try file.finish(flushing: false)
         try FileTime.set(path, to: time)

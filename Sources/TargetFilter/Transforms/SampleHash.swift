@@ -8,7 +8,7 @@ struct SampleHash {
 
     init(_ input: FilterValue, budget: inout WorkBudget) throws(FilterError) {
         // Gecko hashes nothing at all for undefined.
-        let text = try JSONText.text(input, budget: &budget) ?? ""
+        let text = try FilterJSON.text(input, budget: &budget) ?? ""
         try budget.spend(text: text.utf8.count)
         var hash = SHA256()
         let bytes = Array(text.utf8)

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Dumps
+import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -26,7 +26,7 @@ struct AttachmentCommand: AsyncParsableCommand {
     func run() async throws {
         try await running {
             let bundle = try argument.open()
-            guard let record = try bundle.records().record(id: recordID) else {
+            guard let record = try bundle.payload().records.record(id: recordID) else {
                 throw CommandFailure(
                     .someFailed, "\(bundle.name): expected a record \(recordID), found none with this id")
             }
@@ -37,7 +37,7 @@ struct AttachmentCommand: AsyncParsableCommand {
                 throw CommandFailure(.someFailed, "\(bundle.name): \(try reason(bundle, attachment))")
             }
             if let output {
-                try WholeFile.write(to: output) { write in
+                try FileStore.replace(output) { write in
                     _ = try bundle.streamAttachment(attachment.hash) { piece in try write(piece) }
                 }
             } else {

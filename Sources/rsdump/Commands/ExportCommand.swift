@@ -1,7 +1,9 @@
 import ArgumentParser
 import RemoteSettingsModel
 import SnapshotExchange
+import SnapshotHistory
 import SnapshotOrigin
+import StaticMirror
 
 /// `rsdump export`
 struct ExportCommand: AsyncParsableCommand {
@@ -136,8 +138,11 @@ struct ExportCommand: AsyncParsableCommand {
 
 extension ExportCommand {
     private func publish(to folder: String) async throws {
-        let export = MirrorExport(directory: dumps.directory, address: try OriginAddress(url ?? ""), history: history)
-        let report = try await export.publish(try collectionIDs(collections), to: folder)
+        let directory = dumps.directory
+        let older = history.isEmpty ? nil : try await BundleHistory(of: directory.path, in: history)
+        let report = try await StaticMirror.publish(
+            try collectionIDs(collections), of: directory, to: TextFile.absolute(folder),
+            address: try OriginAddress(url ?? ""), history: older, softwareVersion: Version.text)
         for note in report.notes { Console.error("rsdump: \(Console.visible(note))") }
         switch format {
         case .text:

@@ -1,5 +1,13 @@
 import ArgumentParser
+import DemoOrigin
+import Dumps
+import FileStorage
+import Logging
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotHistory
 import SnapshotOrigin
+import SnapshotServer
 
 /// `rsdump serve`
 struct Serve: AsyncParsableCommand {
@@ -85,7 +93,60 @@ struct Serve: AsyncParsableCommand {
 
     func run() async throws {
         try await running {
-            if demo { try await ServerRun(self).serveDemo() } else { try await ServerRun(self).serve(dumps.directory) }
+            guard demo else { return try await serve(dumps.directory) }
+            let path = try FileStore.makeTemporaryDirectory("rsdump-demo")
+            defer { try? FileStore.removeTree(path) }
+            let demo = try DemoOrigin(directory: path, now: HTTPEnvironment.system.now())
+            try await serve(DumpsDirectory(path), publish: { try await demo.publish(now: $0) }) {
+                Console.print("trust-root \(demo.root)")
+            }
         }
+    }
+
+    private func serve(
+        _ directory: DumpsDirectory, publish: (@Sendable (Timestamp) async throws -> [String])? = nil,
+        announcing: @escaping @Sendable () -> Void = {}
+    ) async throws {
+        var configuration = SnapshotServer.Configuration(host: host, port: port)
+        configuration.publicAddress = try publicURL.map { try OriginAddress($0) }
+        if let tlsCert, let tlsKey { configuration.tls = (tlsCert, tlsKey) }
+        if !histories.isEmpty { configuration.history = try await BundleHistory(of: directory.path, in: histories) }
+        configuration.isWatching = watch
+        configuration.logsRequests = logRequests
+        configuration.softwareVersion = Version.text
+        let server = SnapshotServer(
+            directory, configuration, now: HTTPEnvironment.system.now,
+            logger: Logger(label: "rsdump") { _ in ConsoleLog() })
+        let isUnreachable = publicURL == nil && ["0.0.0.0", "::"].contains(host)
+        try await server.run(publish: publish) { state in
+            let address = state.origin.address
+            for (id, problem) in state.problems.sorted(by: { $0.key < $1.key }) {
+                Console.error("rsdump: not served: \(id): \(problem)")
+            }
+            Console.print("\(address)")
+            announcing()
+            Console.error(
+                "rsdump: \(state.summary); the API is at \(address)/v1 and /v2, a page for people at \(address)/")
+            if isUnreachable {
+                Console.error(
+                    "rsdump: clients on other machines cannot follow links to \(address); name an address that they can "
+                        + "reach with --public-url")
+            }
+        }
+    }
+}
+
+/// Writes what a server reports to standard error, a line each.
+private struct ConsoleLog: LogHandler {
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.info
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        Console.error(Console.visible("rsdump: \(event.message)"))
     }
 }

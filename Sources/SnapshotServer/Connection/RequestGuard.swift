@@ -1,0 +1,277 @@
+import Logging
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+
+/// Stands between the decoder of a connection and the responder. It lets through only complete requests that pass
+/// ``RequestCheck``, without their bodies, one at a time: the next one when the answer to the one before was written.
+///
+/// What breaks a rule or a limit, and who is too slow, is refused: counted, reported, answered with a status where that is
+/// possible, and the connection ends. Runs on the connection's event loop.
+final class RequestGuard: ChannelDuplexHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let limits: ServerLimits
+    private let metrics: Metrics
+    private let now: @Sendable () -> Timestamp
+    private let logger: Logger
+    private let size: RequestSizeLimit
+    private var context: ChannelHandlerContext?
+    private var deadline: ConnectionDeadline?
+
+    /// The request that is being read, and the bytes of its body so far.
+    private var reading: HTTPRequestHead?
+    private var bodyBytes = 0
+    /// Complete requests that came before the one at work was answered (pipelining).
+    private var waiting: CircularBuffer<HTTPRequestHead> = []
+    private var answering: HTTPRequestHead?
+    /// The answer that is being written says that the connection ends with it.
+    private var isLastAnswer = false
+    private var hasAnswered = false
+    /// The status of a refusal that is answered when what came before it has been.
+    private var refusal: HTTPResponseStatus?
+    private var isRefused = false
+    /// Nothing is taken from the client any more; the connection ends when it has taken what was written.
+    private var isEnding = false
+    private var isInputClosed = false
+    private var isQuiescing = false
+    private var isReadHeld = false
+    /// An answer was written, and the client has yet to take enough of it.
+    private var isDraining = false
+    /// Bytes that the client had not taken when the present time for it began.
+    private var untaken = 0
+
+    init(
+        _ size: RequestSizeLimit, limits: ServerLimits, metrics: Metrics, now: @escaping @Sendable () -> Timestamp,
+        logger: Logger
+    ) {
+        self.size = size
+        self.limits = limits
+        self.metrics = metrics
+        self.now = now
+        self.logger = logger
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        metrics.connectionOpened()
+        deadline = ConnectionDeadline(context.eventLoop) { [weak self] in self?.timeUp($0) }
+        deadline?.set(.slowRequest, in: limits.requestSeconds)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        metrics.connectionClosed()
+        deadline?.cancel()
+        self.context = nil
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        isEnding = true
+        waiting.removeAll()
+        deadline?.cancel()
+        context.fireChannelInactive()
+    }
+}
+
+// What the client sends.
+extension RequestGuard {
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isEnding, !isRefused else { return }
+        switch unwrapInboundIn(data) {
+        case .head(var head):
+            switch RequestCheck.check(head) {
+            case .good(let target):
+                head.uri = target
+                reading = head
+                bodyBytes = 0
+            case .refused(let status, let refusal, let found): refuse(status, refusal, found)
+            }
+        case .body(let buffer):
+            bodyBytes += buffer.readableBytes
+            if bodyBytes > limits.requestBodyBytes {
+                refuse(.payloadTooLarge, .bodyTooLarge, "a body of more than \(limits.requestBodyBytes) bytes")
+            }
+        case .end:
+            size.requestIsComplete()
+            guard let head = reading else { return }
+            reading = nil
+            waiting.append(head)
+            takeNext()
+        }
+    }
+
+    /// Nothing is read while requests wait, so that no client fills memory with them.
+    func read(context: ChannelHandlerContext) {
+        isReadHeld = answering != nil || isDraining || isEnding
+        if !isReadHeld { context.read() }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard !isEnding, !isRefused else { return }
+        switch error {
+        case HTTPParserError.headerOverflow:
+            refuse(.requestHeaderFieldsTooLarge, .headersTooLarge, "headers larger than the limits")
+        case is HTTPParserError: refuse(.badRequest, .malformed, "\(error)")
+        case is RequestSizeLimit.Exceeded:
+            refuse(.payloadTooLarge, .bodyTooLarge, "a request of more than \(limits.requestBytes) bytes")
+        default:
+            if case .handshakeFailed? = error as? NIOSSLError { count(.malformed, "a TLS handshake that failed") }
+            // Connections break; that is nobody's fault.
+            end()
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        case ChannelEvent.inputClosed:
+            isInputClosed = true
+            if isIdle { endWhenTaken() }
+        case is ChannelShouldQuiesceEvent:
+            isQuiescing = true
+            waiting.removeAll()
+            if isIdle { endWhenTaken() }
+        default: context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    private var isIdle: Bool { answering == nil && waiting.isEmpty && !isDraining }
+
+    private func takeNext() {
+        guard answering == nil, !isDraining, !isEnding, let context else { return }
+        if let head = waiting.popFirst() {
+            answering = head
+            deadline?.lift()
+            var request = head
+            // Whether the connection goes on is decided here.
+            request.headers.remove(name: "connection")
+            context.fireChannelRead(wrapInboundOut(.head(request)))
+            context.fireChannelRead(wrapInboundOut(.end(nil)))
+            context.fireChannelReadComplete()
+        } else if let refusal {
+            answerRefusal(refusal)
+        } else if isInputClosed || isQuiescing {
+            endWhenTaken()
+        } else {
+            if hasAnswered { deadline?.set(.slowRequest, in: limits.idleSeconds) }
+            if isReadHeld { read(context: context) }
+        }
+    }
+}
+
+// What the client is sent.
+extension RequestGuard {
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard let request = answering, !isEnding else {
+            promise?.fail(ChannelError.ioOnClosedChannel)
+            return
+        }
+        switch unwrapOutboundIn(data) {
+        case .head(var head):
+            isLastAnswer = isLast(request)
+            if isLastAnswer {
+                head.headers.add(name: "Connection", value: "close")
+            } else if request.version.minor == 0 {
+                head.headers.add(name: "Connection", value: "keep-alive")
+            }
+            context.write(wrapOutboundOut(.head(head)), promise: promise)
+        case .body: context.write(data, promise: promise)
+        case .end:
+            answering = nil
+            hasAnswered = true
+            context.write(data, promise: promise)
+            if isLastAnswer || isQuiescing { return endWhenTaken() }
+            isDraining = !context.channel.isWritable
+            takeNext()
+        }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        context.fireChannelWritabilityChanged()
+        guard !isEnding else { return }
+        if context.channel.isWritable {
+            deadline?.lift()
+            isDraining = false
+            takeNext()
+        } else {
+            expectTaking()
+        }
+    }
+
+    /// Whether the connection ends with the answer to this request.
+    private func isLast(_ request: HTTPRequestHead) -> Bool {
+        !request.isKeepAlive || request.endsParsing || isQuiescing
+            || (isInputClosed && waiting.isEmpty && refusal == nil)
+    }
+
+    /// From now on the client has ``ServerLimits/stallSeconds`` to take the next ``ServerLimits/pieceBytes``.
+    private func expectTaking() {
+        untaken = context.flatMap { try? $0.channel.syncOptions?.getOption(.bufferedWritableBytes) } ?? 0
+        deadline?.set(.slowReader, in: limits.stallSeconds)
+    }
+
+    /// Ends the connection when the client has taken what was written.
+    private func endWhenTaken() {
+        guard !isEnding, let context else { return }
+        isEnding = true
+        waiting.removeAll()
+        expectTaking()
+        let promise = context.eventLoop.makePromise(of: Void.self)
+        promise.futureResult.assumeIsolated().whenComplete { _ in self.context?.close(promise: nil) }
+        context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer()))), promise: promise)
+    }
+
+    private func end() {
+        guard !isEnding else { return }
+        isEnding = true
+        waiting.removeAll()
+        deadline?.cancel()
+        context?.close(promise: nil)
+    }
+}
+
+// What is refused.
+extension RequestGuard {
+    private func timeUp(_ refusal: Refusal) {
+        guard refusal == .slowReader else {
+            // A connection that is kept open between two requests, as HTTP allows.
+            if reading == nil, hasAnswered { return end() }
+            return refuse(.requestTimeout, .slowRequest, "no complete request in time")
+        }
+        let before = untaken
+        expectTaking()
+        if before - untaken >= limits.pieceBytes { return }
+        if !isRefused { count(.slowReader, "an answer that the client does not take") }
+        isEnding = true
+        context?.close(promise: nil)
+    }
+
+    private func count(_ refusal: Refusal, _ found: String) {
+        isRefused = true
+        metrics.refused(refusal)
+        let client = context?.remoteAddress.map { "\($0.ipAddress ?? "?")" } ?? "a client"
+        logger.notice("refused \(client): \(refusal.rawValue): \(found)")
+    }
+
+    /// Ends the connection with a status. Nothing that follows is read, as nobody knows where a request begins in it.
+    private func refuse(_ status: HTTPResponseStatus, _ refusal: Refusal, _ found: String) {
+        count(refusal, found)
+        reading = nil
+        self.refusal = status
+        takeNext()
+    }
+
+    private func answerRefusal(_ status: HTTPResponseStatus) {
+        let headers: NIOHTTP1.HTTPHeaders = [
+            "Server": "rsdump", "Content-Length": "0", "Date": HTTPDate.text(now()), "Connection": "close",
+        ]
+        metrics.answered(.refused, status: Int(status.code), bytes: 0)
+        context?.write(wrapOutboundOut(.head(.init(version: .http1_1, status: status, headers: headers))), promise: nil)
+        context?.write(wrapOutboundOut(.end(nil)), promise: nil)
+        endWhenTaken()
+    }
+}

@@ -1,0 +1,87 @@
+import Dumps
+import Hummingbird
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotPage
+
+/// The page for people, over what is served.
+struct ServedPages: Sendable {
+    /// The directory of the dumps: its `dumps.yaml` says what is pinned.
+    let directory: DumpsDirectory
+
+    private let page = SnapshotPage()
+
+    init(directory: DumpsDirectory) {
+        self.directory = directory
+    }
+
+    /// - Returns: `nil` where the path is not one of the page's and the client is a program: a person who has mistyped an
+    ///   address gets a page and a way on, a program gets the API's error.
+    func answer(
+        _ state: ServedState, _ target: RequestTarget, acceptsHTML: Bool, now: Timestamp
+    ) async -> PageAnswer? {
+        let path = String(target.path)
+        guard acceptsHTML || SnapshotPage.owns(path: path) else { return nil }
+        return await page.answer(path: path, query: String(target.query ?? ""), of: catalog(state), now: now)
+    }
+
+    private func catalog(_ state: ServedState) -> PageCatalog {
+        // Read for each answer, because people edit it. A server of bundles alone has none.
+        let configured = (try? directory.configuration())?.collections ?? []
+        let pins = Dictionary(configured.compactMap { each in each.pin.map { (each.id, $0) } }) { first, _ in first }
+        return PageCatalog(
+            collections: state.origin.collections.map { collection in
+                let entry = state.entries[collection.id]
+                return PageCatalog.Collection(
+                    bundle: collection.bundle, bundleSize: entry?.bundle.size ?? 0, verdict: verdict(entry),
+                    server: entry?.server, pin: pins[collection.id].map(Self.text),
+                    olderStates: collection.history.map { older in .init(timestamp: older.head.timestamp) { older } })
+            }, problems: state.problems)
+    }
+
+    /// The server verifies each bundle against the lock before it serves it.
+    private func verdict(_ entry: LockFile.Collection?) -> PageCatalog.Verdict {
+        switch entry?.trust {
+        case .signed(let signature): .verified(signature)
+        case .unsigned: .unsigned
+        case .imported: .imported
+        case nil: .unchecked
+        }
+    }
+
+    private static func text(_ pin: Pin) -> String {
+        var text = "\(pin.at.rfc3339.prefix(10)) (\(pin.at))"
+        if let until = pin.until { text += " until \(Pin.dateText(until))" }
+        if let reason = pin.reason { text += ": \(reason)" }
+        return text
+    }
+}
+
+/// `POST /demo/publish`: changes what a demonstration serves. Answers only clients on this machine that are no web pages.
+struct DemoControl: Sendable {
+    let loader: DumpsLoader
+    let state: StateBox
+    /// Publishes a change, and says what was done, a line each.
+    let publish: @Sendable (_ now: Timestamp) async throws -> [String]
+
+    func answer(_ request: Request, isLoopback: Bool, now: Timestamp) async -> Response {
+        // A browser names the page that sends a form; without this, a page of another site could send one unnoticed.
+        guard isLoopback, request.headers[.origin] == nil else {
+            return response(.forbidden, "error", .string("only from this machine, and not from a web page"))
+        }
+        do {
+            let changes = try await publish(now)
+            if let next = try await loader.reload() { state.replace(with: next) }
+            return response(.ok, "published", .array(changes.map { .string($0) }))
+        } catch {
+            return response(.internalServerError, "error", .string("\(error)"))
+        }
+    }
+
+    private func response(_ status: HTTPResponse.Status, _ name: String, _ value: JSONValue) -> Response {
+        let json = JSONText.compact(.object([.init(key: name, value: value)]))
+        return Response(
+            status: status, headers: [.contentType: "application/json", .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
+    }
+}

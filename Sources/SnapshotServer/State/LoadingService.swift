@@ -1,0 +1,51 @@
+import Logging
+import RemoteSettingsModel
+import ServiceLifecycle
+import SnapshotOrigin
+
+/// Reads the first state when the server listens, as documents name its port; then takes up what a refresh writes into the
+/// directory, where that is asked for.
+struct LoadingService: Service {
+    let loader: DumpsLoader
+    let state: StateBox
+    let metrics: Metrics
+    /// Yields the port when the server listens.
+    let ports: AsyncStream<Int>
+    let address: @Sendable (_ port: Int) throws -> OriginAddress
+    /// The time between two looks at the directory; `nil` where it is not watched.
+    let interval: Duration?
+    let logger: Logger
+    let whenReady: @Sendable (ServedState) -> Void
+
+    func run() async throws {
+        for await port in ports.cancelOnGracefulShutdown() {
+            let first = try await loader.begin(at: try address(port))
+            state.replace(with: first)
+            whenReady(first)
+            if let interval {
+                await cancelWhenGracefulShutdown { await watch(every: interval) }
+            }
+        }
+        // A service that ends takes the server with it.
+        try? await gracefulShutdown()
+    }
+
+    /// Looks at the lock again and again until it is cancelled. Each problem is reported once.
+    private func watch(every interval: Duration) async {
+        var reported = ""
+        while !Task.isCancelled {
+            try? await Task.sleep(for: interval)
+            do {
+                guard let next = try await loader.reload() else { continue }
+                state.replace(with: next)
+                metrics.reloaded()
+                logger.info("taken up: \(next.origin.collections.count) collections are served")
+                for problem in next.problems.values.sorted() { logger.error("\(problem)") }
+                reported = ""
+            } catch {
+                if "\(error)" != reported { logger.error("\(error)") }
+                reported = "\(error)"
+            }
+        }
+    }
+}
