@@ -133,7 +133,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "SnapshotPage", dependencies: ["RemoteSettingsModel", "SnapshotBundle", "SnapshotDiff"],
+            name: "SnapshotPage",
+            dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "SnapshotDiff"],
             swiftSettings: strict),
         .target(
             name: "SnapshotOrigin",
@@ -265,6 +266,14 @@ let package = Package(
         .testTarget(
             name: "SnapshotPageTests",
             dependencies: ["SnapshotPage", "SnapshotBundle", "RemoteSettingsModel"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SnapshotServerTests",
+            dependencies: [
+                "SnapshotServer", "RemoteSettingsModel",
+                .product(name: "HTTPTypes", package: "swift-http-types", condition: tools),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
+            ],
             swiftSettings: strict),
         .testTarget(name: "StaticMirrorTests", dependencies: ["StaticMirror"], swiftSettings: strict),
         .testTarget(

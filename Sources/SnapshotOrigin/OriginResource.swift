@@ -72,7 +72,8 @@ public final class OriginResource: Sendable {
         case .wrapped(let segments): segments
         case .compressing:
             compressed.get {
-                guard case .segments(let segments) = content, let packed = GzipMember.compress(segments, level: 6) else {
+                guard case .segments(let segments) = content, let packed = GzipMember.compress(segments, level: 6)
+                else {
                     return nil
                 }
                 return packed.count < content.count ? [packed] : nil

@@ -171,9 +171,3 @@ final class ZIPArchive {
         buffer.removeAll(keepingCapacity: true)
     }
 }
-
-extension [UInt8] {
-    fileprivate mutating func little<Value: FixedWidthInteger>(_ value: Value) {
-        unsafe Swift.withUnsafeBytes(of: value.littleEndian) { unsafe append(contentsOf: $0) }
-    }
-}

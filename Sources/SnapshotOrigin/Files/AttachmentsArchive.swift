@@ -41,46 +41,53 @@ enum AttachmentsArchive {
     private static func archive(_ entries: [Entry]) -> [Bytes]? {
         guard entries.count < 0xFFFF else { return nil }
         var segments: [Bytes] = []
-        var directory = ZIPFields()
+        var directory: [UInt8] = []
         var offset = 0
         for entry in entries {
             guard offset < 0xFFFF_FFFF, entry.size < 0xFFFF_FFFF, entry.data.count < 0xFFFF_FFFF else { return nil }
-            var shared = ZIPFields()
-            // Version 2.0, names in ASCII, 1980-01-01 at 0:00.
-            shared.append(20, 0, entry.isDeflated ? 8 : 0, 0, 0x21)
-            shared.append32(entry.crc, UInt32(entry.data.count), UInt32(entry.size))
-            shared.append(UInt16(entry.name.utf8.count), 0)
-            var local = ZIPFields()
-            local.append32(0x0403_4B50)
-            local.bytes += shared.bytes + entry.name.utf8
-            segments += [Bytes(local.bytes), entry.data]
-            directory.append32(0x0201_4B50)
-            directory.append(0x0300 | 20)
-            directory.bytes += shared.bytes
-            directory.append(0, 0, 0)
-            directory.append32(0o100644 << 16, UInt32(offset))
-            directory.bytes += entry.name.utf8
-            offset += local.bytes.count + entry.data.count
+            let fields = fields(entry)
+            var local: [UInt8] = []
+            local.little(ZIPLayout.localSignature)
+            local += fields + entry.name.utf8
+            segments += [Bytes(local), entry.data]
+            directory.little(ZIPLayout.centralSignature)
+            directory.little(UInt16(ZIPLayout.unixHost) << 8 | Self.version)
+            directory += fields
+            // Comment, disk and internal attributes.
+            directory += [0, 0, 0, 0, 0, 0]
+            directory.little(UInt32(ZIPLayout.regularFile | 0o644) << 16)
+            directory.little(UInt32(offset))
+            directory += entry.name.utf8
+            offset += local.count + entry.data.count
         }
         guard offset < 0xFFFF_FFFF else { return nil }
-        var end = ZIPFields()
-        end.append32(0x0605_4B50)
-        end.append(0, 0, UInt16(entries.count), UInt16(entries.count))
-        end.append32(UInt32(directory.bytes.count), UInt32(offset))
-        end.append(0)
-        return segments + [Bytes(directory.bytes + end.bytes)]
-    }
-}
-
-/// Fields of ZIP headers, in little endian (APPNOTE 4.3).
-private struct ZIPFields {
-    var bytes: [UInt8] = []
-
-    mutating func append(_ values: UInt16...) {
-        for value in values { bytes += [UInt8(truncatingIfNeeded: value), UInt8(truncatingIfNeeded: value >> 8)] }
+        var end: [UInt8] = []
+        end.little(ZIPLayout.endSignature)
+        end.little(0 as UInt32)
+        end.little(UInt16(entries.count))
+        end.little(UInt16(entries.count))
+        end.little(UInt32(directory.count))
+        end.little(UInt32(offset))
+        end.little(0 as UInt16)
+        return segments + [Bytes(directory + end)]
     }
 
-    mutating func append32(_ values: UInt32...) {
-        for value in values { append(UInt16(truncatingIfNeeded: value), UInt16(truncatingIfNeeded: value >> 16)) }
+    /// 2.0: deflate, and nothing newer.
+    private static let version: UInt16 = 20
+
+    /// The fields that an entry's two headers have in common; its time is 1980-01-01 00:00.
+    private static func fields(_ entry: Entry) -> [UInt8] {
+        var fields: [UInt8] = []
+        fields.little(version)
+        // Names are ASCII, and sizes are known.
+        fields.little(0 as UInt16)
+        fields.little(entry.isDeflated ? ZIPLayout.deflated : ZIPLayout.stored)
+        fields += [0, 0, 0x21, 0]
+        fields.little(entry.crc)
+        fields.little(UInt32(entry.data.count))
+        fields.little(UInt32(entry.size))
+        fields.little(UInt16(entry.name.utf8.count))
+        fields.little(0 as UInt16)
+        return fields
     }
 }

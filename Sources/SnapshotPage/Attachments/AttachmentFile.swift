@@ -1,3 +1,4 @@
+import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -45,6 +46,6 @@ struct AttachmentFile {
         let last = attachment.filename.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last.map(String.init) ?? ""
         let kept = HiddenCharacters.occur(in: last) ? "" : String(last.prefix(120))
         let name = kept.allSatisfy { $0 == "." || $0 == " " } ? String(attachment.hash.hex.prefix(16)) : kept
-        return "attachment; filename*=UTF-8''" + FormText.encode(name)
+        return "attachment; filename*=UTF-8''" + PercentEncoding.encode(name)
     }
 }

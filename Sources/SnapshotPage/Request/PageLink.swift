@@ -1,3 +1,4 @@
+import RemoteSettingsHTTP
 import RemoteSettingsModel
 
 /// An address of this page: a path and a query of the same origin, encoded. No other address can be made.
@@ -5,9 +6,9 @@ struct PageLink: Equatable {
     let text: String
 
     private init(_ segments: [String], _ query: [(name: StaticString, value: String)] = []) {
-        var text = segments.isEmpty ? "/" : segments.reduce(into: "") { $0 += "/" + FormText.encode($1) }
+        var text = segments.isEmpty ? "/" : segments.reduce(into: "") { $0 += "/" + PercentEncoding.encode($1) }
         for (index, part) in query.enumerated() {
-            text += (index == 0 ? "?" : "&") + "\(part.name)=" + FormText.encode(part.value)
+            text += (index == 0 ? "?" : "&") + "\(part.name)=" + PercentEncoding.encode(part.value)
         }
         self.text = text
     }
