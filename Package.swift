@@ -133,8 +133,7 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "SnapshotPage",
-            dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "SnapshotDiff"],
+            name: "SnapshotPage", dependencies: ["RemoteSettingsModel", "SnapshotBundle", "SnapshotDiff"],
             swiftSettings: strict),
         .target(
             name: "SnapshotOrigin",

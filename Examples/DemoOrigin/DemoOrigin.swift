@@ -90,10 +90,8 @@ public actor DemoOrigin {
         return (
             id,
             LockFile.Collection(
-                server: "rsdump serve --demo", timestamp: time, records: written.manifest.head.records,
-                attachments: written.manifest.head.attachments, omitted: [], content: written.content,
-                bundle: LockFile.Bundle(collection: id, size: written.size, sha256: written.sha256),
-                trust: LockFile.Trust(snapshot.provenance))
+                written, trust: snapshot.provenance, server: "rsdump serve --demo",
+                attachmentRule: "all")
         )
     }
 
@@ -105,7 +103,7 @@ public actor DemoOrigin {
             let body = #"{"metadata":\#(metadata),"timestamp":\#(time),"changes":[\#(records)]}"#
             return try Changeset(parsing: Bytes(utf8: body), limits: Limits()).snapshot(of: id, onto: nil)
         }
-        let signature = try signer.signature(over: try changeset("{}").payload)
+        let signature = try signer.signature(over: try changeset("{}").payload.bytes)
         let entry = #"{"signature":"\#(signature)","mode":"p384ecdsa","x5u":"\#(DemoSigner.x5u)"}"#
         let flags = collection.isForStartup ? #""startup""# : ""
         let metadata =

@@ -5,13 +5,13 @@ import RemoteSettingsModel
 
 /// The transport of the command-line tool: AsyncHTTPClient, HTTP/1.1 with connections kept alive.
 ///
-/// It runs on NIO's shared threads. Connections wait for their next request for a minute.
+/// It runs on NIO's shared threads. Idle connections are kept for a minute.
 public final class AsyncHTTPClientTransport: HTTPTransport {
     private let client: HTTPClient
 
     /// - Parameters:
-    ///   - jobs: connections to one host. No more than so many requests to it should be under way at once: further
-    ///     ones wait for a connection, and their time-out runs meanwhile.
+    ///   - jobs: connections to one host. Further requests to it wait for one of these, and their time-out runs
+    ///     meanwhile.
     ///   - limits: its `headTimeoutSeconds` bounds connecting too. Its `idleTimeoutSeconds` applies to the time before
     ///     the answer's head as well, so that the shorter of the two counts there.
     public init(jobs: Int = 8, limits: Limits = Limits()) {
@@ -23,15 +23,15 @@ public final class AsyncHTTPClientTransport: HTTPTransport {
                 idleTimeout: .seconds(60), concurrentHTTP1ConnectionsPerHostSoftLimit: max(1, jobs)),
             decompression: .disabled)
         configuration.httpVersion = .http1Only
-        // Repetition is the caller's, who also knows what to tell the user meanwhile.
+        // The caller repeats requests, and tells the user about it.
         configuration.connectionPool.retryConnectionEstablishment = false
-        // Nobody reads the spans, and each costs the request's URL taken apart.
+        // Nothing reads the spans, and each costs parsing the request's URL.
         configuration.tracing.tracer = nil
         client = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
     }
 
     deinit {
-        // Has no effect after `shutdown()`; without it the client would trap for not having been shut down.
+        // The client traps where it is released without having been shut down. No effect after `shutdown()`.
         client.shutdown { _ in }
     }
 
@@ -54,5 +54,34 @@ public final class AsyncHTTPClientTransport: HTTPTransport {
         for (name, value) in answer.headers { headers.add(name, value) }
         let wire = WireBody(answer.body, announced: headers["Content-Length"].flatMap { Int($0) }, failure: failure)
         return try HTTPResponse(status: Int(answer.status.code), headers: headers, body: wire).decoded(for: request)
+    }
+}
+
+/// The body of an answer as it comes off the wire.
+private struct WireBody: HTTPBody {
+    private var iterator: HTTPClientResponse.Body.AsyncIterator
+    private let announced: Int?
+    private let failure: FailureTranslation
+    private var received = 0
+
+    init(_ body: HTTPClientResponse.Body, announced: Int?, failure: FailureTranslation) {
+        iterator = body.makeAsyncIterator()
+        self.announced = announced
+        self.failure = failure
+    }
+
+    mutating func next() async throws(HTTPError) -> [UInt8]? {
+        do {
+            while let buffer = try await iterator.next() {
+                guard buffer.readableBytes > 0 else { continue }
+                received += buffer.readableBytes
+                return Array(buffer.readableBytesView)
+            }
+        } catch {
+            throw failure.inBody(error, announced: announced, received: received)
+        }
+        // For a cancelled reader the iterator ends as if the body were complete.
+        if Task.isCancelled { throw failure.error(.cancelled) }
+        return nil
     }
 }

@@ -12,7 +12,7 @@ import RemoteSettingsHTTP
     import Musl
 #endif
 
-/// What the errors of AsyncHTTPClient and NIO mean for a request.
+/// Translates the errors of AsyncHTTPClient and NIO.
 struct FailureTranslation: Sendable {
     private let url: HTTPURL
     private let headSeconds: Int
@@ -70,7 +70,7 @@ struct FailureTranslation: Sendable {
         case let error as IOError:
             return self.error(.connection("\(error)"))
         default:
-            // NIOSSL is not a dependency of its own, only for the names of its errors.
+            // The names of NIOSSL's errors are not worth a dependency on it.
             return String(reflecting: type(of: error)).hasPrefix("NIOSSL.") ? self.error(.tls("\(error)")) : nil
         }
     }

@@ -86,9 +86,6 @@ extension ContentSignatureError: CustomStringConvertible {
             "\(collection) has \(count) signatures; the limit signatures is \(limit)"
         case .onlyUnknownModes(let collection, let modes):
             "\(collection) has signatures only in the modes \(list(modes)); expected p384ecdsa"
-        case .timestampMismatch(let collection, let claimed, let payloadEnd):
-            "\(collection) is claimed to be of timestamp \(claimed), but its signed payload ends with "
-                + "\(quoted(payloadEnd)); fetch it again"
         case .chainMissing(let x5u):
             "the certificate chain \(quoted(x5u)) was not given; fetch and verify it first"
         case .chainUnavailable(let reason):

@@ -61,8 +61,6 @@ public enum ContentSignatureError: Error, Hashable, Sendable {
     case noSignatures(CollectionID)
     case tooManySignatures(CollectionID, count: Int, limit: Int)
     case onlyUnknownModes(CollectionID, modes: [String])
-    /// The payload does not begin and end as the canonical JSON of a collection at the claimed timestamp does.
-    case timestampMismatch(CollectionID, claimed: Timestamp, payloadEnd: String)
     /// The caller gave no verdict on this chain.
     case chainMissing(x5u: String)
     /// For callers: the chain that a signature names could not be fetched or read.

@@ -11,19 +11,14 @@ package final class KeptSnapshotVerifier: Sendable {
         var signer: SignerName
     }
 
-    package let roots: TrustAnchors
-    private let signer: SignerName?
+    package let policy: TrustPolicy
     private let limits: Limits
     private let chains = Mutex<[Key: VerifiedChain]>([:])
 
-    /// - Parameter signer: the leaf certificate's name, where it is not Mozilla's for the bucket.
-    package init(roots: TrustAnchors, signer: String?, limits: Limits) {
-        self.roots = roots
-        self.signer = signer.map { SignerName($0) }
+    package init(_ policy: TrustPolicy, limits: Limits) {
+        self.policy = policy
         self.limits = limits
     }
-
-    package func signer(for collection: CollectionID) -> SignerName { signer ?? .expected(for: collection) }
 
     /// - Parameters:
     ///   - pem: the chain that was kept. One is kept, the one that vouched: it stands for whichever signature it fits.
@@ -31,7 +26,7 @@ package final class KeptSnapshotVerifier: Sendable {
     package func verified(
         _ unverified: UnverifiedSnapshot, chain pem: Bytes, at time: Timestamp
     ) throws(ContentSignatureError) -> Snapshot {
-        let signer = signer(for: unverified.collection)
+        let signer = policy.signer(for: unverified.collection)
         let chain = Result { () throws(ContentSignatureError) in try verifiedChain(pem, signer, time) }
         let chains = Dictionary(unverified.signatures.map { ($0.x5u, chain) }) { first, _ in first }
         return try unverified.verified(with: chains, signer: signer, limits: limits)
@@ -42,7 +37,8 @@ package final class KeptSnapshotVerifier: Sendable {
     ) throws(ContentSignatureError) -> VerifiedChain {
         let key = Key(pem: pem, signer: signer)
         if let known = chains.withLock({ $0[key] })?.valid(at: time) { return known }
-        let chain = try CertificateChain(pem: pem, limits: limits).verified(anchors: roots, signer: signer, at: time)
+        let chain = try CertificateChain(pem: pem, limits: limits).verified(
+            anchors: policy.roots, signer: signer, at: time)
         chains.withLock { $0[key] = chain }
         return chain
     }

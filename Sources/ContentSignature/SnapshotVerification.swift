@@ -4,16 +4,15 @@ extension UnverifiedSnapshot {
     /// Turns what somebody claims into what a pinned root vouches for. Does no I/O and reads no clock.
     ///
     /// Signatures in another mode than `p384ecdsa` are skipped; one valid signature of the rest is enough. The payload is
-    /// hashed once. That the payload states the claimed timestamp is checked too; the signature covers records and
-    /// timestamp, but not the collection's name.
+    /// hashed once. The signature covers records and timestamp, but not the collection's name.
     ///
     /// - Parameters:
     ///   - chains: the verdict on each chain that a signature names, by its `x5u` as served. A chain that could not be
     ///     had is missing, or fails with ``ContentSignatureError/chainUnavailable(reason:)``.
     ///   - signer: the name that the chain must be verified for; `nil` means ``SignerName/expected(for:)``.
     ///   - limits: ``Limits/signatures`` is the most signatures that there may be.
-    /// - Throws: ``ContentSignatureError``: `timestampMismatch`, `noSignatures`, `tooManySignatures`, `onlyUnknownModes`,
-    ///   or `noValidSignature` with what each one failed with.
+    /// - Throws: ``ContentSignatureError``: `noSignatures`, `tooManySignatures`, `onlyUnknownModes`, or
+    ///   `noValidSignature` with what each one failed with.
     public func verified(
         with chains: [String: Result<VerifiedChain, ContentSignatureError>], signer: SignerName? = nil,
         limits: Limits = Limits()
@@ -24,7 +23,6 @@ extension UnverifiedSnapshot {
         }
         let known = signatures.enumerated().filter { $0.element.mode == "p384ecdsa" }
         guard !known.isEmpty else { throw .onlyUnknownModes(collection, modes: signatures.map(\.mode)) }
-        try checkTimestamp()
 
         let signer = signer ?? .expected(for: collection)
         var failures: [SignatureFailure] = []
@@ -33,7 +31,7 @@ extension UnverifiedSnapshot {
             do throws(ContentSignatureError) {
                 let chain = try chains.chain(for: signature, signer: signer)
                 let raw = try RawSignature(base64URL: signature.signature)
-                let message = hashed ?? SignedMessage(payload)
+                let message = hashed ?? SignedMessage(payload.bytes)
                 hashed = message
                 try chain.verify(raw, over: message)
                 return Snapshot(vouchingFor: self, chain: chain.pem, provenance: .signed(chain.verdict))
@@ -42,19 +40,6 @@ extension UnverifiedSnapshot {
             }
         }
         throw .noValidSignature(collection, failures)
-    }
-
-    /// The payload is canonical JSON, whose last member is `last_modified`. So the timestamp that a signature over the
-    /// payload covers is the one in these last bytes, and the claimed one is only as good as their equality.
-    private func checkTimestamp() throws(ContentSignatureError) {
-        let start = Bytes(utf8: #"{"data":["#)
-        let end = Bytes(utf8: #"],"last_modified":"\#(timestamp)"}"#)
-        guard payload.count >= start.count + end.count, payload[0..<start.count] == start,
-            payload[payload.count - end.count..<payload.count] == end
-        else {
-            let tail = payload[max(0, payload.count - end.count)..<payload.count].text
-            throw .timestampMismatch(collection, claimed: timestamp, payloadEnd: tail)
-        }
     }
 }
 

@@ -11,17 +11,17 @@ import RemoteSettingsHTTP
     import Android
 #endif
 
-/// What libcurl's result codes mean for a request.
+/// Translates a result code of libcurl.
 struct CurlFailure {
     let result: CURLcode
-    /// What libcurl wrote about it.
+    /// libcurl's message.
     let text: String
-    /// The errno value of the last failed call to the system; 0 where there was none.
+    /// The `errno` of the last failed system call; 0 for none.
     let systemError: Int32
     let inBody: Bool
     /// The answer's `Content-Length`.
     let announced: Int?
-    /// Bytes of the body that came.
+    /// Bytes of the body received.
     let received: Int
     let headSeconds: Int
 

@@ -2,10 +2,10 @@ import CCurl
 import RemoteSettingsHTTP
 import Synchronization
 
-/// The thread on which libcurl works, and the orders that it is given from others.
+/// The thread on which libcurl runs, and the orders that other threads give it.
 @safe
 final class CurlLoop: Sendable {
-    /// What others want the thread to do, in the order in which it does it.
+    /// What the thread has to do next, in the order in which it does it.
     private struct Orders {
         var started: [(id: UInt64, request: HTTPRequest, answer: AnswerBuffer)] = []
         var resumed: [UInt64] = []
@@ -19,7 +19,7 @@ final class CurlLoop: Sendable {
         var orders = Orders()
         var count: UInt64 = 0
         var isClosed = false
-        /// libcurl's, while the thread runs.
+        /// libcurl's handle, while the thread runs.
         var multi: UnsafeMutableRawPointer?
 
         /// Makes the thread look at its orders.
@@ -28,7 +28,7 @@ final class CurlLoop: Sendable {
         }
     }
 
-    /// What the thread is given. It keeps the loop alive until its end.
+    /// The argument of the thread's function. It keeps the loop alive until the thread ends.
     @safe
     private final class Thread {
         let loop: CurlLoop
@@ -51,7 +51,7 @@ final class CurlLoop: Sendable {
 
     // MARK: From any thread
 
-    /// - Returns: the transfer's number, to be given to ``drop(_:)`` in the end.
+    /// - Returns: the transfer's number, by which ``drop(_:)`` ends it.
     func start(_ request: HTTPRequest, _ answer: AnswerBuffer) throws(HTTPError) -> UInt64 {
         if let problem = unsafe rs_curl_load() {
             throw HTTPError(request.url, .unreachable(unsafe String(cString: problem)))
@@ -70,7 +70,7 @@ final class CurlLoop: Sendable {
         return id
     }
 
-    /// Its reader has taken what there was.
+    /// Lets a transfer go on after its reader has emptied the buffer.
     func resume(_ id: UInt64) {
         state.withLock {
             $0.orders.resumed.append(id)
@@ -78,7 +78,7 @@ final class CurlLoop: Sendable {
         }
     }
 
-    /// Nobody wants its answer any more. Has no effect on a transfer that has ended.
+    /// Stops a transfer. Has no effect on one that has ended.
     func drop(_ id: UInt64) {
         state.withLock { state in
             guard unsafe state.multi != nil else { return }
@@ -87,7 +87,7 @@ final class CurlLoop: Sendable {
         }
     }
 
-    /// No transfer is started any more; the thread ends with the last one.
+    /// Ends the thread once the transfers under way have ended.
     func close() {
         state.withLock {
             $0.isClosed = true
@@ -158,7 +158,7 @@ final class CurlLoop: Sendable {
         }
     }
 
-    /// Whether the thread ends; nothing is ordered from it then.
+    /// Whether the thread can end; it accepts no orders after that.
     private func isDone() -> Bool {
         state.withLock { state in
             guard state.isClosed, state.orders.isEmpty else { return false }

@@ -1,17 +1,16 @@
 import CCurl
 import RemoteSettingsHTTP
 
-/// One request under way in libcurl. It lives and dies on the loop's thread; its end removes it from libcurl.
+/// One request under way in libcurl. It is made, used and released on the loop's thread; releasing it ends the request.
 @safe
 final class CurlTransfer {
-    /// From so many bytes on that nobody has read, the connection is read no further. libcurl's own buffer comes on
-    /// top of that.
+    /// The number of unread bytes from which the connection is not read any further. libcurl's own buffer adds to it.
     static let mostBuffered = 256 << 10
     private static let wireBuffer = 64 << 10
 
-    /// `nil` where libcurl could not make one; the answer has failed then.
+    /// `nil` where libcurl has no memory; the answer has failed then.
     let handle: UnsafeMutableRawPointer?
-    /// When the answer has failed, unless more of it comes; `nil` while nothing is asked of the server.
+    /// When the answer fails unless more of it arrives; `nil` while the transfer is paused.
     private(set) var deadline: ContinuousClock.Instant?
 
     private let multi: UnsafeMutableRawPointer
@@ -72,7 +71,7 @@ final class CurlTransfer {
         if let certificateAuthorities { set(CURLOPT_CAINFO, certificateAuthorities) }
         set(CURLOPT_PATH_AS_IS, 1)
         set(CURLOPT_URL, request.url.description)
-        // libcurl's own; a field that the request has takes its place.
+        // Suppresses the one that libcurl sends by itself; a field of the request takes its place.
         unsafe fields = rs_curl_slist_append(nil, "Accept:")
         for field in request.headers.fields {
             let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
@@ -96,10 +95,10 @@ final class CurlTransfer {
         }
     }
 
-    // MARK: What comes
+    // MARK: The server's side
 
     private func receivedHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
-        // What follows a body in chunks are trailers.
+        // Fields after a chunked body are trailers.
         guard !answer.hasHead else { return true }
         guard let isComplete = unsafe head.add(line) else { return false }
         if isComplete {
@@ -119,7 +118,7 @@ final class CurlTransfer {
         if isPaused { deadline = nil }
     }
 
-    /// The reader has taken what there was.
+    /// Goes on after the reader has emptied the buffer.
     func resume() {
         guard isPaused else { return }
         isPaused = false
@@ -128,7 +127,7 @@ final class CurlTransfer {
         unsafe rs_curl_easy_pause(handle, CURLPAUSE_CONT)
     }
 
-    // MARK: Its end
+    // MARK: The end
 
     func end(_ result: CURLcode) {
         if result == CURLE_OK, answer.hasHead {
@@ -138,7 +137,7 @@ final class CurlTransfer {
         }
     }
 
-    /// Whether it has failed for want of time, or could not be started.
+    /// Whether the request has run out of time and failed, or could not be started.
     func isLate(at now: ContinuousClock.Instant) -> Bool {
         guard let handle = unsafe handle else { return true }
         guard let deadline, deadline <= now else { return false }
@@ -160,5 +159,33 @@ final class CurlTransfer {
             systemError: Int32(clamping: number), inBody: answer.hasHead, announced: head.contentLength,
             received: received, headSeconds: Int(clamping: request.headTimeout.components.seconds)
         ).reason
+    }
+}
+
+/// Collects the lines of an answer's head, which libcurl passes one by one.
+struct HeadLines {
+    /// The limit on the head, with interim answers before it.
+    static let mostBytes = 256 << 10
+
+    private(set) var status = 0
+    private(set) var headers = HTTPHeaders()
+    private var bytes = 0
+
+    var isTooLong: Bool { bytes > Self.mostBytes }
+    var contentLength: Int? { headers["Content-Length"].flatMap { Int($0) } }
+
+    /// - Returns: whether the head is complete; `nil` where it is too long.
+    mutating func add(_ line: some Collection<UInt8>) -> Bool? {
+        bytes += line.count
+        guard !isTooLong else { return nil }
+        let text = String(decoding: line.prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+        if text.hasPrefix("HTTP/"), let code = text.split(separator: " ").dropFirst().first {
+            // An interim answer (RFC 9110 §15.2) came before it.
+            status = Int(code) ?? 0
+            headers = HTTPHeaders()
+        } else if let colon = text.firstIndex(of: ":") {
+            headers.add(String(text[..<colon]), String(text[text.index(after: colon)...]))
+        }
+        return text.isEmpty && status >= 200
     }
 }

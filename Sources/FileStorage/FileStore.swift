@@ -183,6 +183,27 @@ package enum FileStore {
         return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
+    /// Where this user's temporary files go: `TMPDIR`, or `/tmp` where that is not set.
+    package static var temporaryDirectory: String {
+        guard let path = unsafe getenv("TMPDIR").map({ unsafe String(cString: $0) }), !path.isEmpty else {
+            return "/tmp"
+        }
+        return path
+    }
+
+    /// Makes an empty directory that only this user may enter, below ``temporaryDirectory``. The caller removes it.
+    ///
+    /// - Parameter prefix: the start of the directory's name.
+    /// - Returns: the directory's path.
+    package static func makeTemporaryDirectory(_ prefix: String) throws(FileError) -> String {
+        var template = Array("\(temporaryDirectory)/\(prefix)-XXXXXX".utf8CString)
+        let made = unsafe template.withUnsafeMutableBufferPointer { buffer in
+            unsafe buffer.baseAddress.flatMap { unsafe mkdtemp($0) }.map { unsafe String(cString: $0) }
+        }
+        guard let made else { throw FileError("make a temporary directory (see TMPDIR) in", temporaryDirectory) }
+        return made
+    }
+
     /// `path` with an ending that no other task or process uses.
     package static func uniquePath(_ path: String) -> String {
         "\(path).\(getpid())-\(uniqueCount.add(1, ordering: .relaxed).newValue)"

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// An answer on its way from a transport's callbacks to the one task that reads it.
+/// An answer on its way from a transport's callbacks to the one task that reads it by a ``BufferedBody``.
 ///
-/// What has come and is not read yet is held here. From ``mostBuffered`` bytes on, the source is told to pause, and
-/// the reader that has taken them lets it go on.
+/// It holds the bytes that have arrived and are not read yet. Once these are `mostBuffered` or more, it pauses the source
+/// until the reader has taken them.
 package final class AnswerBuffer: Sendable {
     package struct Head: Sendable {
         package let status: Int
@@ -21,7 +21,7 @@ package final class AnswerBuffer: Sendable {
         var isPaused = false
         /// The end of the body; set once, except that a cancelled one stays cancelled.
         var end: Result<Void, HTTPError>?
-        /// Counts what happened, so that a reader about to wait sees that something did.
+        /// Counts the changes of this state, so that a reader that is about to wait notices one that came meanwhile.
         var changes = 0
         /// The one reader, waiting for something to change.
         var reader: CheckedContinuation<Void, Never>?
@@ -30,21 +30,21 @@ package final class AnswerBuffer: Sendable {
     private let mostBuffered: Int
     private let state = Mutex(State())
 
-    /// - Parameter mostBuffered: in bytes.
+    /// - Parameter mostBuffered: the number of unread bytes from which the source is paused.
     package init(mostBuffered: Int) {
         self.mostBuffered = mostBuffered
     }
 
     // MARK: The reader's side
 
-    package func head() async -> Result<Head, HTTPError> {
+    fileprivate func head() async -> Result<Head, HTTPError> {
         await wait { $0.head }
     }
 
-    /// All bytes that are there, once there are some; `nil` at the body's end.
+    /// Waits for bytes and takes all that are there; `nil` at the body's end.
     ///
-    /// - Parameter resume: is called where the source had been told to pause.
-    package func next(resume: () -> Void) async -> Result<[UInt8]?, HTTPError> {
+    /// - Parameter resume: called where the source is paused.
+    fileprivate func next(resume: () -> Void) async -> Result<[UInt8]?, HTTPError> {
         let (piece, wasPaused) = await wait { state -> (Result<[UInt8]?, HTTPError>, Bool)? in
             if !state.bytes.isEmpty {
                 defer {
@@ -60,8 +60,8 @@ package final class AnswerBuffer: Sendable {
         return piece
     }
 
-    /// Ends the reader's waiting at once; what it has not read yet is dropped.
-    package func cancel(_ error: HTTPError) {
+    /// Ends the reader's waiting at once, and drops what it has not read yet.
+    fileprivate func cancel(_ error: HTTPError) {
         change { state in
             if state.head == nil { state.head = .failure(error) }
             state.bytes = []
@@ -102,8 +102,8 @@ package final class AnswerBuffer: Sendable {
         change { $0.head = $0.head ?? .success(head) }
     }
 
-    /// - Parameter pause: tells the source to send no more, before any reader can let it go on; called where enough
-    ///   is held. It must not call this buffer.
+    /// - Parameter pause: pauses the source; called where the buffer is full, before any reader can resume the source.
+    ///   It must not call this buffer.
     package func append(_ bytes: some Collection<UInt8>, pause: () -> Void) {
         change { state in
             guard state.end == nil else { return }
@@ -119,11 +119,57 @@ package final class AnswerBuffer: Sendable {
         change { $0.end = $0.end ?? .success(()) }
     }
 
-    /// Before the head it is the head that fails. What came before the failure can still be read.
+    /// Fails the head where it has not arrived, else the body: bytes that came before can still be read.
     package func fail(_ error: HTTPError) {
         change { state in
             if state.head == nil { state.head = .failure(error) }
             state.end = state.end ?? .failure(error)
         }
+    }
+}
+
+/// The reader's end of an ``AnswerBuffer``. Releasing it stops the transfer.
+package final class BufferedBody: HTTPBody {
+    private let answer: AnswerBuffer
+    private let url: HTTPURL
+    private let resume: @Sendable () -> Void
+    private let stop: @Sendable () -> Void
+
+    /// - Parameters:
+    ///   - resume: resumes the source after a pause.
+    ///   - stop: ends the transfer; may be called more than once.
+    package init(
+        _ answer: AnswerBuffer, url: HTTPURL, resume: @escaping @Sendable () -> Void,
+        stop: @escaping @Sendable () -> Void
+    ) {
+        self.answer = answer
+        self.url = url
+        self.resume = resume
+        self.stop = stop
+    }
+
+    deinit {
+        stop()
+    }
+
+    /// Waits for the answer's head.
+    package func head() async throws(HTTPError) -> AnswerBuffer.Head {
+        try await cancelling { [answer] in await answer.head() }
+    }
+
+    package func next() async throws(HTTPError) -> [UInt8]? {
+        try await cancelling { [answer, resume] in await answer.next(resume: resume) }
+    }
+
+    private func cancelling<Value: Sendable>(
+        _ wait: @Sendable () async -> Result<Value, HTTPError>
+    ) async throws(HTTPError) -> Value {
+        let result = await withTaskCancellationHandler {
+            await wait()
+        } onCancel: { [answer, stop, url] in
+            answer.cancel(HTTPError(url, .cancelled))
+            stop()
+        }
+        return try result.get()
     }
 }

@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 
-/// Where a server's attachments are: the `capabilities.attachments.base_url` of its root document.
+/// The base URL of a server's attachments: `capabilities.attachments.base_url` in its root document.
 ///
-/// It may be another host than the server's, usually a CDN. Attachments' locations come from records and are checked
-/// here: none can lead to another host or out of the base URL's path.
+/// Its host is usually a CDN, not the server. Attachments' locations come from records and are checked here: none can
+/// lead to another host or out of the base URL's path.
 public struct AttachmentsURL: Hashable, Sendable {
     /// With a slash at the end of its path.
     public let url: HTTPURL
@@ -44,7 +44,7 @@ public struct AttachmentsURL: Hashable, Sendable {
             if URLReference.isDot(segment) || URLReference.isDoubleDot(segment) {
                 throw refuse("it has a . or .. segment")
             }
-            // An encoded slash, backslash or NUL is a separator or an end for some servers and caches.
+            // Some servers and caches take an encoded slash or backslash for a separator, and NUL for the end.
             let decoded = PercentEncoding.decode(String(segment)).utf8
             guard decoded.allSatisfy({ $0 > 0x1F && $0 != 0x7F && $0 != 0x2F && $0 != 0x5C }) else {
                 throw refuse("it has an encoded separator or control character")

@@ -3,7 +3,7 @@ import RemoteSettingsModel
 /// Dates in headers, in the three forms that a recipient must accept (RFC 9110 §5.6.7).
 package enum HTTPDate {
     /// - Parameter now: decides the century of the obsolete form with a two-digit year.
-    /// - Returns: `nil` for anything else than a valid date since 1970. The name of the day is not checked against it.
+    /// - Returns: `nil` for anything but a valid date from 1970 on. The weekday is not checked against the date.
     package static func parse(_ text: String, now: Timestamp) -> Timestamp? {
         let words = text.split(separator: " ", omittingEmptySubsequences: true).map(String.init)
         switch words.count {

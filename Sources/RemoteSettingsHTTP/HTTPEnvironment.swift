@@ -10,7 +10,7 @@ import RemoteSettingsModel
     import Android
 #endif
 
-/// Time and chance, passed in so that a test decides them.
+/// The clock and the random numbers of a client, which tests replace.
 public struct HTTPEnvironment: Sendable {
     /// The time of day.
     public var now: @Sendable () -> Timestamp

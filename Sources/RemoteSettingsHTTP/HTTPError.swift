@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// What went wrong with one request. It always names the URL.
+/// An error of one request. It always names the URL.
 public struct HTTPError: Error, Hashable, Sendable {
     /// The URL asked for, after redirects; or the text that should have been a URL.
     public let url: String
@@ -18,16 +18,17 @@ public struct HTTPError: Error, Hashable, Sendable {
     }
 
     public enum Reason: Hashable, Sendable {
-        /// Not a URL that can be asked for, with what is wrong about it.
+        /// Not a usable URL, with the reason.
         case invalidURL(String)
-        /// A plain `http` URL of another machine, and the configuration does not allow that.
+        /// A plain `http` URL of another machine, which the configuration does not allow.
         case insecure
-        /// An attachment's `location` that is not a plain path below the server's attachments, with what is wrong.
+        /// An attachment's `location` that is not a simple path below the attachments' base URL, with the reason.
         case badLocation(String)
-        /// The server's answer is an error; `body` is the beginning of what it said (at most `Limits.errorBodyBytes`).
+        /// The server answered with an error status; `body` is the beginning of the answer (at most
+        /// `Limits.errorBodyBytes`).
         case status(Int, body: String)
         case timeout(TimeoutPhase, seconds: Int)
-        /// No connection came about: unknown host, refused, no route.
+        /// No connection could be made: unknown host, connection refused, no route.
         case unreachable(String)
         /// A TLS handshake that failed: certificate, name or protocol.
         case tls(String)
@@ -37,21 +38,21 @@ public struct HTTPError: Error, Hashable, Sendable {
         case truncated(expected: Int?, received: Int)
         /// The body is longer than `limit`, in bytes after decompression.
         case tooLarge(limit: Int)
-        /// A chain of redirects that comes back to a URL it has been at.
+        /// A chain of redirects that returns to an earlier URL.
         case redirectLoop
         /// More redirects than `limit`.
         case tooManyRedirects(limit: Int)
         /// A redirect from `https` to `http`.
         case redirectDowngrade(to: String)
-        /// A redirect that cannot be followed, with why.
+        /// A redirect that cannot be followed, with the reason.
         case badRedirect(String)
-        /// The server (`origin` of the URL) asked for no requests until then.
+        /// The server (the URL's `origin`) asked for no requests until that time; `seconds` are left of the wait.
         case backoff(until: Timestamp, seconds: Int)
-        /// A partial answer that is not the part asked for, with what is wrong.
+        /// A partial answer that is not the requested part, with the reason.
         case badRange(String)
         /// The server has no such range of the file (416).
         case rangeNotSatisfied
-        /// A compressed body that is damaged, or a compression that was not asked for.
+        /// A damaged compressed body, or a compression that was not requested.
         case badEncoding(String)
         /// An answer that is not HTTP.
         case notHTTP(String)
@@ -64,15 +65,15 @@ public struct HTTPError: Error, Hashable, Sendable {
         case body
     }
 
-    /// What kind of trouble it is, for exit codes and for what to do next.
+    /// The kind of error, for exit codes and for what to do next.
     public enum Category: Hashable, Sendable {
-        /// The URL or the configuration is at fault; nothing was asked.
+        /// The URL or the configuration is wrong; no request was sent.
         case usage
         /// Nothing answered.
         case unreachable
         /// The server asked to come back later.
         case backoff
-        /// Something answered, but not what was asked for.
+        /// The answer is not the requested document.
         case answer
         case cancelled
     }
@@ -87,7 +88,7 @@ public struct HTTPError: Error, Hashable, Sendable {
         }
     }
 
-    /// Whether the same request may well succeed a little later: time-outs, broken connections, 429 and 5xx.
+    /// Whether the same request may succeed a little later: time-outs, broken connections, 429 and 5xx.
     public var isRetryable: Bool {
         switch reason {
         case .timeout, .unreachable, .connection, .truncated: true
@@ -96,7 +97,7 @@ public struct HTTPError: Error, Hashable, Sendable {
         }
     }
 
-    /// The answer's status, where it is the error.
+    /// The answer's status, where the status is the error.
     public var status: Int? {
         if case .status(let code, _) = reason { code } else { nil }
     }
@@ -111,13 +112,13 @@ public struct HTTPError: Error, Hashable, Sendable {
 }
 
 extension HTTPError: CustomStringConvertible {
-    /// One line, fit for a terminal whatever the server sent.
+    /// One line without control characters, whatever the server sent.
     public var description: String {
         let shown = url.count > 300 ? url.prefix(300) + "…" : url[...]
         return Self.printable("\(shown): \(reason)")
     }
 
-    /// `text` with spaces for control characters.
+    /// `text` with its control characters replaced by spaces.
     static func printable(_ text: String) -> String {
         let isControl: (Unicode.Scalar) -> Bool = { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }
         guard text.unicodeScalars.contains(where: isControl) else { return text }
@@ -137,21 +138,21 @@ extension HTTPError.Reason: CustomStringConvertible {
             "the server answered \(code)\(body.isEmpty ? "" : ": \(VisibleText.escape(body))")"
         case .timeout(.connect, let seconds): "no connection within \(seconds) s"
         case .timeout(.head, let seconds): "no answer within \(seconds) s"
-        case .timeout(.body, let seconds): "the body stood still for \(seconds) s"
+        case .timeout(.body, let seconds): "no more of the body arrived within \(seconds) s"
         case .unreachable(let why): "cannot connect: \(why)"
         case .tls(let why): "no secure connection: \(why)"
         case .connection(let why): "the connection broke: \(why)"
         case .truncated(let expected?, let received): "the body ended after \(received) of \(expected) bytes"
         case .truncated(nil, let received): "the body ended early, after \(received) bytes"
         case .tooLarge(let limit): "the body is longer than the limit of \(limit) bytes"
-        case .redirectLoop: "the server redirects in a circle"
+        case .redirectLoop: "the server redirects in a loop"
         case .tooManyRedirects(let limit): "more than \(limit) redirects"
         case .redirectDowngrade(let target): "a redirect from https to plain http is refused: \(target)"
-        case .badRedirect(let why): "a redirect that cannot be followed: \(why)"
+        case .badRedirect(let why): "the redirect cannot be followed: \(why)"
         case .backoff(_, let seconds): "the server asked to wait; try again in \(seconds) s"
-        case .badRange(let why): "not the part of the file that was asked for: \(why)"
+        case .badRange(let why): "the answer is not the requested part of the file: \(why)"
         case .rangeNotSatisfied: "the server has no such part of the file"
-        case .badEncoding(let why): "the body's compression is not usable: \(why)"
+        case .badEncoding(let why): "the body cannot be decompressed: \(why)"
         case .notHTTP(let why): "the answer is not HTTP: \(why)"
         case .cancelled: "cancelled"
         }

@@ -1,4 +1,4 @@
-/// Header fields in the order in which they were sent; names compare without regard to case (RFC 9110 §5.1).
+/// Header fields in the order in which they were sent. Names are compared without regard to case (RFC 9110 §5.1).
 public struct HTTPHeaders: Hashable, Sendable {
     public struct Field: Hashable, Sendable {
         public let name: String
@@ -46,5 +46,29 @@ public struct HTTPHeaders: Hashable, Sendable {
         let start = value.drop(while: isSpace)
         guard let last = start.lastIndex(where: { !isSpace($0) }) else { return "" }
         return String(start[...last])
+    }
+}
+
+/// The `User-Agent` of a client. Servers require a name and a version.
+public struct UserAgent: Sendable, Hashable, CustomStringConvertible {
+    public let description: String
+
+    /// Characters that a product token cannot contain (RFC 9110 §10.1.5) become `-`.
+    public init(name: String, version: String) {
+        description = "\(Self.token(name))/\(Self.token(version))"
+    }
+
+    private static func token(_ text: String) -> String {
+        let allowed = Set("!#$%&'*+-.^_`|~".utf8)
+        let bytes = text.utf8.map { byte -> UInt8 in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                byte
+            default:
+                allowed.contains(byte) ? byte : UInt8(ascii: "-")
+            }
+        }
+        return bytes.isEmpty ? "-" : String(decoding: bytes, as: UTF8.self)
     }
 }

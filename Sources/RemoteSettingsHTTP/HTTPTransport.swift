@@ -1,13 +1,13 @@
 import RemoteSettingsModel
 
-/// The one seam to the network: sends one `GET` and gives the answer as it arrives.
+/// The only way to the network: sends one `GET` request and returns the answer as it arrives.
 ///
-/// A transport is plain. It follows no redirect, repeats nothing, keeps no cookies and no cache, and sends the
-/// headers that it is given and no others but `Host` and what the connection needs. Whatever can be decided from
-/// status, headers and bytes is decided above it, in ``ServerClient``, once for every transport.
+/// A transport is simple. It follows no redirects, repeats nothing, keeps no cookies and no cache, and sends only the
+/// request's headers, `Host`, and what the connection needs. Every decision that depends on status, headers and bytes
+/// is made once for all transports, in ``ServerClient``.
 ///
-/// What a transport has to see to:
-/// - time: the answer's head comes within ``HTTPRequest/headTimeout``, the body never stands still for longer than
+/// A transport guarantees:
+/// - time: the answer's head arrives within ``HTTPRequest/headTimeout``, the body never stands still for longer than
 ///   ``HTTPRequest/idleTimeout``, or the call fails with ``HTTPError/Reason/timeout(_:seconds:)``;
 /// - memory: the body is read only as fast as ``HTTPBody/next()`` asks for it;
 /// - completeness: a body that ends before its `Content-Length`, its last chunk or the end of its compressed stream
@@ -15,10 +15,10 @@ import RemoteSettingsModel
 ///   transport cannot tell more;
 /// - compression: where the request accepts `gzip` and the answer is gzip, `next()` gives decompressed bytes, in
 ///   pieces of at most about a megabyte whatever the ratio. The headers stay as they were sent;
-/// - cancellation: a cancelled task ends `send` and `next` soon, with ``HTTPError/Reason/cancelled``. Dropping the
+/// - cancellation: in a cancelled task, `send` and `next` end soon, with ``HTTPError/Reason/cancelled``. Releasing the
 ///   response stops its transfer.
 ///
-/// A whole transport, which answers from a table and is good enough for a test:
+/// A complete transport, which answers from a table and suffices for tests:
 /// ```swift
 /// struct TableTransport: HTTPTransport {
 ///     var documents: [String: [UInt8]]
@@ -50,7 +50,7 @@ public struct HTTPRequest: Sendable, Hashable {
     public var headers: HTTPHeaders
     /// From the call until the answer's head has come, connecting included.
     public var headTimeout: Duration
-    /// How long the body may stand still.
+    /// How long to wait for more of the body.
     public var idleTimeout: Duration
 
     public init(url: HTTPURL, headers: HTTPHeaders, headTimeout: Duration, idleTimeout: Duration) {
@@ -61,7 +61,7 @@ public struct HTTPRequest: Sendable, Hashable {
     }
 }
 
-/// The head of an answer, and its body yet to be read.
+/// The head of an answer, with its body still to be read.
 public struct HTTPResponse {
     public var status: Int
     public var headers: HTTPHeaders
@@ -76,8 +76,8 @@ public struct HTTPResponse {
 
 /// The body of an answer, read piece by piece by one reader.
 public protocol HTTPBody {
-    /// Waits for the next bytes, never an empty piece; `nil` at the body's end.
+    /// Waits for the next bytes, at least one; `nil` at the body's end.
     ///
-    /// - Throws: ``HTTPError`` that names the request's URL; nothing more can be read after it.
+    /// - Throws: ``HTTPError`` that names the request's URL. Nothing can be read after an error.
     mutating func next() async throws(HTTPError) -> [UInt8]?
 }

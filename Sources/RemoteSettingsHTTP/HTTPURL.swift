@@ -1,7 +1,10 @@
+import RemoteSettingsModel
+
 /// An absolute `http` or `https` URL, checked and normalised (RFC 3986), without user name, password or fragment.
 ///
-/// Scheme and host are in lower case, the scheme's own port is left out, dot segments are removed, and what may not
-/// stand in a URL (spaces, quotes, anything beyond ASCII) is percent-encoded as UTF-8. Two equal URLs have equal text.
+/// Scheme and host are in lower case, the scheme's default port is omitted, dot segments are removed, and characters
+/// that a URL cannot contain (spaces, quotes, anything beyond ASCII) are percent-encoded as UTF-8. Equal URLs have
+/// equal text.
 public struct HTTPURL: Hashable, Sendable {
     public enum Scheme: String, Hashable, Sendable {
         case http
@@ -11,14 +14,14 @@ public struct HTTPURL: Hashable, Sendable {
     public let scheme: Scheme
     /// A registered name or IPv4 address in lower case, or an IPv6 address between brackets.
     public let host: String
-    /// `nil` where it is the scheme's own (80 or 443).
+    /// `nil` for the scheme's default (80 or 443).
     public let port: Int?
     /// Percent-encoded; starts with `/`.
     public let path: String
     /// Percent-encoded, without the `?`.
     public let query: String?
 
-    /// Longest accepted text of a URL, in bytes.
+    /// The longest accepted URL, in bytes.
     static let longest = 8192
 
     init(scheme: Scheme, host: String, port: Int? = nil, path: String, query: String? = nil) {
@@ -70,7 +73,7 @@ public struct HTTPURL: Hashable, Sendable {
         return HTTPURL(scheme: scheme, host: host, port: port, path: path, query: query)
     }
 
-    /// Scheme, host and port: what a hold (`Backoff`, `Retry-After`) is kept for.
+    /// Scheme, host and port; a hold (`Backoff`, `Retry-After`) applies to all URLs of one origin.
     public var origin: String {
         "\(scheme.rawValue)://\(host)" + (port.map { ":\($0)" } ?? "")
     }
@@ -97,7 +100,7 @@ public struct HTTPURL: Hashable, Sendable {
         return nil
     }
 
-    /// This URL with its path extended by `suffix`, and another query. Both are percent-encoded already.
+    /// This URL with `suffix` added to its path, and another query. Both have to be percent-encoded.
     func appending(path suffix: String, query: String? = nil) -> HTTPURL {
         HTTPURL(scheme: scheme, host: host, port: port, path: path + suffix, query: query)
     }
@@ -154,4 +157,91 @@ public struct HTTPURL: Hashable, Sendable {
 
 extension HTTPURL: CustomStringConvertible {
     public var description: String { origin + path + (query.map { "?\($0)" } ?? "") }
+}
+
+/// The parts of a URL reference (RFC 3986 §4.1), split and percent-encoded but not yet resolved.
+struct URLReference {
+    /// In lower case.
+    var scheme: String?
+    var authority: String?
+    var path: String
+    var query: String?
+
+    /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)``.
+    init(_ text: String) throws(HTTPError) {
+        guard text.utf8.count <= HTTPURL.longest else {
+            throw HTTPError(String(text.prefix(80)) + "…", .invalidURL("it is longer than \(HTTPURL.longest) bytes"))
+        }
+        guard text.utf8.allSatisfy({ $0 > 0x1F && $0 != 0x7F }) else {
+            throw HTTPError(text, .invalidURL("it contains a control character"))
+        }
+        guard !text.utf8.contains(UInt8(ascii: "\\")) else {
+            throw HTTPError(text, .invalidURL("it contains a backslash"))
+        }
+        var rest = text[...]
+        if let hash = rest.firstIndex(of: "#") { rest = rest[..<hash] }
+        if let mark = rest.firstIndex(of: "?") {
+            query = try Self.encode(rest[rest.index(after: mark)...], of: text)
+            rest = rest[..<mark]
+        }
+        if let colon = rest.firstIndex(of: ":"), Self.isScheme(rest[..<colon]) {
+            scheme = rest[..<colon].lowercased()
+            rest = rest[rest.index(after: colon)...]
+        } else if let first = rest.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).first,
+            first.contains(":")
+        {
+            // RFC 3986 §4.2: the first segment of a relative path has no colon.
+            throw HTTPError(text, .invalidURL("the text before its first colon is not a scheme"))
+        }
+        if rest.hasPrefix("//") {
+            rest = rest.dropFirst(2)
+            let end = rest.firstIndex(of: "/") ?? rest.endIndex
+            authority = String(rest[..<end])
+            rest = rest[end...]
+        }
+        path = try Self.encode(rest, of: text)
+    }
+
+    private static func isScheme(_ text: Substring) -> Bool {
+        guard let first = text.utf8.first, isLetter(first) else { return false }
+        return text.utf8.allSatisfy {
+            isLetter($0) || (48...57).contains($0) || $0 == 0x2B || $0 == 0x2D || $0 == 0x2E
+        }
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }
+
+    private static func encode(_ part: Substring, of text: String) throws(HTTPError) -> String {
+        guard let encoded = PercentEncoding.complete(part) else {
+            throw HTTPError(text, .invalidURL("a % in it is not followed by two hexadecimal digits"))
+        }
+        return encoded
+    }
+
+    /// RFC 3986 §5.2.4, for a path that starts with `/`; `%2e` counts as a dot, as browsers and servers read it.
+    static func removingDotSegments(_ path: String) -> String {
+        var kept: [Substring] = []
+        let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        for (offset, segment) in segments.enumerated() {
+            let isLast = offset == segments.count - 1
+            if isDot(segment) {
+                if isLast { kept.append("") }
+            } else if isDoubleDot(segment) {
+                _ = kept.popLast()
+                if isLast { kept.append("") }
+            } else {
+                kept.append(segment)
+            }
+        }
+        return "/" + kept.joined(separator: "/")
+    }
+
+    static func isDot(_ segment: Substring) -> Bool { segment == "." || segment.lowercased() == "%2e" }
+
+    static func isDoubleDot(_ segment: Substring) -> Bool {
+        switch segment.lowercased() {
+        case "..", ".%2e", "%2e.", "%2e%2e": true
+        default: false
+        }
+    }
 }

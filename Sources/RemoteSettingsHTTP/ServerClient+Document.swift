@@ -1,7 +1,8 @@
 import RemoteSettingsModel
 
 extension ServerClient {
-    /// A whole document, at most `limit` bytes of it after decompression; repeated where that may help.
+    /// A whole document, of at most `limit` bytes after decompression. A request that fails is repeated where that may
+    /// help.
     func document(_ url: HTTPURL, limit: Int) async throws(HTTPError) -> (status: Int, document: ServerDocument) {
         try await retrying { () async throws(HTTPError) -> (status: Int, document: ServerDocument) in
             var answer = try await self.exchange(url, accepts: { $0 == 200 || $0 == 204 }) { _ in
@@ -18,7 +19,7 @@ extension ServerClient {
         let announced = answer.contentLength
         if let announced, announced > limit { throw HTTPError(answer.url, .tooLarge(limit: limit)) }
         var body: [UInt8] = []
-        // What a header announces is not allocated before it comes, beyond a few megabytes.
+        // No more than a few megabytes are allocated on the word of a header.
         body.reserveCapacity(min(announced ?? 0, 4 << 20))
         while let piece = try await nextPiece(of: &answer) {
             guard piece.count <= limit - body.count else { throw HTTPError(answer.url, .tooLarge(limit: limit)) }
@@ -30,7 +31,7 @@ extension ServerClient {
         return body
     }
 
-    /// The next bytes of a body, counted.
+    /// Reads the next bytes of a body, and counts them.
     func nextPiece(of answer: inout Answer) async throws(HTTPError) -> [UInt8]? {
         if Task.isCancelled { throw HTTPError(answer.url, .cancelled) }
         guard let piece = try await answer.response.body.next() else { return nil }
@@ -38,7 +39,7 @@ extension ServerClient {
         return piece
     }
 
-    /// Calls `attempt` until it succeeds, fails in a way that a repetition cannot mend, or has failed
+    /// Calls `attempt` until it succeeds, fails with an error that a repetition cannot mend, or has failed
     /// `Limits.tries` times.
     func retrying<Result>(
         _ attempt: () async throws(HTTPError) -> Result

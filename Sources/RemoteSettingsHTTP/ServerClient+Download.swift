@@ -1,17 +1,17 @@
 import RemoteSettingsModel
 
 extension ServerClient {
-    /// Downloads an attachment, piece by piece, and takes the transfer up again where the connection breaks.
+    /// Downloads an attachment piece by piece, and resumes the transfer where the connection breaks.
     ///
-    /// Nothing is checked here but the transfer: size and hash are the receiver's.
+    /// It checks the transfer only: the receiver checks size and hash.
     ///
     /// - Parameters:
     ///   - location: the record's `attachment.location`.
-    ///   - size: what the record declares, in bytes; more is refused with ``HTTPError/Reason/tooLarge(limit:)``.
-    ///   - resume: what an earlier call has left.
-    ///   - receive: gets ``DownloadPart/start(_:)`` first, then bytes; see there for what a second start means.
-    ///     The next bytes are read after it has returned.
-    /// - Throws: ``HTTPError``, or what `receive` throws, as it is.
+    ///   - size: the size that the record declares, in bytes; a longer body is refused with ``HTTPError/Reason/tooLarge(limit:)``.
+    ///   - resume: where an earlier call ended.
+    ///   - receive: called with ``DownloadPart/start(_:)`` first, then with bytes; see there for the meaning of a second
+    ///     start. The next bytes are read once it has returned.
+    /// - Throws: ``HTTPError``, or the error that `receive` throws.
     public func attachment(
         _ location: String, at base: AttachmentsURL, size: Int? = nil, resume: ResumePoint? = nil,
         receive: (DownloadPart) async throws -> Void
@@ -20,9 +20,9 @@ extension ServerClient {
         try await download(try base.attachment(location), limit: limit, resume: resume, receive: receive)
     }
 
-    /// Downloads the zip of all attachments of a collection. It is a cache: it may be missing (a 404), and may lag.
+    /// Downloads the zip of all attachments of a collection. It is a cache: it may be missing (404) or outdated.
     ///
-    /// - Throws: ``HTTPError``, or what `receive` throws, as it is.
+    /// - Throws: ``HTTPError``, or the error that `receive` throws.
     public func attachmentsZip(
         _ collection: CollectionID, at base: AttachmentsURL, receive: (DownloadPart) async throws -> Void
     ) async throws {
@@ -57,7 +57,7 @@ extension ServerClient {
         }
     }
 
-    /// One request's worth of a transfer.
+    /// One request of a transfer.
     private func run(_ transfer: inout Transfer, receive: (DownloadPart) async throws -> Void) async throws {
         func give(_ part: DownloadPart) async throws {
             do {

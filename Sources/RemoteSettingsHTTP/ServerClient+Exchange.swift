@@ -1,11 +1,11 @@
 import RemoteSettingsModel
 
-/// The answer that a chain of redirects ended at.
+/// The answer at the end of a chain of redirects.
 struct Answer {
     var response: HTTPResponse
     let url: HTTPURL
 
-    /// The announced length of the body as it is on the wire; `nil` where there is none, or none that makes sense.
+    /// The announced length of the body on the wire in bytes; `nil` where there is none or it is not a valid number.
     var contentLength: Int? { response.headers["Content-Length"].flatMap { ContentRange.number($0) } }
 
     var isCompressed: Bool {
@@ -13,7 +13,7 @@ struct Answer {
         return encoding != "identity" && !encoding.isEmpty
     }
 
-    /// - Throws: where the body is compressed in a way that no transport was asked to undo.
+    /// - Throws: ``HTTPError/Reason/badEncoding(_:)`` for any compression but gzip.
     func checkEncoding() throws(HTTPError) {
         guard isCompressed, let encoding = response.headers["Content-Encoding"]?.lowercased() else { return }
         guard encoding == "gzip" || encoding == "x-gzip" else {
@@ -26,8 +26,8 @@ extension ServerClient {
     /// One request and the redirects that it leads to, without repetitions.
     ///
     /// - Parameters:
-    ///   - accepts: the statuses that are an answer; any other is thrown as an error.
-    ///   - headers: the headers of the request to a URL, beside `User-Agent`.
+    ///   - accepts: the statuses of an answer; any other one is thrown as an error.
+    ///   - headers: the headers of the request to a URL, in addition to `User-Agent`.
     func exchange(
         _ start: HTTPURL, accepts: (Int) -> Bool, headers: (HTTPURL) -> [HTTPHeaders.Field]
     ) async throws(HTTPError) -> Answer {
@@ -84,7 +84,7 @@ extension ServerClient {
         }
     }
 
-    /// The error that an answer with an unwanted status stands for.
+    /// The error for an answer with a status that is not accepted.
     private func failure(_ answer: inout Answer) async -> HTTPError {
         let status = answer.response.status
         var body: [UInt8] = []

@@ -11,18 +11,18 @@ extension ServerClient {
         }
     }
 
-    /// The hold on a URL's origin that still stands.
+    /// The hold on a URL's origin that is in force.
     func standingHold(on url: HTTPURL) -> StandingHold? {
         guard let until = state.withLock({ $0.backoff.until(url.origin) }) else { return nil }
         let left = until.elapsed(since: environment.now())
-        // No hold is ever set further ahead, so that the clock has been changed since: such a hold means nothing.
+        // No hold is ever set further ahead: the clock has been changed since, and the hold means nothing.
         guard left > .zero, left <= .seconds(limits.backoffSeconds) else { return nil }
         return StandingHold(until: until, left: left)
     }
 
     /// Waits for a short hold to pass.
     ///
-    /// - Throws: ``HTTPError/Reason/backoff(until:seconds:)`` for a longer one, or where others go on prolonging it.
+    /// - Throws: ``HTTPError/Reason/backoff(until:seconds:)`` for a longer one, or where further answers prolong it.
     func waitForHold(on url: HTTPURL) async throws(HTTPError) {
         var waits = 0
         while let hold = standingHold(on: url) {
@@ -47,7 +47,7 @@ extension ServerClient {
             if let seconds = Self.seconds(text, atMost: longest) {
                 wait = max(wait, .seconds(seconds))
             } else if let date = HTTPDate.parse(text, now: now) {
-                // By the server's own clock where it tells it, so that a wrong clock here does not matter.
+                // By the server's clock where it sends `Date`, so that a wrong clock here does not matter.
                 let reference = headers["Date"].flatMap { HTTPDate.parse($0, now: now) } ?? now
                 wait = max(wait, min(date.elapsed(since: reference), .seconds(longest)))
             }
@@ -58,7 +58,7 @@ extension ServerClient {
         onEvent(.hold(hold))
     }
 
-    /// Shows an `Alert` once.
+    /// Reports an `Alert` once.
     func noteAlert(_ answer: Answer) {
         guard let text = answer.response.headers["Alert"].map({ String($0.prefix(4096)) }), !text.isEmpty else {
             return

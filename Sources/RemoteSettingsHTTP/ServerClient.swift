@@ -1,14 +1,14 @@
 import RemoteSettingsModel
 import Synchronization
 
-/// Asks a Remote Settings server, by its protocol (v1 and v2), over any ``HTTPTransport``.
+/// A client of a Remote Settings server (protocol v1 and v2), over any ``HTTPTransport``.
 ///
-/// One object serves a whole run; it may be used from many tasks at once and holds no lock while it waits. It follows
-/// redirects, repeats what may succeed a moment later, bounds every body, and obeys `Backoff` and `Retry-After`: while
+/// One object serves a whole run; many tasks may use it at once, and it holds no lock while it waits. It follows
+/// redirects, repeats requests that may succeed a moment later, limits every body, and obeys `Backoff` and `Retry-After`: while
 /// such a hold stands, requests to that origin fail with ``HTTPError/Reason/backoff(until:seconds:)`` without touching
 /// the network. Holds no longer than `Limits.patienceSeconds` are waited for instead.
 ///
-/// Nothing that it returns is parsed or verified.
+/// What it returns is neither parsed nor verified.
 public final class ServerClient: Sendable {
     public let server: ServerURL
     public let limits: Limits
@@ -26,8 +26,8 @@ public final class ServerClient: Sendable {
     }
 
     /// - Parameters:
-    ///   - backoff: what an earlier run's ``backoff`` was.
-    ///   - onEvent: called from any task, for each event as it happens; must not block.
+    ///   - backoff: the ``backoff`` of the previous run.
+    ///   - onEvent: called from any task for each event; must not block.
     public init(
         server: ServerURL, transport: any HTTPTransport, userAgent: UserAgent, limits: Limits = Limits(),
         environment: HTTPEnvironment = .system, retryPolicy: RetryPolicy = RetryPolicy(),
@@ -43,10 +43,10 @@ public final class ServerClient: Sendable {
         state = Mutex(State(backoff: backoff))
     }
 
-    /// The holds asked for so far, to be kept for the next run.
+    /// The holds asked for so far, for the next run.
     public var backoff: BackoffState { state.withLock { $0.backoff } }
 
-    /// What was asked for so far.
+    /// The requests so far.
     public var metrics: HTTPMetrics { state.withLock { $0.metrics } }
 
     /// The server's root document, whose `capabilities.attachments.base_url` makes an ``AttachmentsURL``.
@@ -54,10 +54,10 @@ public final class ServerClient: Sendable {
         try await document(server.root, limit: limits.rootDocumentBytes).document
     }
 
-    /// The monitor's changeset: each collection with the time of its last change, newest first.
+    /// The monitor's changeset: every collection with the time of its last change, newest first.
     ///
     /// - Parameters:
-    ///   - expected: a timestamp that a push message gave; `nil` sends 0.
+    ///   - expected: the timestamp of a push message; `nil` sends 0.
     ///   - since: the monitor's timestamp at the last poll; `nil` asks for everything.
     public func monitor(
         expected: Timestamp? = nil, since: Timestamp? = nil
@@ -70,9 +70,9 @@ public final class ServerClient: Sendable {
     /// A collection's changeset.
     ///
     /// - Parameters:
-    ///   - expected: the timestamp that the monitor gave for the collection; `nil` sends 0, which caches may answer
-    ///     with something old.
-    ///   - since: the timestamp of what is held; `nil` asks for everything.
+    ///   - expected: the collection's timestamp in the monitor; `nil` sends 0, to which caches may have an outdated
+    ///     answer.
+    ///   - since: the timestamp of the local state; `nil` asks for everything.
     public func changeset(
         _ collection: CollectionID, expected: Timestamp? = nil, since: Timestamp? = nil
     ) async throws(HTTPError) -> ChangesetAnswer {
@@ -112,8 +112,31 @@ public final class ServerClient: Sendable {
             return .changes(document, answersSince: false)
         }
         guard answered == since.description || answered == "\"\(since)\"" else {
-            throw HTTPError(document.url, .badRedirect("it changes _since, so that the answer fits nothing held"))
+            throw HTTPError(document.url, .badRedirect("it changes _since, so that the answer fits no local state"))
         }
         return .changes(document, answersSince: true)
     }
+}
+
+/// An event on the way to an answer, to be shown to people.
+public enum HTTPEvent: Sendable, Hashable {
+    /// The server's `Alert` header (JSON by the protocol), usually of a deprecation. Each text is reported once.
+    case alert(String, url: HTTPURL)
+    /// The request failed and is repeated after a pause; `attempt` counts from 1.
+    case retry(HTTPError, attempt: Int, after: Duration)
+    case redirect(from: HTTPURL, to: HTTPURL)
+    /// The server asked for no requests until then.
+    case hold(BackoffState.Hold)
+}
+
+/// Counts of a client's requests so far.
+public struct HTTPMetrics: Sendable, Hashable {
+    /// Requests sent, with redirects and repetitions.
+    public var requests = 0
+    /// Requests that were repetitions of failed ones.
+    public var retries = 0
+    /// Bytes of bodies received, after decompression.
+    public var bodyBytes = 0
+
+    public init() {}
 }

@@ -2,8 +2,8 @@ import RemoteSettingsModel
 
 /// The base URL of a Remote Settings server, such as `https://firefox.settings.services.mozilla.com/v2`.
 ///
-/// `https` is required, except on this machine (`localhost`, 127.0.0.0/8, `[::1]`) or where the caller allows plain
-/// `http` in so many words.
+/// It has to be `https`, except on this machine (`localhost`, 127.0.0.0/8, `[::1]`) or where the caller explicitly allows
+/// plain `http`.
 public struct ServerURL: Hashable, Sendable {
     /// Mozilla's production server.
     public static let prod = ServerURL(host: "firefox.settings.services.mozilla.com")
@@ -52,19 +52,19 @@ public struct ServerURL: Hashable, Sendable {
         guard url.scheme == .https || url.isLoopback || allowsPlainHTTP else { throw HTTPError(url, .insecure) }
     }
 
-    /// The same for a URL that the server gave, which must not be less secure than the server.
+    /// Checks a URL that the server sent, which must not be less secure than the server's own.
     func checkReference(_ url: HTTPURL) throws(HTTPError) {
         try checkScheme(of: url)
         guard url.scheme == .https || self.url.scheme == .http else { throw HTTPError(url, .insecure) }
     }
 
-    /// The base URL with a slash at its end: the root document, and what relative references start from.
+    /// The base URL with a slash at its end: the URL of the root document, and the base of relative references.
     public var root: HTTPURL { url.appending(path: "/") }
 
     /// - Parameters:
-    ///   - expected: the timestamp that the monitor gave, which gets the answer past caches; 0 where it is not known.
-    ///   - since: the timestamp of what is held.
-    ///   - quoted: whether `_since` is put into double quotes, as old servers want it.
+    ///   - expected: the collection's timestamp in the monitor, which bypasses outdated caches; `nil` sends 0.
+    ///   - since: the timestamp of the local state.
+    ///   - quoted: whether to put `_since` in double quotes, as old servers require.
     func changeset(
         _ collection: CollectionID, expected: Timestamp?, since: Timestamp?, quoted: Bool = false
     ) -> HTTPURL {
@@ -74,7 +74,7 @@ public struct ServerURL: Hashable, Sendable {
             path: "/buckets/\(collection.bucket)/collections/\(collection.name)/changeset", query: query)
     }
 
-    /// The monitor's changeset: which collections there are, and when each was changed last.
+    /// The monitor's changeset: every collection with the time of its last change.
     func monitor(expected: Timestamp?, since: Timestamp?, quoted: Bool = false) -> HTTPURL {
         var query = "_expected=\(expected?.milliseconds ?? 0)"
         if let since { query += quoted ? "&_since=%22\(since)%22" : "&_since=\(since)" }

@@ -16,16 +16,16 @@ package actor ChainStore {
     }
 
     private let client: ServerClient
-    private let roots: TrustAnchors
+    private let policy: TrustPolicy
     private let time: Timestamp
     private let keeper: (any Keeper)?
     private var chains: [String: Task<Result<CertificateChain, ContentSignatureError>, Never>] = [:]
     private var verdicts: [Key: Result<VerifiedChain, ContentSignatureError>] = [:]
 
     /// - Parameter time: when the chains must be valid.
-    package init(client: ServerClient, roots: TrustAnchors, time: Timestamp, keeper: (any Keeper)? = nil) {
+    package init(client: ServerClient, policy: TrustPolicy, time: Timestamp, keeper: (any Keeper)? = nil) {
         self.client = client
-        self.roots = roots
+        self.policy = policy
         self.time = time
         self.keeper = keeper
     }
@@ -49,7 +49,9 @@ package actor ChainStore {
             return .success(kept)
         }
         let verdict = await chain(x5u).flatMap { chain in
-            Result { () throws(ContentSignatureError) in try chain.verified(anchors: roots, signer: signer, at: time) }
+            Result { () throws(ContentSignatureError) in
+                try chain.verified(anchors: policy.roots, signer: signer, at: time)
+            }
         }
         if case .success(let chain) = verdict { keeper?.keep(chain.pem, x5u: x5u) }
         verdicts[key] = verdict
@@ -59,7 +61,8 @@ package actor ChainStore {
     /// A chain that was kept counts only where it verifies now: otherwise the server may have a newer one.
     private func keptVerdict(_ x5u: String, _ signer: SignerName) -> VerifiedChain? {
         guard chains[x5u] == nil, let pem = keeper?.chain(x5u: x5u) else { return nil }
-        return try? CertificateChain(pem: pem, limits: client.limits).verified(anchors: roots, signer: signer, at: time)
+        return try? CertificateChain(pem: pem, limits: client.limits).verified(
+            anchors: policy.roots, signer: signer, at: time)
     }
 
     private func chain(_ x5u: String) async -> Result<CertificateChain, ContentSignatureError> {

@@ -11,7 +11,7 @@ package struct CollectionFetcher: Sendable {
         /// The timestamp that the monitor gave.
         package var expected: Timestamp?
         /// What is held, to ask a delta onto.
-        package var base: Base?
+        package var base: Payload?
         /// An older state than this one is refused.
         package var floor: Timestamp?
         /// Whether the collection is known to be signed: then a state without a signature is refused.
@@ -19,7 +19,7 @@ package struct CollectionFetcher: Sendable {
         /// Whether other records under the timestamp of a base that is signed are refused.
         package var refusesEquivocation = true
 
-        package init(id: CollectionID, expected: Timestamp?, base: Base?, floor: Timestamp?, wasSigned: Bool) {
+        package init(id: CollectionID, expected: Timestamp?, base: Payload?, floor: Timestamp?, wasSigned: Bool) {
             self.id = id
             self.expected = expected
             self.base = base
@@ -28,37 +28,21 @@ package struct CollectionFetcher: Sendable {
         }
     }
 
-    package struct Base: Sendable {
-        package var timestamp: Timestamp
-        package var records: RecordTable
-        package var payload: Bytes
-
-        package init(timestamp: Timestamp, records: RecordTable, payload: Bytes) {
-            self.timestamp = timestamp
-            self.records = records
-            self.payload = payload
-        }
-    }
-
     /// What the server has, vouched for.
     package struct Fetched: Sendable {
         package var snapshot: Snapshot
-        package var records: RecordTable
-        package var metadata: CollectionMetadata
         /// Why everything was fetched although something was held.
         package var retried: FetchError?
     }
 
     private let client: ServerClient
     private let chains: ChainStore
-    private let acceptsUnsigned: Bool
-    private let signer: String?
+    private let policy: TrustPolicy
 
-    package init(client: ServerClient, chains: ChainStore, acceptsUnsigned: Bool, signer: String?) {
+    package init(client: ServerClient, chains: ChainStore, policy: TrustPolicy) {
         self.client = client
         self.chains = chains
-        self.acceptsUnsigned = acceptsUnsigned
-        self.signer = signer
+        self.policy = policy
     }
 
     /// - Returns: `nil` where the server says that there is nothing newer than what is held.
@@ -78,16 +62,15 @@ package struct CollectionFetcher: Sendable {
         return fetched
     }
 
-    private func fetch(_ wanted: Wanted, onto base: Base?) async throws(FetchError) -> Fetched? {
+    private func fetch(_ wanted: Wanted, onto base: Payload?) async throws(FetchError) -> Fetched? {
         guard case .changes(let document, let answersSince) = try await changeset(wanted, since: base?.timestamp) else {
             return nil
         }
-        let changeset: Changeset
         let unverified: UnverifiedSnapshot
         do throws(ChangesetError) {
-            changeset = try Changeset(parsing: document.body, limits: client.limits)
             // An answer that came without `_since` is a full list without tombstones: it replaces what is held.
-            unverified = try changeset.snapshot(of: wanted.id, onto: answersSince ? base?.records : nil)
+            unverified = try Changeset(parsing: document.body, limits: client.limits)
+                .snapshot(of: wanted.id, onto: answersSince ? base?.records : nil)
         } catch {
             throw .changeset(error, url: "\(document.url)")
         }
@@ -96,16 +79,11 @@ package struct CollectionFetcher: Sendable {
         }
         let snapshot = try await vouch(for: unverified, wanted)
         if let held = wanted.base, wanted.wasSigned, wanted.refusesEquivocation,
-            held.timestamp == snapshot.timestamp, held.payload != snapshot.payload
+            held.timestamp == snapshot.timestamp, held != snapshot.payload
         {
             throw .equivocation(held.timestamp)
         }
-        do throws(ChangesetError) {
-            let (records, _) = try Payload.read(snapshot.payload, limits: client.limits)
-            return Fetched(snapshot: snapshot, records: records, metadata: changeset.metadata)
-        } catch {
-            throw .changeset(error, url: "\(document.url)")
-        }
+        return Fetched(snapshot: snapshot)
     }
 
     private func changeset(_ wanted: Wanted, since: Timestamp?) async throws(FetchError) -> ChangesetAnswer {
@@ -119,11 +97,11 @@ package struct CollectionFetcher: Sendable {
     }
 
     private func vouch(for unverified: UnverifiedSnapshot, _ wanted: Wanted) async throws(FetchError) -> Snapshot {
-        if unverified.signatures.isEmpty, acceptsUnsigned {
+        if unverified.signatures.isEmpty, policy.acceptsUnsigned {
             guard !wanted.wasSigned else { throw .signatureLost }
             return Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
         }
-        let signer = signer.map { SignerName($0) } ?? .expected(for: unverified.collection)
+        let signer = policy.signer(for: unverified.collection)
         let verdicts = await chains.verdicts(on: unverified.signatures, signer: signer)
         do throws(ContentSignatureError) {
             return try unverified.verified(with: verdicts, signer: signer, limits: client.limits)

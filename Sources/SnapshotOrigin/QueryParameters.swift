@@ -1,4 +1,4 @@
-import RemoteSettingsHTTP
+import RemoteSettingsModel
 
 /// The parameters of a query string; of those given twice, the last.
 struct QueryParameters {
@@ -13,16 +13,8 @@ struct QueryParameters {
     }
 
     subscript(name: String) -> String? {
-        pairs.last { $0.name == name || Self.isEncoded($0.name) && Self.decode($0.name) == name }
-            .map { Self.decode($0.value) }
+        pairs.last { $0.name == name || Self.decode($0.name) == name }.map { Self.decode($0.value) }
     }
 
-    private static func isEncoded(_ text: Substring) -> Bool {
-        text.utf8.contains { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }
-    }
-
-    private static func decode(_ text: Substring) -> String {
-        guard isEncoded(text) else { return String(text) }
-        return PercentEncoding.decode(String(text.map { $0 == "+" ? " " : $0 }))
-    }
+    private static func decode(_ text: Substring) -> String { PercentEncoding.decode(text, plusIsSpace: true) }
 }

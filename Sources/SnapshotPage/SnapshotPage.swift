@@ -41,7 +41,7 @@ public struct SnapshotPage: Sendable {
             }
         case .record(let id, let record):
             return await answer(id, catalog) { collection in
-                let records = try collection.bundle.records()
+                let records = try collection.bundle.payload().records
                 guard let page = RecordPage(collection: collection, records: records, id: record) else {
                     return ProblemPage.notFound("\(id) has no record \(record) in this snapshot.")
                 }

@@ -36,8 +36,7 @@ extension StaticMirror {
                     states.append(try await state.open())
                 }
             }
-            var signature: LockFile.Signature?
-            if case .signed(let signed) = lock.collections[id]?.trust { signature = signed }
+            let signature = lock.collections[id]?.trust.verdict
             collections.append(
                 try ServedCollection(bundle, signature: signature, history: states, address: address, limits: limits))
             let omitted = bundle.head.omitted

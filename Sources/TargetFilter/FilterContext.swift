@@ -1,10 +1,10 @@
-/// What an expression is evaluated against: the names at its root, and preferences.
+/// What an expression can refer to: the names at its root, and preferences.
 public struct FilterContext: Sendable, Hashable {
     public let root: FilterObject
     public let preferences: FilterPreferences
 
     /// - Parameter root: the names that an expression can start with. For a rule over records it is the record itself
-    ///   (``init(record:)``), for an app `{env: …}` (``app(channel:version:locale:formFactor:country:appID:os:osVersion:custom:preferences:)``).
+    ///   (``init(record:limits:)``); for an app it is `{env: …}`, which `app(…)` makes.
     public init(root: FilterObject, preferences: FilterPreferences = FilterPreferences()) {
         self.root = root
         self.preferences = preferences
@@ -17,7 +17,7 @@ public struct FilterContext: Sendable, Hashable {
     ///
     /// It holds `channel`, `version`, `locale`, `formFactor`, `country`, `appinfo.ID`, `appinfo.OS`, and both
     /// `os.{name,version}`, as Mozilla's guide has it, and `appinfo.os.{name,version}`, as its mobile client has it.
-    /// What is `nil` is undefined to a filter.
+    /// Arguments that are `nil` are `undefined` in filters.
     ///
     /// - Parameter custom: further members of `env`; they cannot replace the ones above.
     public static func app(
@@ -36,5 +36,18 @@ public struct FilterContext: Sendable, Hashable {
         env["os"] = system
         env["appinfo"] = ["ID": text(appID), "OS": text(os), "os": system]
         return FilterContext(root: FilterObject([(key: "env", value: .object(env))]), preferences: preferences)
+    }
+}
+
+/// Preferences for `preferenceValue`, `preferenceIsUserSet` and `preferenceExists`.
+public struct FilterPreferences: Sendable, Hashable {
+    /// Every preference that exists, with its value.
+    public var values: [String: FilterValue]
+    /// The names of those that the user has set.
+    public var userSet: Set<String>
+
+    public init(values: [String: FilterValue] = [:], userSet: Set<String> = []) {
+        self.values = values
+        self.userSet = userSet
     }
 }

@@ -20,10 +20,10 @@ public struct FilterExpression: Sendable {
 
     /// The expression's value.
     ///
-    /// - Throws: ``FilterError`` where an operator is given what it does not take, a transform is unknown, or the work
-    ///   is more than ``FilterLimits`` allow.
+    /// - Throws: ``FilterError`` where a value has the wrong type for an operator, a transform is unknown, or the
+    ///   evaluation exceeds ``FilterLimits``.
     public func evaluate(in context: FilterContext) throws(FilterError) -> FilterValue {
-        var evaluator = FilterEvaluator(program, context, limits)
+        var evaluator = FilterEvaluator(program, in: context, limits: limits)
         return try evaluator.run()
     }
 

@@ -6,7 +6,7 @@ public enum FilterOutcome: Hashable, Sendable {
     case rejected
     /// The expression has a value that is neither `true` nor `false`.
     case notBoolean(FilterValue)
-    /// The expression has no value.
+    /// The expression could not be parsed or evaluated.
     case failed(FilterError)
 
     init(_ value: FilterValue) {
@@ -26,7 +26,7 @@ extension FilterOutcome: CustomStringConvertible {
         case .passed: "included"
         case .rejected: "excluded: the filter is false"
         case .notBoolean(let value):
-            "excluded: the filter gives \(String(value.description.prefix(120))), and only true includes"
+            "excluded: the filter's value is \(String(value.description.prefix(120))), expected true"
         case .failed(let error): "excluded: \(error)"
         }
     }

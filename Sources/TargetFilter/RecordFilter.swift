@@ -1,13 +1,16 @@
 import RemoteSettingsModel
 
-/// Tells which records of a collection an app gets: those without a filter, and those whose filter is `true`.
+/// Decides which records of a collection an app sees: those without a filter, and those whose filter is `true`.
 ///
 /// A collection has few distinct filters, so each is evaluated once; use one value for all records of one context.
 public struct RecordFilter: Sendable {
     /// The member of a record that holds its filter.
     public static let fieldName = "filter_expression"
 
-    /// Distinct filters that are remembered; a collection with more is filtered all the same.
+    /// The member's key as canonical JSON writes it.
+    private static let member = ByteSearch("\"\(fieldName)\":".utf8)
+
+    /// The number of distinct filters whose outcomes are remembered; further ones are evaluated for each record.
     private static var rememberedOutcomes: Int { 1000 }
 
     public let context: FilterContext
@@ -27,7 +30,7 @@ public struct RecordFilter: Sendable {
 
     public mutating func includes(_ record: Record) -> Bool { outcome(of: record).isIncluded }
 
-    /// Like ``includes(_:)``, with the reason.
+    /// Like ``includes(_:)``, with the reason for the decision.
     public mutating func outcome(of record: Record) -> FilterOutcome {
         guard Self.mentionsFilter(record.json) else { return .passed }
         switch record.field(Self.fieldName) {
@@ -40,7 +43,7 @@ public struct RecordFilter: Sendable {
         }
     }
 
-    /// What the filter `expression` says in this context. White space alone is no filter.
+    /// Evaluates `expression` in this context. An expression of white space alone includes every record.
     public mutating func outcome(of expression: String) -> FilterOutcome {
         if expression.unicodeScalars.allSatisfy(\.properties.isWhitespace) { return .passed }
         if let known = outcomes[expression] { return known }
@@ -58,7 +61,7 @@ public struct RecordFilter: Sendable {
     /// a search over bytes costs a fraction of reading them. Canonical JSON writes a quotation mark inside of text as
     /// `\"`, so text cannot look like the member.
     private static func mentionsFilter(_ json: Bytes) -> Bool {
-        json.withSpan { ByteSearch.filterMember.isFound(in: $0) }
+        json.withSpan { Self.member.first(in: $0) != nil }
     }
 }
 

@@ -5,13 +5,13 @@ import RemoteSettingsHTTP
     import FoundationNetworking
 #endif
 
-/// One request under way in `URLSession`: what its delegate is told becomes the answer.
+/// One request under way in `URLSession`: makes an answer of what the session's delegate receives.
 ///
-/// Bytes that nobody has read suspend the task until they are, where tasks can be suspended.
+/// Where tasks can be suspended, the task is suspended while the buffer is full.
 struct URLSessionTransfer: Sendable {
     #if canImport(FoundationNetworking)
-        // A suspended task would be asked for again from the start here, so that the transfer ends instead; downloads go
-        // on where they were.
+        // A suspended task would start its request again here, so that the transfer fails instead. Downloads resume where
+        // they were.
         private static let mostBuffered = 64 << 20
     #else
         private static let mostBuffered = 1 << 20
@@ -24,15 +24,11 @@ struct URLSessionTransfer: Sendable {
         self.request = request
     }
 
-    /// The answer's head did not come in time.
+    /// Fails the answer where its head has not arrived in time.
     func headIsLate() {
         guard !answer.hasHead else { return }
         let seconds = Int(clamping: request.headTimeout.components.seconds)
         answer.fail(HTTPError(request.url, .timeout(.head, seconds: seconds)))
-    }
-
-    func cancel() {
-        answer.cancel(HTTPError(request.url, .cancelled))
     }
 
     /// - Returns: whether the body is wanted.
@@ -52,8 +48,8 @@ struct URLSessionTransfer: Sendable {
             var isFull = false
             answer.append(data) { isFull = true }
             guard isFull else { return }
-            answer.fail(
-                HTTPError(request.url, .connection("more than \(Self.mostBuffered) bytes came that nobody read")))
+            let why = "more than \(Self.mostBuffered) bytes arrived before they were read"
+            answer.fail(HTTPError(request.url, .connection(why)))
             task.cancel()
         #else
             answer.append(data) { task.suspend() }

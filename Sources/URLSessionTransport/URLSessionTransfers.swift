@@ -5,9 +5,9 @@ import Synchronization
     import FoundationNetworking
 #endif
 
-/// The session's delegate: hands each task's news to its transfer.
+/// The session's delegate: passes the events of each task to its transfer.
 ///
-/// Tasks have delegates of their own only on Apple systems: elsewhere those are not told of the data.
+/// A delegate of the task itself would do, but gets no data on systems other than Apple's.
 final class URLSessionTransfers: NSObject, URLSessionDataDelegate, Sendable {
     private let transfers = Mutex<[Int: URLSessionTransfer]>([:])
 

@@ -43,8 +43,9 @@ public final class URLSessionTransport: HTTPTransport {
         let transfer = URLSessionTransfer(request)
         let task = session.dataTask(with: outgoing)
         transfers.add(transfer, of: task)
-        // Dropping the body, or leaving here with an error, stops the transfer.
-        let body = URLSessionBody(transfer: transfer, task: task)
+        // Releasing the body, or leaving here with an error, stops the transfer.
+        let body = BufferedBody(
+            transfer.answer, url: request.url, resume: { task.resume() }, stop: { task.cancel() })
         let alarm = Task {
             try await Task.sleep(for: request.headTimeout)
             transfer.headIsLate()
@@ -52,38 +53,7 @@ public final class URLSessionTransport: HTTPTransport {
         }
         defer { alarm.cancel() }
         task.resume()
-        let head = try await withTaskCancellationHandler { () async -> Result<AnswerBuffer.Head, HTTPError> in
-            await transfer.answer.head()
-        } onCancel: {
-            transfer.cancel()
-            task.cancel()
-        }.get()
+        let head = try await body.head()
         return HTTPResponse(status: head.status, headers: head.headers, body: body)
-    }
-}
-
-/// Reads what a transfer has received.
-private final class URLSessionBody: HTTPBody {
-    private let transfer: URLSessionTransfer
-    private let task: URLSessionDataTask
-
-    init(transfer: URLSessionTransfer, task: URLSessionDataTask) {
-        self.transfer = transfer
-        self.task = task
-    }
-
-    deinit {
-        task.cancel()
-    }
-
-    func next() async throws(HTTPError) -> [UInt8]? {
-        let task = task
-        let transfer = transfer
-        return try await withTaskCancellationHandler { () async -> Result<[UInt8]?, HTTPError> in
-            await transfer.answer.next { task.resume() }
-        } onCancel: {
-            transfer.cancel()
-            task.cancel()
-        }.get()
     }
 }

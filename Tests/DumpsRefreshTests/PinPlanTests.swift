@@ -17,7 +17,7 @@ struct PinPlanTests {
 
     private func action(
         held: UInt64?, _ disk: RefreshPlanner.DiskState = .asLocked, pin: UInt64, monitor: UInt64?,
-        rule: String = "all", trust: LockFile.Trust? = nil, isFull: Bool = false
+        rule: String = "all", trust: Provenance? = nil, isFull: Bool = false
     ) -> PlannedCollection.Action {
         let time = Timestamp(milliseconds: 9)
         let entry = held.map { timestamp in
@@ -29,7 +29,7 @@ struct PinPlanTests {
         }
         var settings = DumpsConfiguration.Collection(id: regions, attachments: AttachmentRule())
         settings.pin = Pin(at: Timestamp(milliseconds: pin))
-        return RefreshPlanner(roots: TrustAnchors([root]), acceptsUnsigned: false, isFull: isFull).plan(
+        return RefreshPlanner(policy: TrustPolicy(roots: TrustAnchors([root])), isFull: isFull).plan(
             settings, held: entry, disk: disk, monitor: monitor.map { [regions: Timestamp(milliseconds: $0)] } ?? [:]
         ).action
     }

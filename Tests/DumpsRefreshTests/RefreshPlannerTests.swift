@@ -16,7 +16,7 @@ struct RefreshPlannerTests {
         other = try #require(SHA256Digest(hex: String(repeating: "2", count: 64)))
     }
 
-    private func entry(_ timestamp: UInt64, trust: LockFile.Trust? = nil, rule: String = "all") -> LockFile.Collection {
+    private func entry(_ timestamp: UInt64, trust: Provenance? = nil, rule: String = "all") -> LockFile.Collection {
         let time = Timestamp(milliseconds: 9)
         return LockFile.Collection(
             server: "s", timestamp: Timestamp(milliseconds: timestamp), records: 1, attachments: 0,
@@ -29,7 +29,8 @@ struct RefreshPlannerTests {
         _ held: LockFile.Collection?, _ disk: RefreshPlanner.DiskState = .asLocked, monitor: UInt64? = 5,
         isFull: Bool = false, acceptsUnsigned: Bool = false
     ) -> PlannedCollection.Action {
-        let planner = RefreshPlanner(roots: TrustAnchors([root]), acceptsUnsigned: acceptsUnsigned, isFull: isFull)
+        let planner = RefreshPlanner(
+            policy: TrustPolicy(roots: TrustAnchors([root]), acceptsUnsigned: acceptsUnsigned), isFull: isFull)
         let settings = DumpsConfiguration.Collection(id: regions, attachments: AttachmentRule())
         return planner.plan(
             settings, held: held, disk: disk,
@@ -57,7 +58,7 @@ struct RefreshPlannerTests {
         #expect(action(entry(5, trust: .unsigned)) == .refetch("it is unsigned, which is no longer accepted"))
         #expect(action(entry(5, trust: .unsigned), acceptsUnsigned: true) == .unchanged)
         let time = Timestamp(milliseconds: 9)
-        let elsewhere = LockFile.Trust.signed(
+        let elsewhere = Provenance.signed(
             .init(signer: "x", root: other, chainNotAfter: time, verifiedAt: time))
         #expect(action(entry(5, trust: elsewhere)) == .refetch("its root is no longer trusted"))
     }

@@ -22,7 +22,7 @@ struct ChangesetTests {
         )
         let snapshot = try answer.snapshot(of: regions, onto: nil)
         #expect(
-            snapshot.payload.text
+            snapshot.payload.bytes.text
                 == #"{"data":[{"id":"a","last_modified":1},{"id":"b","last_modified":2,"z":1.5E0,"\u00e9":"\u00fc"}],"last_modified":"1000"}"#
         )
         #expect(snapshot.timestamp == Timestamp(milliseconds: 1000))
@@ -31,8 +31,8 @@ struct ChangesetTests {
 
     @Test func emptyCollection() throws {
         let snapshot = try changeset("[]").snapshot(of: regions, onto: nil)
-        #expect(snapshot.payload.text == #"{"data":[],"last_modified":"1000"}"#)
-        #expect(try Payload.read(snapshot.payload, limits: Limits()).0.isEmpty)
+        #expect(snapshot.payload.bytes.text == #"{"data":[],"last_modified":"1000"}"#)
+        #expect(try Payload(parsing: snapshot.payload.bytes, limits: Limits()).records.isEmpty)
     }
 
     @Test func appliesADelta() throws {
@@ -46,28 +46,48 @@ struct ChangesetTests {
         #expect(delta.tombstones[1] == Tombstone(id: "d", lastModified: Timestamp(milliseconds: 7)))
         let merged = try delta.snapshot(of: regions, onto: base)
         #expect(
-            merged.payload.text
+            merged.payload.bytes.text
                 == #"{"data":[{"id":"a0","v":9},{"id":"b","v":1},{"id":"c","v":2}],"last_modified":"2000"}"#)
     }
 
     @Test func aFullAnswerReplaces() throws {
         let snapshot = try changeset(#"[{"id":"x"}]"#).snapshot(of: regions, onto: nil)
-        #expect(snapshot.payload.text == #"{"data":[{"id":"x"}],"last_modified":"1000"}"#)
+        #expect(snapshot.payload.bytes.text == #"{"data":[{"id":"x"}],"last_modified":"1000"}"#)
     }
 
     @Test func readsAPayloadBack() throws {
         let answer = try changeset(
             #"[{"id":"a-1","id2":{"id":"no"},"list":[{"id":"no"},"}]"]},{"b":"\"\\","id":"b"},{"id":"c","attachment":{"location":"l","hash":"\#(String(repeating: "a", count: 64))","size":3,"filename":"f","mimetype":"m"}}]"#
         )
-        let payload = answer.records.payload(timestamp: answer.timestamp)
-        let (records, timestamp) = try Payload.read(payload, limits: Limits())
-        #expect(timestamp == answer.timestamp)
+        let written = try answer.snapshot(of: regions, onto: nil).payload
+        let read = try Payload(parsing: written.bytes, limits: Limits())
+        let records = read.records
+        #expect(read.timestamp == answer.timestamp)
         #expect(Array(records) == Array(answer.records))
-        #expect(records.payload(timestamp: timestamp) == payload)
+        // What is written knows its records as what is read back does.
+        #expect(Array(written.records) == Array(records))
+        #expect(written.timestamp == read.timestamp)
+        #expect(written.records.mayMentionFilters == records.mayMentionFilters)
+        #expect(try Changeset.emptyAnswer(onto: records, of: regions, at: read.timestamp).bytes == written.bytes)
         #expect(records.record(id: "b")?.field("b") == .string("\"\\"))
         #expect(records.record(id: "zz") == nil)
         #expect(try records.record(id: "c")?.attachment()?.size == 3)
         #expect(try records.record(id: "b")?.attachment() == nil)
+    }
+
+    @Test(arguments: [
+        (#"[{"id":"a","filter_expression":""}]"#, true), (#"[{"id":"a","z":{"filter_expression":""}}]"#, false),
+        (#"[{"id":"a"}]"#, false), ("[]", false), (#"[{"id":"b","deleted":true}]"#, false),
+    ])
+    func knowsWhetherRecordsMentionFilters(_ changes: String, _ mentions: Bool) throws {
+        let answer = try changeset(changes)
+        let payload = try answer.snapshot(of: regions, onto: nil).payload
+        #expect(payload.records.mayMentionFilters == mentions)
+        #expect(try Payload(parsing: payload.bytes, limits: Limits()).records.mayMentionFilters == mentions)
+        // What the base mentions is mentioned after a delta.
+        let merged = try changeset("[]").snapshot(of: regions, onto: payload.records).payload
+        #expect(merged.records.mayMentionFilters == mentions)
+        #expect(Array(merged.records) == Array(payload.records))
     }
 
     @Test(arguments: [
@@ -79,7 +99,7 @@ struct ChangesetTests {
         #"{"data":[{"id":"a"}],"last_modified":1}"#, #"{"data":[{"id":"a"}"#, "", #"{"data":[{"id":"a\"#,
     ])
     func refusesAPayload(_ text: String) {
-        #expect(throws: ChangesetError.self) { try Payload.read(Bytes(utf8: text), limits: Limits()) }
+        #expect(throws: ChangesetError.self) { try Payload(parsing: Bytes(utf8: text), limits: Limits()) }
     }
 
     @Test func namesWhatIsWrong() throws {
@@ -113,5 +133,15 @@ struct ChangesetTests {
         #expect(metadata.signatures == [ServedSignature(signature: "s", mode: "p384ecdsa", x5u: "u")])
         #expect(metadata.hasAttachmentsZip)
         #expect(metadata.json.text == single)
+    }
+}
+
+extension Changeset {
+    /// The payload after an answer that changes nothing: the same records, written anew.
+    fileprivate static func emptyAnswer(
+        onto base: RecordTable, of id: CollectionID, at timestamp: Timestamp
+    ) throws -> Payload {
+        let body = #"{"metadata":{},"timestamp":\#(timestamp),"changes":[]}"#
+        return try Changeset(parsing: Bytes(utf8: body), limits: Limits()).snapshot(of: id, onto: base).payload
     }
 }

@@ -55,7 +55,6 @@ struct UptakeStatusTests {
             .malformedBase64(reason: "x"), .wrongSignatureLength(found: 1), .signatureOutOfRange(.r, .zero),
             .signatureMismatch(signer: signer), .noSignatures(collection),
             .tooManySignatures(collection, count: 17, limit: 16), .onlyUnknownModes(collection, modes: ["x"]),
-            .timestampMismatch(collection, claimed: Timestamp(milliseconds: 1), payloadEnd: "x"),
         ]
         let ofChain: [ContentSignatureError] = [
             .emptyChain, .chainTooLarge(bytes: 2, limit: 1), .tooManyCertificates(limit: 8), .notPEM(found: "x"),

@@ -23,7 +23,7 @@ import Testing
         }
         let reader = try BundleReader(bytes: Bytes(bundle), name: "example")
         #expect(text.contains(try reader.manifestText().text))
-        #expect(text.contains(try reader.payload().text))
+        #expect(text.contains(try reader.payloadText().text))
         #expect(text.contains(try Manifest.digest(of: reader.manifestText()).hex))
     }
 

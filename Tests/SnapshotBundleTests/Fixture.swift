@@ -34,7 +34,7 @@ struct Fixture {
             text += "{"
             if let (bytes, location) = record.attachment {
                 var escaped: [UInt8] = []
-                ASCIIString.append(location, to: &escaped)
+                JSONString.append(location, .ascii, to: &escaped)
                 text += #""attachment":{"filename":"f","hash":"\#(digest(bytes).hex)","location":"#
                 text += String(decoding: escaped, as: UTF8.self)
                 text += #","mimetype":"text/plain","size":\#(bytes.count)},"#
@@ -46,8 +46,9 @@ struct Fixture {
 
     func snapshot() throws -> Snapshot {
         let unverified = UnverifiedSnapshot(
-            collection: try CollectionID(collection), timestamp: Timestamp(milliseconds: timestamp),
-            payload: Bytes(utf8: payload), metadata: Bytes(utf8: metadata), signatures: [])
+            collection: try CollectionID(collection),
+            payload: try Payload(parsing: Bytes(utf8: payload), limits: Limits()),
+            metadata: try CollectionMetadata(parsing: Bytes(utf8: metadata), limits: Limits()))
         let verdict = SignatureVerdict(
             signer: "test", root: digest([]), chainNotAfter: Timestamp(milliseconds: 2),
             verifiedAt: Timestamp(milliseconds: 1))

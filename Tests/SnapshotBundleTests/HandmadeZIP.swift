@@ -44,8 +44,9 @@ struct HandmadeZIP {
     init(_ fixture: Fixture) throws {
         let reader = try BundleReader(bytes: Bytes(fixture.bundle()), name: "fixture")
         entries = [
-            Entry("manifest.json", try reader.manifestText().array), Entry("records.json", try reader.payload().array),
-            Entry("metadata.json", try reader.metadata().array),
+            Entry("manifest.json", try reader.manifestText().array),
+            Entry("records.json", try reader.payloadText().array),
+            Entry("metadata.json", try reader.metadataText().array),
         ]
         if let chain = try reader.chain() { entries.append(Entry("chain.pem", chain.array)) }
         for hash in reader.attachments {

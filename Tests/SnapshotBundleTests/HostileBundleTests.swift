@@ -154,7 +154,7 @@ import Testing
     @Test func deflatedSizesMustBeTrue() throws {
         let fixture = Fixture.records(3)
         let reader = try BundleReader(bytes: Bytes(fixture.bundle()), name: "b")
-        let plain = try reader.payload().array
+        let plain = try reader.payloadText().array
         let packed = try deflated(plain)
         func refusal(_ change: (inout HandmadeZIP.Entry) -> Void) throws -> BundleError? {
             try self.refusal { zip in
@@ -176,7 +176,7 @@ import Testing
             zip.entries[1].method = 8
             zip.entries[1].size += change
             let opened = try BundleReader(bytes: Bytes(zip.bytes), name: "b")
-            #expect(throws: BundleError.self) { try opened.payload() }
+            #expect(throws: BundleError.self) { try opened.payloadText() }
         }
     }
 
@@ -194,7 +194,7 @@ import Testing
         zip.entries[1].size = 1 << 20
         zip.entries[1].isZIP64 = false
         let opened = try BundleReader(bytes: Bytes(zip.bytes), name: "b")
-        #expect(throws: BundleError.self) { try opened.payload() }
+        #expect(throws: BundleError.self) { try opened.payloadText() }
     }
 
     @Test func limitsAreObeyed() throws {
@@ -236,8 +236,8 @@ import Testing
             do {
                 let reader = try BundleReader(bytes: Bytes(flipped), name: "b")
                 #expect(try reader.verifyContents() == manifest)
-                #expect(try reader.payload().text == fixture.payload)
-                #expect(try reader.metadata().text == fixture.metadata)
+                #expect(try reader.payloadText().text == fixture.payload)
+                #expect(try reader.metadataText().text == fixture.metadata)
                 #expect(try reader.chain()?.text == fixture.chain)
             } catch {
                 refused += 1
@@ -264,7 +264,7 @@ import Testing
             }
             guard let reader = try? BundleReader(bytes: Bytes(bytes), name: "b") else { continue }
             _ = try? reader.verifyContents()
-            _ = try? reader.payload()
+            _ = try? reader.payloadText()
             for hash in reader.attachments { _ = try? reader.attachment(hash) }
         }
     }

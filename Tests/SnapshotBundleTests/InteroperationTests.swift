@@ -107,7 +107,7 @@ import Testing
             try #require(python.status == 0, "\(python.output)")
             let reader = try BundleReader(path: directory + "/p.zip")
             #expect(try reader.verifyContents() == written.manifest)
-            #expect(try reader.payload().text == fixture.payload)
+            #expect(try reader.payloadText().text == fixture.payload)
         }
     }
 }

@@ -8,13 +8,13 @@ import Testing
         let regions = try CollectionID("main/regions")
         let onecrl = try CollectionID("security-state/onecrl")
         let tail = try CollectionID("main-preview/x")
-        func collection(_ id: CollectionID, _ trust: LockFile.Trust, omitted: [Omission] = []) -> LockFile.Collection {
+        func collection(_ id: CollectionID, _ trust: Provenance, omitted: [Omission] = []) -> LockFile.Collection {
             LockFile.Collection(
                 server: "https://example.org/v2", timestamp: Timestamp(milliseconds: 1_700_000_000_123), records: 3,
                 attachments: 2, omitted: omitted, content: digest([1]),
                 bundle: LockFile.Bundle(collection: id, size: 1234, sha256: digest([2])), trust: trust)
         }
-        let signature = LockFile.Signature(
+        let signature = SignatureVerdict(
             signer: "remote-settings.content-signature.mozilla.org", root: digest([3]),
             chainNotAfter: Timestamp(milliseconds: 1_800_000_000_000),
             verifiedAt: Timestamp(milliseconds: 1_700_000_100_000))

@@ -9,9 +9,10 @@ enum States {
     ) throws -> ComparedSnapshot {
         let payload = "{\"data\":[\(records.joined(separator: ","))],\"last_modified\":\"\(timestamp)\"}"
         let unverified = UnverifiedSnapshot(
-            collection: try CollectionID(collection), timestamp: Timestamp(milliseconds: timestamp),
-            payload: Bytes(utf8: payload), metadata: Bytes(utf8: "{}"), signatures: [])
-        let provenance: Snapshot.Provenance =
+            collection: try CollectionID(collection),
+            payload: try Payload(parsing: Bytes(utf8: payload), limits: Limits()),
+            metadata: try CollectionMetadata(parsing: Bytes(utf8: "{}"), limits: Limits()))
+        let provenance: Provenance =
             if let signer {
                 .signed(
                     SignatureVerdict(
@@ -20,7 +21,7 @@ enum States {
             } else {
                 .unsigned
             }
-        return try ComparedSnapshot(Snapshot(vouchingFor: unverified, chain: nil, provenance: provenance))
+        return ComparedSnapshot(Snapshot(vouchingFor: unverified, chain: nil, provenance: provenance))
     }
 
     static func diff(_ old: [String], _ new: [String]) throws -> SnapshotDiff? {

@@ -84,10 +84,14 @@ struct SmallBundle {
     init(_ name: String = "main/regions", timestamp: UInt64) throws {
         id = try CollectionID(name)
         let unverified = UnverifiedSnapshot(
-            collection: id, timestamp: Timestamp(milliseconds: timestamp),
-            payload: Bytes(
-                utf8: #"{"data":[{"id":"r","last_modified":\#(timestamp)}],"last_modified":"\#(timestamp)"}"#),
-            metadata: Bytes(utf8: #"{"id":"\#(id.name)","bucket":"\#(id.bucket)","signatures":[]}"#), signatures: [])
+            collection: id,
+            payload: try Payload(
+                parsing: Bytes(
+                    utf8: #"{"data":[{"id":"r","last_modified":\#(timestamp)}],"last_modified":"\#(timestamp)"}"#),
+                limits: Limits()),
+            metadata: try CollectionMetadata(
+                parsing: Bytes(utf8: #"{"id":"\#(id.name)","bucket":"\#(id.bucket)","signatures":[]}"#),
+                limits: Limits()))
         let snapshot = Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
         let path = FileManager.default.temporaryDirectory.appending(path: "bundle-\(UUID().uuidString)").path
         let written = try BundleWriter(snapshot, attachments: [:]).write(toNewFile: path)

@@ -1,3 +1,4 @@
+import ContentSignature
 import RemoteSettingsModel
 import Yams
 
@@ -102,11 +103,12 @@ public struct ConfigurationReader {
 
     private func rootHash(_ node: Node) throws(ConfigurationError) -> SHA256Digest {
         let text = try string(node, "a root")
-        guard let digest = SHA256Digest(hex: text.filter { $0 != ":" }) else {
-            throw error(
+        do throws(ContentSignatureError) {
+            return try TrustAnchors.rootHash(text)
+        } catch {
+            throw self.error(
                 node, "\(shown(node)) is not a SHA-256 hash", "write 64 hexadecimal digits, with or without colons")
         }
-        return digest
     }
 
     private func rule(_ node: Node) throws(ConfigurationError) -> AttachmentRule {

@@ -17,8 +17,8 @@ public enum IntakeError: Error, Hashable, Sendable {
         guard snapshot.timestamp >= held.timestamp else {
             throw .rollback(snapshot.collection, held: held.timestamp, offered: snapshot.timestamp)
         }
-        guard held.hasSignature, !samePayload else { return }
-        guard snapshot.hasSignature else { throw .signatureLost(snapshot.collection) }
+        guard held.trust.isSigned, !samePayload else { return }
+        guard snapshot.provenance.isSigned else { throw .signatureLost(snapshot.collection) }
         guard snapshot.timestamp > held.timestamp else {
             throw .equivocation(snapshot.collection, held.timestamp)
         }
@@ -41,17 +41,5 @@ extension IntakeError: CustomStringConvertible {
             "\(id): expected a signature, as what is held has one, found none; if this is meant, remove the collection "
                 + "first: rsdump remove \(id)"
         }
-    }
-}
-
-extension LockFile.Collection {
-    package var hasSignature: Bool {
-        if case .signed = trust { true } else { false }
-    }
-}
-
-extension Snapshot {
-    package var hasSignature: Bool {
-        if case .signed = provenance { true } else { false }
     }
 }

@@ -60,11 +60,10 @@ public final class SnapshotIntake {
     }
 
     /// The snapshot that is held, verified by the lock; `nil` where there is none.
-    public func held(_ id: CollectionID, roots: TrustAnchors) throws -> (Snapshot, LockFile.Collection, BundleReader)? {
+    public func held(_ id: CollectionID, by verifier: BundleVerifier) throws -> (Snapshot, LockFile.Collection)? {
         guard let entry = lockFile.collections[id] else { return nil }
         let bundle = try BundleReader(path: directory.bundlePath(id), limits: limits)
-        let verifier = BundleVerifier(roots: roots, signer: configuration.trust.signer, limits: limits)
-        return (try verifier.snapshot(of: bundle, entry), entry, bundle)
+        return (try verifier.snapshot(of: bundle, entry), entry)
     }
 
     /// Packs an offer, unless what is held is better.
@@ -76,7 +75,7 @@ public final class SnapshotIntake {
         let id = snapshot.collection
         let held = lockFile.collections[id]
         let present = try? BundleReader(path: directory.bundlePath(id), limits: limits)
-        let samePayload = (try? present?.payload()) == snapshot.payload
+        let samePayload = (try? present?.payloadText()) == snapshot.payload.bytes
         let settings = configuration.settings(of: id)
         if let pin = settings.pin, pin.at != snapshot.timestamp {
             throw IntakeError.pinned(id, at: pin.at, offered: snapshot.timestamp)
@@ -84,7 +83,7 @@ public final class SnapshotIntake {
         if let held {
             try IntakeError.check(offer, against: held, samePayload: samePayload)
             // A signature is not given away for the same records without one.
-            if samePayload, held.hasSignature, !snapshot.hasSignature { return .unchanged }
+            if samePayload, held.trust.isSigned, !snapshot.provenance.isSigned { return .unchanged }
         }
         let sources = try sources(offer, settings, present)
         guard let entry = try pack(offer, sources, settings, held: held) else { return .unchanged }
@@ -95,8 +94,7 @@ public final class SnapshotIntake {
     private func sources(
         _ offer: Offer, _ settings: DumpsConfiguration.Collection, _ present: BundleReader?
     ) throws -> [SHA256Digest: AttachmentSource] {
-        let (records, _) = try Payload.read(offer.snapshot.payload, limits: limits)
-        let (wanted, omitted) = try AttachmentSelector(settings.attachments).select(records)
+        let (wanted, omitted) = try AttachmentSelector(settings.attachments).select(offer.snapshot.records)
         try settings.budget.check(wanted.filter { offer.attachments[$0.digest] != nil })
         var sources = omitted.mapValues { AttachmentSource.omitted($0) }
         for attachment in wanted {
@@ -126,11 +124,7 @@ public final class SnapshotIntake {
         try checkTotal(id, written.size)
         try BundleReader(path: temporary, limits: limits).verifyContents()
         let entry = LockFile.Collection(
-            server: offer.origin, timestamp: offer.snapshot.timestamp, records: written.manifest.head.records,
-            attachments: written.manifest.head.attachments, attachmentRule: settings.attachments.text,
-            omitted: written.manifest.omissions,
-            content: written.content, bundle: .init(collection: id, size: written.size, sha256: written.sha256),
-            trust: .init(offer.snapshot.provenance))
+            written, trust: offer.snapshot.provenance, server: offer.origin, attachmentRule: settings.attachments.text)
         let path = directory.bundlePath(id)
         if let held, held.bundle == entry.bundle, held.content == entry.content, FileStore.size(path) == written.size,
             (try? FileStore.digest(of: path)) == written.sha256

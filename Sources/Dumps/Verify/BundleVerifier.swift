@@ -8,9 +8,8 @@ public struct BundleVerifier: Sendable {
     private let signatures: KeptSnapshotVerifier
     private let limits: Limits
 
-    /// - Parameter signer: the leaf certificate's name, where it is not Mozilla's for the bucket.
-    public init(roots: TrustAnchors, signer: String?, limits: Limits) {
-        signatures = KeptSnapshotVerifier(roots: roots, signer: signer, limits: limits)
+    public init(_ policy: TrustPolicy, limits: Limits) {
+        signatures = KeptSnapshotVerifier(policy, limits: limits)
         self.limits = limits
     }
 
@@ -18,32 +17,34 @@ public struct BundleVerifier: Sendable {
     ///
     /// - Throws: `BundleError` or `ContentSignatureError`.
     package func snapshot(of bundle: BundleReader, _ entry: LockFile.Collection) throws -> Snapshot {
-        let unverified = try bundle.unverifiedSnapshot()
-        switch entry.trust {
-        case .unsigned: return Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
-        case .imported: return Snapshot(vouchingFor: unverified, chain: nil, provenance: .imported)
-        case .signed(let signature):
-            guard let pem = try bundle.chain() else {
-                throw BundleError(
-                    .disagreement, file: bundle.name, entry: "chain.pem", expected: "a chain", found: "none")
-            }
-            let verified = try signatures.verified(unverified, chain: pem, at: signature.verifiedAt)
-            guard case .signed(let verdict) = verified.provenance, LockFile.Signature(verdict) == signature else {
-                throw BundleError(
-                    .disagreement, file: bundle.name, entry: "chain.pem",
-                    expected: "signer \(signature.signer), root \(signature.root), valid until "
-                        + "\(signature.chainNotAfter.rfc3339), as the lock says", found: "another")
-            }
-            return verified
+        try snapshot(of: bundle, bundle.unverifiedSnapshot(), entry)
+    }
+
+    private func snapshot(
+        of bundle: BundleReader, _ unverified: UnverifiedSnapshot, _ entry: LockFile.Collection
+    ) throws -> Snapshot {
+        guard let verdict = entry.trust.verdict else {
+            return Snapshot(vouchingFor: unverified, chain: nil, provenance: entry.trust)
         }
+        guard let pem = try bundle.chain() else {
+            throw BundleError(.disagreement, file: bundle.name, entry: "chain.pem", expected: "a chain", found: "none")
+        }
+        let verified = try signatures.verified(unverified, chain: pem, at: verdict.verifiedAt)
+        guard verified.provenance == entry.trust else {
+            throw BundleError(
+                .disagreement, file: bundle.name, entry: "chain.pem",
+                expected: "signer \(verdict.signer), root \(verdict.root), valid until "
+                    + "\(verdict.chainNotAfter.rfc3339), as the lock says", found: "another")
+        }
+        return verified
     }
 
     /// What vouches for a bundle, its chain being verified at `time`.
     ///
     /// - Throws: `BundleError` or `ContentSignatureError`.
-    package func trust(of bundle: BundleReader, at time: Timestamp) throws -> LockFile.Trust {
+    package func provenance(of bundle: BundleReader, at time: Timestamp) throws -> Provenance {
         guard let pem = try bundle.chain() else { return bundle.head.trust == .imported ? .imported : .unsigned }
-        return .init(try signatures.verified(bundle.unverifiedSnapshot(), chain: pem, at: time).provenance)
+        return try signatures.verified(bundle.unverifiedSnapshot(), chain: pem, at: time).provenance
     }
 
     /// Reads and checks everything; does I/O.
@@ -58,7 +59,7 @@ public struct BundleVerifier: Sendable {
         }
         guard size == entry.bundle.size else { throw differs("a size of", "\(entry.bundle.size)", "\(size)") }
         let bundle = try BundleReader(path: path, limits: limits)
-        let manifest = try bundle.verifyContents()
+        let (manifest, payload) = try bundle.verifiedContents()
         // The contents come first: they say what is damaged, where the hash of the file only says that something is.
         let digest = try FileStore.digest(of: path)
         guard digest == entry.bundle.sha256 else { throw differs("SHA-256", "\(entry.bundle.sha256)", "\(digest)") }
@@ -76,12 +77,8 @@ public struct BundleVerifier: Sendable {
                 "\(Counted.text(entry.records, "record")) and \(Counted.text(entry.attachments, "attachment"))",
                 "\(head.records) and \(head.attachments), or other omissions")
         }
-        let isAsLocked =
-            switch (entry.trust, head.trust) {
-            case (.signed, .signed), (.unsigned, .unsigned), (.imported, .imported): true
-            default: false
-            }
-        guard isAsLocked else { throw differs("trust", "\(entry.trust)", head.trust.rawValue) }
-        _ = try snapshot(of: bundle, entry)
+        guard head.trust == entry.trust.kind else { throw differs("trust", "\(entry.trust)", head.trust.rawValue) }
+        let unverified = UnverifiedSnapshot(collection: id, payload: payload, metadata: try bundle.metadata())
+        _ = try snapshot(of: bundle, unverified, entry)
     }
 }

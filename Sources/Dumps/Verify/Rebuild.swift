@@ -29,11 +29,11 @@ public struct Rebuild: Sendable {
 
     /// - Parameter output: an existing directory outside of `directory`, which gets `<bucket>/<collection>.zip`.
     public init(
-        _ directory: DumpsDirectory, to output: String, roots: TrustAnchors, signer: String?, limits: Limits
+        _ directory: DumpsDirectory, to output: String, policy: TrustPolicy, limits: Limits
     ) {
         self.directory = directory
         self.output = output
-        verifier = BundleVerifier(roots: roots, signer: signer, limits: limits)
+        verifier = BundleVerifier(policy, limits: limits)
         self.limits = limits
     }
 

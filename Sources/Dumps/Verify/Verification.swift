@@ -26,9 +26,9 @@ public struct Verification: Sendable {
     private let verifier: BundleVerifier
     private let limits: Limits
 
-    public init(_ directory: DumpsDirectory, roots: TrustAnchors, signer: String?, limits: Limits) {
+    public init(_ directory: DumpsDirectory, policy: TrustPolicy, limits: Limits) {
         self.directory = directory
-        verifier = BundleVerifier(roots: roots, signer: signer, limits: limits)
+        verifier = BundleVerifier(policy, limits: limits)
         self.limits = limits
     }
 

@@ -12,7 +12,7 @@ import SnapshotHistory
 struct BundleRestoration: Sendable {
     let directory: DumpsDirectory
     let configuration: DumpsConfiguration
-    let roots: TrustAnchors
+    let policy: TrustPolicy
     let now: Timestamp
     let limits: Limits
 
@@ -56,17 +56,17 @@ struct BundleRestoration: Sendable {
         try directory.name(id, entry)
         try directory.writeLock(after)
         try directory.finishWork(keepingDownloads: true)
-        return (entry, locked != nil && entry.hasSignature)
+        return (entry, locked != nil && entry.trust.isSigned)
     }
 
     private func verified(
         _ path: String, _ settings: DumpsConfiguration.Collection, _ held: LockFile.Collection?,
         _ locked: LockFile.Collection?
     ) throws -> LockFile.Collection {
-        let verifier = BundleVerifier(roots: roots, signer: configuration.trust.signer, limits: limits)
+        let verifier = BundleVerifier(policy, limits: limits)
         let bundle = try BundleReader(path: path, limits: limits)
         let manifest = try bundle.verifyContents()
-        if manifest.head.trust == .unsigned, !configuration.trust.acceptsUnsigned {
+        if manifest.head.trust == .unsigned, !policy.acceptsUnsigned {
             throw CollectionError.configuration(
                 "it is not signed; say trust: accept-unsigned: true in dumps.yaml to take what nobody signed")
         }
@@ -88,13 +88,11 @@ struct BundleRestoration: Sendable {
         _ verifier: BundleVerifier
     ) throws -> LockFile.Collection {
         let (digest, size) = try FileStore.digestAndSize(of: path)
+        let found = WrittenBundle(
+            size: size, sha256: digest, content: Manifest.digest(of: try bundle.manifestText()), manifest: manifest)
         return LockFile.Collection(
-            server: held?.server ?? configuration.server, timestamp: manifest.head.timestamp,
-            records: manifest.head.records, attachments: manifest.head.attachments,
+            found, trust: try verifier.provenance(of: bundle, at: now), server: held?.server ?? configuration.server,
             // By which rule attachments were left out is not known: the next refresh holds it against dumps.yaml's.
-            attachmentRule: manifest.omissions.isEmpty ? AttachmentRule().text : "unknown",
-            omitted: manifest.omissions, content: Manifest.digest(of: try bundle.manifestText()),
-            bundle: .init(collection: manifest.head.collection, size: size, sha256: digest),
-            trust: try verifier.trust(of: bundle, at: now))
+            attachmentRule: manifest.omissions.isEmpty ? AttachmentRule().text : "unknown")
     }
 }

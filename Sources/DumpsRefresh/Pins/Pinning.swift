@@ -25,14 +25,14 @@ public struct Pinning: Sendable {
 
     /// - Parameter now: the time that a bundle is verified at where no lock tells when it was first.
     public init(
-        _ directory: DumpsDirectory, configuration: DumpsConfiguration, roots: TrustAnchors, now: Timestamp,
+        _ directory: DumpsDirectory, configuration: DumpsConfiguration, policy: TrustPolicy, now: Timestamp,
         limits: Limits
     ) {
         self.directory = directory
         self.configuration = configuration
         self.limits = limits
         restoration = BundleRestoration(
-            directory: directory, configuration: configuration, roots: roots, now: now, limits: limits)
+            directory: directory, configuration: configuration, policy: policy, now: now, limits: limits)
     }
 
     /// Does I/O, and runs git where the wanted state is not the present one and no path is given.
@@ -68,7 +68,7 @@ public struct Pinning: Sendable {
                 let outcome: Outcome
                 switch candidate {
                 case .present(let entry):
-                    outcome = Outcome(pin: pin, entry: entry, restored: nil, isVerifiedAsLocked: entry.hasSignature)
+                    outcome = Outcome(pin: pin, entry: entry, restored: nil, isVerifiedAsLocked: entry.trust.isSigned)
                 case .historic(let bundle):
                     let (entry, isAsLocked) = try await restoration.restore(bundle, settings, lock)
                     outcome = Outcome(

@@ -10,8 +10,7 @@ struct CollectionRefresher: Sendable {
     let fetcher: SnapshotFetcher
     let gatherer: AttachmentGatherer
     let deflaters: DeflaterPool
-    let roots: TrustAnchors
-    let trust: DumpsConfiguration.Trust
+    let policy: TrustPolicy
     let server: String
     let limits: Limits
     /// Whether finished bundles wait for the refresh to name them, once all are within the budget.
@@ -60,14 +59,14 @@ struct CollectionRefresher: Sendable {
         }
         let (wanted, omitted): ([WantedAttachment], [SHA256Digest: OmissionReason])
         do {
-            (wanted, omitted) = try selector.select(fetched.records)
+            (wanted, omitted) = try selector.select(fetched.snapshot.records)
         } catch {
             throw CollectionError.fetch(.changeset(error, url: server))
         }
         try planned.settings.budget.check(wanted)
         async let records = packed(fetched.snapshot)
         var sources = try await gatherer.gather(
-            wanted, of: planned.id, base: present, hasZip: fetched.hasAttachmentsZip, into: &outcome)
+            wanted, of: planned.id, base: present, hasZip: fetched.snapshot.metadata.hasAttachmentsZip, into: &outcome)
         for (digest, reason) in omitted { sources[digest] = .omitted(reason) }
 
         onEvent(.packing(planned.id))
@@ -105,10 +104,10 @@ struct CollectionRefresher: Sendable {
         _ planned: PlannedCollection, _ present: BundleReader?, _ fetched: SnapshotFetcher.Fetched,
         _ outcome: inout CollectionOutcome
     ) throws(CollectionError) -> Bool {
-        guard let present, let records = try? present.records(), let payload = try? present.payload() else {
+        guard let present, let payload = try? present.payload() else {
             return false
         }
-        outcome.changes = RecordComparison.changes(from: records, to: fetched.records)
+        outcome.changes = RecordComparison.changes(from: payload.records, to: fetched.snapshot.records)
         guard let held = planned.held, held.timestamp == fetched.snapshot.timestamp,
             present.head.timestamp == held.timestamp
         else { return false }
@@ -123,11 +122,8 @@ struct CollectionRefresher: Sendable {
     /// The bundle's own snapshot, verified again at the time that the lock keeps.
     private func reread(_ planned: PlannedCollection, _ present: BundleReader) throws -> SnapshotFetcher.Fetched {
         guard let held = planned.held else { throw CollectionError.configuration("there is no lock entry") }
-        let verified = try BundleVerifier(roots: roots, signer: trust.signer, limits: limits).snapshot(
-            of: present, held)
-        let metadata = try? CollectionMetadata(parsing: verified.metadata, limits: limits)
-        return SnapshotFetcher.Fetched(
-            snapshot: verified, records: try present.records(), hasAttachmentsZip: metadata?.hasAttachmentsZip ?? false)
+        let verified = try BundleVerifier(policy, limits: limits).snapshot(of: present, held)
+        return SnapshotFetcher.Fetched(snapshot: verified)
     }
 
     private func packed(_ snapshot: Snapshot) async throws -> PackedRecords? {
@@ -147,11 +143,7 @@ struct CollectionRefresher: Sendable {
             try planned.settings.budget.check(size: written.size, of: written.manifest)
             try BundleReader(path: temporary, limits: limits).verifyContents()
             let entry = LockFile.Collection(
-                server: server, timestamp: snapshot.timestamp, records: written.manifest.head.records,
-                attachments: written.manifest.head.attachments, attachmentRule: planned.settings.attachments.text,
-                omitted: written.manifest.omissions, content: written.content,
-                bundle: .init(collection: planned.id, size: written.size, sha256: written.sha256),
-                trust: .init(snapshot.provenance))
+                written, trust: snapshot.provenance, server: server, attachmentRule: planned.settings.attachments.text)
             if entry.isSameBundle(as: planned.held), FileStore.size(directory.bundlePath(planned.id)) == written.size,
                 (try? FileStore.digest(of: directory.bundlePath(planned.id))) == written.sha256
             {

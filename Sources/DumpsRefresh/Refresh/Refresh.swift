@@ -30,7 +30,7 @@ public struct Refresh: Sendable {
     private let directory: DumpsDirectory
     private let configuration: DumpsConfiguration
     private let client: ServerClient
-    private let roots: TrustAnchors
+    private let policy: TrustPolicy
     private let options: Options
     private let now: Timestamp
     private let limits: Limits
@@ -40,13 +40,13 @@ public struct Refresh: Sendable {
     ///   - now: the time that chains are verified at, and that the lock will name.
     ///   - onEvent: called from any task; must not block.
     public init(
-        _ directory: DumpsDirectory, configuration: DumpsConfiguration, client: ServerClient, roots: TrustAnchors,
+        _ directory: DumpsDirectory, configuration: DumpsConfiguration, client: ServerClient, policy: TrustPolicy,
         options: Options, now: Timestamp, onEvent: @escaping @Sendable (RefreshEvent) -> Void
     ) {
         self.directory = directory
         self.configuration = configuration
         self.client = client
-        self.roots = roots
+        self.policy = policy
         self.options = options
         self.now = now
         limits = client.limits
@@ -66,7 +66,7 @@ public struct Refresh: Sendable {
         if !recovered.isEmpty && isWriting { try directory.writeLock(lockFile) }
         let plan: [PlannedCollection]
         do {
-            plan = try await Survey(directory, configuration: configuration, roots: roots, now: now, limits: limits)
+            plan = try await Survey(directory, configuration: configuration, policy: policy, now: now, limits: limits)
                 .planned(settings, lockFile, client: client, isFull: options.isFull)
         } catch {
             if isWriting { try keepBackoff() }
@@ -140,8 +140,8 @@ public struct Refresh: Sendable {
     /// Tells without writing anything whether each collection is what the server has.
     private func compare(_ plan: [PlannedCollection]) async -> [CollectionOutcome] {
         let fetcher = SnapshotFetcher(
-            client: client, chains: ChainStore(client: client, roots: roots, time: now),
-            gate: RequestGate(width: options.jobs), trust: configuration.trust)
+            client: client, chains: ChainStore(client: client, policy: policy, time: now),
+            gate: RequestGate(width: options.jobs), policy: policy)
         var outcomes: [CollectionOutcome] = []
         for planned in plan {
             var outcome = settled(planned) ?? self.planned(planned)
@@ -167,14 +167,14 @@ public struct Refresh: Sendable {
         let refresher = CollectionRefresher(
             directory: directory,
             fetcher: SnapshotFetcher(
-                client: client, chains: ChainStore(client: client, roots: roots, time: now), gate: gate,
-                trust: configuration.trust),
+                client: client, chains: ChainStore(client: client, policy: policy, time: now), gate: gate,
+                policy: policy),
             gatherer: AttachmentGatherer(
                 client: client, directory: directory, gate: gate,
                 attachmentsURL: AttachmentsURLSource(client: client), deflaters: deflaters, jobs: options.jobs,
                 limits: limits, onEvent: onEvent),
             deflaters: deflaters,
-            roots: roots, trust: configuration.trust, server: "\(client.server)", limits: limits,
+            policy: policy, server: "\(client.server)", limits: limits,
             holdsBack: configuration.totalBudget != nil)
         return await withTaskGroup(of: CollectionOutcome.self) { group in
             var outcomes: [CollectionOutcome] = []

@@ -54,8 +54,7 @@ struct RefreshPlanner {
         case damaged(String)
     }
 
-    let roots: TrustAnchors
-    let acceptsUnsigned: Bool
+    let policy: TrustPolicy
     let isFull: Bool
 
     func plan(
@@ -86,6 +85,7 @@ struct RefreshPlanner {
         if listed > held.timestamp { return .update }
         return held.attachmentRule == settings.attachments.text ? .unchanged : .repack
     }
+
     /// A pinned collection takes nothing from the server but the very state that it is pinned to.
     private func action(
         _ settings: DumpsConfiguration.Collection, _ pin: Pin, held: LockFile.Collection?, disk: DiskState,
@@ -111,8 +111,8 @@ struct RefreshPlanner {
     private func distrust(_ held: LockFile.Collection) -> String? {
         switch held.trust {
         case .signed(let signature):
-            roots.roots.contains(signature.root) ? nil : "its root is no longer trusted"
-        case .unsigned: acceptsUnsigned ? nil : "it is unsigned, which is no longer accepted"
+            policy.roots.roots.contains(signature.root) ? nil : "its root is no longer trusted"
+        case .unsigned: policy.acceptsUnsigned ? nil : "it is unsigned, which is no longer accepted"
         case .imported: nil
         }
     }

@@ -18,7 +18,7 @@ public struct ServerState: Sendable {
     private let directory: DumpsDirectory
     private let configuration: DumpsConfiguration
     private let client: ServerClient
-    private let roots: TrustAnchors
+    private let policy: TrustPolicy
     private let jobs: Int
     private let now: Timestamp
 
@@ -27,13 +27,13 @@ public struct ServerState: Sendable {
     ///   - jobs: changesets under way at once.
     ///   - now: the time that chains are verified at.
     public init(
-        _ directory: DumpsDirectory, configuration: DumpsConfiguration, client: ServerClient, roots: TrustAnchors,
+        _ directory: DumpsDirectory, configuration: DumpsConfiguration, client: ServerClient, policy: TrustPolicy,
         jobs: Int, now: Timestamp
     ) {
         self.directory = directory
         self.configuration = configuration
         self.client = client
-        self.roots = roots
+        self.policy = policy
         self.jobs = jobs
         self.now = now
     }
@@ -46,11 +46,12 @@ public struct ServerState: Sendable {
         // A pin holds the bundle where it is, not the server.
         for index in settings.indices { settings[index].pin = nil }
         let lock = try directory.lockFile(limits: client.limits)
-        let survey = Survey(directory, configuration: configuration, roots: roots, now: now, limits: client.limits)
+        let survey = Survey(directory, configuration: configuration, policy: policy, now: now, limits: client.limits)
         let plan = try await survey.planned(settings, lock, client: client, isFull: false)
         let fetcher = SnapshotFetcher(
-            client: client, chains: ChainStore(client: client, roots: roots, time: now), gate: RequestGate(width: jobs),
-            trust: configuration.trust)
+            client: client, chains: ChainStore(client: client, policy: policy, time: now),
+            gate: RequestGate(width: jobs),
+            policy: policy)
         return await withTaskGroup(of: (CollectionID, Outcome).self) { group in
             for planned in plan { group.addTask { (planned.id, await outcome(planned, fetcher)) } }
             return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
@@ -65,7 +66,7 @@ public struct ServerState: Sendable {
                 return .failed(.fetch(.rollback(held: held.timestamp, answered: answered)))
             }
         case .unchanged, .repack:
-            let verifier = BundleVerifier(roots: roots, signer: configuration.trust.signer, limits: client.limits)
+            let verifier = BundleVerifier(policy, limits: client.limits)
             // A bundle that is damaged is no answer to what the server has: then the server is asked.
             if let present, let held = planned.held, present.head.timestamp == held.timestamp,
                 let snapshot = try? verifier.snapshot(of: present, held)

@@ -22,9 +22,7 @@ public struct CollectionState: Sendable {
 
 extension LockFile.Collection {
     /// When the data was verified against the server; `nil` where nothing is signed.
-    public var verifiedAt: Timestamp? {
-        if case .signed(let signature) = trust { signature.verifiedAt } else { nil }
-    }
+    public var verifiedAt: Timestamp? { trust.verdict?.verifiedAt }
 
     /// The time since the data was taken from the server; where nothing is signed, since it changed there.
     public func age(at now: Timestamp) -> Duration { now.elapsed(since: verifiedAt ?? timestamp) }
@@ -34,19 +32,19 @@ extension LockFile.Collection {
 public struct Survey: Sendable {
     private let directory: DumpsDirectory
     private let configuration: DumpsConfiguration
-    private let roots: TrustAnchors
+    private let policy: TrustPolicy
     private let now: Timestamp
     private let limits: Limits
 
     /// - Parameter now: the time that the last days of pins are held against.
     public init(
-        _ directory: DumpsDirectory, configuration: DumpsConfiguration, roots: TrustAnchors, now: Timestamp,
+        _ directory: DumpsDirectory, configuration: DumpsConfiguration, policy: TrustPolicy, now: Timestamp,
         limits: Limits
     ) {
         self.now = now
         self.directory = directory
         self.configuration = configuration
-        self.roots = roots
+        self.policy = policy
         self.limits = limits
     }
 
@@ -97,8 +95,7 @@ public struct Survey: Sendable {
         } catch {
             throw CollectionError.fetch(.changeset(error, url: "\(document.url)"))
         }
-        let planner = RefreshPlanner(
-            roots: roots, acceptsUnsigned: configuration.trust.acceptsUnsigned, isFull: isFull)
+        let planner = RefreshPlanner(policy: policy, isFull: isFull)
         return settings.map { settings in
             let held = lock.collections[settings.id]
             return planner.plan(
@@ -129,7 +126,7 @@ extension DumpsDirectory {
             held.attachmentRule == planned.settings.attachments.text, diskState(planned.id, held) == .asLocked,
             let bundle = try? BundleReader(path: bundlePath(planned.id), limits: limits)
         else { return false }
-        return (try? bundle.payload()) == snapshot.payload
+        return (try? bundle.payloadText()) == snapshot.payload.bytes
     }
 
     /// What is where a bundle should be, told from its size and its first bytes.

@@ -31,7 +31,7 @@ extension AttachmentLoader {
 
     private var hasZip: Bool {
         guard let metadata = state.current(session).held?.snapshot.metadata else { return false }
-        return (try? CollectionMetadata(parsing: metadata, limits: session.limits))?.hasAttachmentsZip ?? false
+        return (try? CollectionMetadata(parsing: metadata.json, limits: session.limits))?.hasAttachmentsZip ?? false
     }
 
     private func download(_ missing: [WantedAttachment]) async throws(RemoteSettingsError) {

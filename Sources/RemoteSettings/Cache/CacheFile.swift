@@ -24,10 +24,10 @@ struct CacheFile: Sendable {
         self.server = server
         timestamp = snapshot.timestamp
         self.highWaterMark = max(highWaterMark, snapshot.timestamp)
-        if case .signed(let verdict) = snapshot.provenance { verifiedAt = verdict.verifiedAt }
-        metadata = snapshot.metadata
+        verifiedAt = snapshot.provenance.verdict?.verifiedAt
+        metadata = snapshot.metadata.json
         chain = snapshot.chain
-        payload = snapshot.payload
+        payload = snapshot.payload.bytes
     }
 
     /// The file's content.

@@ -24,7 +24,7 @@ struct CacheStore: Sendable {
             guard !session.isClosed else { throw RemoteSettingsError.closed }
             let server = try session.server.get()
             let attachments = CachedAttachments(storage: storage, id: id)
-            let stale = attachments.stale(from: loaded.held, to: fetched.records)
+            let stale = attachments.stale(from: loaded.held, to: fetched.snapshot.records)
             let file = CacheFile(
                 fetched.snapshot, server: "\(server)",
                 highWaterMark: fetched.snapshot.timestamp)
@@ -33,11 +33,10 @@ struct CacheStore: Sendable {
             // Without it there is no fallback to old attachments, no more.
             if !stale.isEmpty { try? FileStore.link(storage.snapshotPath(id), as: storage.previousPath(id)) }
             try FileStore.replace(storage.snapshotPath(id), with: file.bytes)
-            attachments.removeOrphans(keeping: fetched.records, stale, now: session.now)
+            attachments.removeOrphans(keeping: fetched.snapshot.records, stale, now: session.now)
 
             var stored = loaded
-            stored.held = HeldSnapshot(
-                source: .cached, snapshot: fetched.snapshot, records: fetched.records, isCheckedHere: true)
+            stored.held = HeldSnapshot(source: .cached, snapshot: fetched.snapshot, isCheckedHere: true)
             stored.highWaterMark = file.highWaterMark
             if file.chain != nil { stored.noteSigned(asOf: file.timestamp) }
             stored.cacheIdentity = storage.identity(id)

@@ -18,7 +18,7 @@ struct PackagedIndex: Sendable {
         /// Whether nobody can change the bundle who could not change the program as well.
         let isTrusted: Bool
         /// Whether the lock says that the bundle is signed.
-        var isSigned: Bool { lock.trust.inBundle == .signed }
+        var isSigned: Bool { lock.trust.isSigned }
         /// Whether who packaged it vouches for it, where it was imported without a signature.
         var acceptsImported: Bool { isTrusted && source.acceptsImported }
 
@@ -51,10 +51,10 @@ struct PackagedIndex: Sendable {
             case .file(let path): reader = try BundleReader(path: path, limits: limits)
             }
             let head = reader.head
-            guard head.collection == id, head.timestamp == lock.timestamp, head.trust == lock.trust.inBundle else {
+            guard head.collection == id, head.timestamp == lock.timestamp, head.trust == lock.trust.kind else {
                 throw BundleError(
                     .disagreement, file: reader.name,
-                    expected: "\(id) at \(lock.timestamp), \(lock.trust.inBundle.rawValue), as the lock says",
+                    expected: "\(id) at \(lock.timestamp), \(lock.trust.kind.rawValue), as the lock says",
                     found: "\(head.collection) at \(head.timestamp), \(head.trust.rawValue)")
             }
             return reader
@@ -138,16 +138,6 @@ struct PackagedIndex: Sendable {
             return (text, path)
         case .absent(let reason):
             throw BundleError(.missing, file: source.name, expected: "packaged snapshots", found: reason)
-        }
-    }
-}
-
-extension LockFile.Trust {
-    fileprivate var inBundle: BundleHead.Trust {
-        switch self {
-        case .signed: .signed
-        case .unsigned: .unsigned
-        case .imported: .imported
         }
     }
 }

@@ -12,9 +12,9 @@ extension Session {
         for (id, entry) in all {
             do {
                 try loader.check(entry)
-                if case .signed(let signature) = entry.lock.trust, !roots.roots.contains(signature.root) {
+                if let verdict = entry.lock.trust.verdict, !policy.roots.roots.contains(verdict.root) {
                     throw SnapshotRefusal(
-                        .notTrusted("its root \(signature.root) is not pinned (RemoteSettingsConfig.trustRoots)"))
+                        .notTrusted("its root \(verdict.root) is not pinned (RemoteSettingsConfig.trustRoots)"))
                 }
                 _ = try entry.open(id, limits: limits)
             } catch {

@@ -6,15 +6,14 @@ import SnapshotBundle
 struct HeldSnapshot: Sendable {
     let source: SnapshotStatus.Source
     let snapshot: Snapshot
-    let records: RecordTable
     /// Whether the signature was checked in this process.
     let isCheckedHere: Bool
 
     var timestamp: Timestamp { snapshot.timestamp }
 
-    var isSigned: Bool {
-        if case .signed = snapshot.provenance { true } else { false }
-    }
+    var records: RecordTable { snapshot.records }
+
+    var isSigned: Bool { snapshot.provenance.isSigned }
 
     var trust: SnapshotStatus.Trust {
         switch snapshot.provenance {

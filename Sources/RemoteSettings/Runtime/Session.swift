@@ -20,7 +20,7 @@ final class Session: Sendable {
     let config: RemoteSettingsConfig
     let storage: StorageDirectory
     let server: Result<ServerURL, RemoteSettingsError>
-    let roots: TrustAnchors
+    let policy: TrustPolicy
     let events: ChangeHub
     let serviceSyncs = SharedTask<[CollectionSyncResult]>()
     private let filterContext: FilterContext
@@ -39,7 +39,9 @@ final class Session: Sendable {
         self.server = Result { () throws(RemoteSettingsError) in
             try server.serverURL(allowPlainHTTP: config.allowsPlainHTTP)
         }
-        roots = config.trustRoots ?? (server == .prod ? .mozillaProduction : .mozillaStaging)
+        policy = TrustPolicy(
+            roots: config.trustRoots ?? (server == .prod ? .mozillaProduction : .mozillaStaging),
+            signer: config.signer.map { SignerName($0) }, acceptsUnsigned: config.acceptsUnsigned)
         filterContext = config.appContext?.filterContext ?? .empty
         state = Mutex(State(telemetry: config.telemetry))
     }
@@ -49,8 +51,7 @@ final class Session: Sendable {
         if let known = state.withLock({ $0.loader }) { return known }
         let loader = SnapshotLoader(
             server: (try? server.get()).map { ServerIdentity($0) } ?? ServerIdentity("no valid server"),
-            acceptsUnsigned: config.acceptsUnsigned,
-            verifier: KeptSnapshotVerifier(roots: roots, signer: config.signer, limits: limits), storage: storage,
+            verifier: KeptSnapshotVerifier(policy, limits: limits), storage: storage,
             packaged: PackagedIndex(config.packaged, limits: limits), limits: limits, logger: logger)
         return state.withLock { state in
             if let first = state.loader { return first }

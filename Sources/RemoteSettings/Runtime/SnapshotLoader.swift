@@ -8,7 +8,6 @@ import SnapshotBundle
 struct SnapshotLoader: Sendable {
     /// The server that snapshots have to be of.
     let server: ServerIdentity
-    let acceptsUnsigned: Bool
     let verifier: KeptSnapshotVerifier
     let storage: StorageDirectory
     let packaged: PackagedIndex
@@ -114,74 +113,63 @@ struct SnapshotLoader: Sendable {
     }
 
     private func held(_ file: CacheFile, isKnownSigned: Bool) throws -> HeldSnapshot {
+        let payload = try Payload(parsing: file.payload, limits: limits)
+        guard payload.timestamp == file.timestamp else {
+            throw SnapshotRefusal(.damaged("its records are of \(payload.timestamp), not of \(file.timestamp)"))
+        }
         let unverified = UnverifiedSnapshot(
-            collection: file.collection, timestamp: file.timestamp, payload: file.payload, metadata: file.metadata,
-            signatures: try CollectionMetadata(parsing: file.metadata, limits: limits).signatures)
+            collection: file.collection, payload: payload,
+            metadata: try CollectionMetadata(parsing: file.metadata, limits: limits))
         let snapshot: Snapshot
         if let verifiedAt = file.verifiedAt, let chain = file.chain {
             snapshot = try verifier.verified(unverified, chain: chain, at: verifiedAt)
         } else {
-            guard acceptsUnsigned else { throw SnapshotRefusal(.unsigned) }
+            guard verifier.policy.acceptsUnsigned else { throw SnapshotRefusal(.unsigned) }
             guard !isKnownSigned else { throw SnapshotRefusal(.signatureLost) }
             snapshot = Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
         }
-        return try held(snapshot, .cached, isCheckedHere: true)
+        return HeldSnapshot(source: .cached, snapshot: snapshot, isCheckedHere: true)
     }
 
     /// - Throws: `SnapshotRefusal` where the lock alone tells that the snapshot cannot serve.
     func check(_ entry: PackagedIndex.Entry) throws(SnapshotRefusal) {
         switch entry.lock.trust {
-        case .imported: guard acceptsUnsigned || entry.acceptsImported else { throw SnapshotRefusal(.unsigned) }
+        case .imported:
+            guard verifier.policy.acceptsUnsigned || entry.acceptsImported else { throw SnapshotRefusal(.unsigned) }
         case .unsigned, .signed:
             guard ServerIdentity(entry.lock.server) == server else {
                 throw SnapshotRefusal(.otherServer(found: entry.lock.server, expected: server.description))
             }
-            if case .unsigned = entry.lock.trust, !acceptsUnsigned { throw SnapshotRefusal(.unsigned) }
+            if case .unsigned = entry.lock.trust, !verifier.policy.acceptsUnsigned { throw SnapshotRefusal(.unsigned) }
         }
     }
 
     private func held(_ packaged: PackagedBundle) throws -> HeldSnapshot {
         let entry = packaged.entry
         let bundle = try packaged.reader()
+        let source = SnapshotStatus.Source.packaged(entry.source.name)
+        if entry.isTrusted {
+            // Nothing is verified, so that of the metadata nothing needs to be read.
+            let claim = UnverifiedSnapshot(
+                collection: bundle.head.collection, payload: try bundle.payload(),
+                metadata: CollectionMetadata(unread: try bundle.metadataText()))
+            let snapshot = Snapshot(vouchingFor: claim, chain: try bundle.chain(), provenance: entry.lock.trust)
+            return HeldSnapshot(source: source, snapshot: snapshot, isCheckedHere: false)
+        }
         // Of a file that others may write to, a copy is verified: a copy cannot change afterwards.
-        let payload = entry.isTrusted ? try bundle.payload() : Bytes(try bundle.payload().array)
-        var unverified = UnverifiedSnapshot(
-            collection: bundle.head.collection, timestamp: bundle.head.timestamp, payload: payload,
-            metadata: try bundle.metadata(), signatures: [])
-        let provenance: Snapshot.Provenance
-        switch entry.lock.trust {
-        case .unsigned: provenance = .unsigned
-        case .imported: provenance = .imported
-        case .signed(let signature):
-            guard entry.isTrusted else {
-                guard let chain = try bundle.chain() else {
-                    throw SnapshotRefusal(.damaged("\(bundle.name): expected chain.pem, found none"))
-                }
-                unverified = UnverifiedSnapshot(
-                    collection: unverified.collection, timestamp: unverified.timestamp, payload: payload,
-                    metadata: unverified.metadata,
-                    signatures: try CollectionMetadata(parsing: unverified.metadata, limits: limits).signatures)
-                let verified = try verifier.verified(
-                    unverified, chain: Bytes(chain.array), at: signature.verifiedAt)
-                return try held(verified, .packaged(entry.source.name), isCheckedHere: true)
-            }
-            provenance = .signed(
-                SignatureVerdict(
-                    signer: signature.signer, root: signature.root, chainNotAfter: signature.chainNotAfter,
-                    verifiedAt: signature.verifiedAt))
+        let unverified = UnverifiedSnapshot(
+            collection: bundle.head.collection,
+            payload: try bundle.payload(parsing: Bytes(try bundle.payloadText().array)), metadata: try bundle.metadata()
+        )
+        guard let verdict = entry.lock.trust.verdict else {
+            let snapshot = Snapshot(vouchingFor: unverified, chain: nil, provenance: entry.lock.trust)
+            return HeldSnapshot(source: source, snapshot: snapshot, isCheckedHere: true)
         }
-        let snapshot = Snapshot(vouchingFor: unverified, chain: try bundle.chain(), provenance: provenance)
-        return try held(snapshot, .packaged(entry.source.name), isCheckedHere: !entry.isTrusted)
-    }
-
-    private func held(
-        _ snapshot: Snapshot, _ source: SnapshotStatus.Source, isCheckedHere: Bool
-    ) throws -> HeldSnapshot {
-        let (records, timestamp) = try Payload.read(snapshot.payload, limits: limits)
-        guard timestamp == snapshot.timestamp else {
-            throw SnapshotRefusal(.damaged("its records are of \(timestamp), not of \(snapshot.timestamp)"))
+        guard let chain = try bundle.chain() else {
+            throw SnapshotRefusal(.damaged("\(bundle.name): expected chain.pem, found none"))
         }
-        return HeldSnapshot(source: source, snapshot: snapshot, records: records, isCheckedHere: isCheckedHere)
+        let verified = try verifier.verified(unverified, chain: Bytes(chain.array), at: verdict.verifiedAt)
+        return HeldSnapshot(source: source, snapshot: verified, isCheckedHere: true)
     }
 }
 

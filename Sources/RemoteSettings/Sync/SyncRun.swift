@@ -40,7 +40,7 @@ struct SyncRun: Sendable {
             throw SyncRunFailure(error: error, status: .init(error))
         }
         chains = ChainStore(
-            client: client, roots: session.roots, time: session.now,
+            client: client, policy: session.policy, time: session.now,
             keeper: ChainDirectory(storage: session.storage, limits: session.limits))
         let began = session.now
         do {
@@ -93,23 +93,18 @@ struct SyncRun: Sendable {
             // Ahead of the monitor is what another sync has stored since it was asked.
             if let held, held.timestamp >= expected { return .upToDate(held.timestamp) }
         }
-        let fetcher = CollectionFetcher(
-            client: client, chains: chains, acceptsUnsigned: session.config.acceptsUnsigned,
-            signer: session.config.signer)
-        let base = held.map {
-            CollectionFetcher.Base(timestamp: $0.timestamp, records: $0.records, payload: $0.snapshot.payload)
-        }
+        let fetcher = CollectionFetcher(client: client, chains: chains, policy: session.policy)
         let fetched = try await fetcher.fetch(
             .init(
-                id: id, expected: expected, base: base, floor: floor, wasSigned: held?.isSigned ?? loaded.isKnownSigned)
-        )
+                id: id, expected: expected, base: held?.snapshot.payload, floor: floor,
+                wasSigned: held?.isSigned ?? loaded.isKnownSigned))
         guard let fetched else { return .upToDate(held?.timestamp ?? Timestamp(milliseconds: 0)) }
         if let retried = fetched.retried {
             session.logger.notice("\(id): a delta could not be used, everything was fetched: \(retried)")
             session.report("\(id)", .init(retried), trigger, nil, session.now, retried)
         }
-        if let held, held.timestamp == fetched.snapshot.timestamp, held.snapshot.payload == fetched.snapshot.payload,
-            held.source != .cached || held.snapshot.metadata == fetched.snapshot.metadata
+        if let held, held.snapshot.payload == fetched.snapshot.payload,
+            held.source != .cached || held.snapshot.metadata.json == fetched.snapshot.metadata.json
         {
             return .upToDate(held.timestamp)
         }

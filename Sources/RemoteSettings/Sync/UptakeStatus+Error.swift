@@ -54,7 +54,7 @@ extension ContentSignatureError {
         switch self {
         case .noValidSignature(_, let failures): failures.contains { $0.reason.concernsChain }
         case .malformedBase64, .wrongSignatureLength, .signatureOutOfRange, .signatureMismatch, .noSignatures,
-            .tooManySignatures, .onlyUnknownModes, .timestampMismatch:
+            .tooManySignatures, .onlyUnknownModes:
             false
         default: true
         }

@@ -79,8 +79,7 @@ public struct Changeset: Sendable {
         }
         let all = base?.applying(records, tombstones: tombstones) ?? records
         return UnverifiedSnapshot(
-            collection: collection, timestamp: timestamp, payload: all.payload(timestamp: timestamp),
-            metadata: metadata.json, signatures: metadata.signatures)
+            collection: collection, payload: Payload(all, timestamp: timestamp), metadata: metadata)
     }
 }
 

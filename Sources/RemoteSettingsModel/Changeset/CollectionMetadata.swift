@@ -23,6 +23,13 @@ public struct CollectionMetadata: Hashable, Sendable {
         signatures = listed.isEmpty ? value["signature"].flatMap(ServedSignature.init).map { [$0] } ?? [] : listed
     }
 
+    /// Metadata whose content is not looked at: of a bundle that is as trusted as the program, whose signatures nobody
+    /// verifies. It has none of what the content says.
+    package init(unread json: Bytes) {
+        self.json = json
+        (id, bucket, signatures, hasAttachmentsZip) = (nil, nil, [], false)
+    }
+
     /// This metadata, from a mirror, with the bytes that the mirror received in the place of its own.
     ///
     /// A mirror serves chains itself and so has to change each `x5u`; who mirrors a mirror keeps what the first server said.

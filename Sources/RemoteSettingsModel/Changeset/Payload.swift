@@ -1,20 +1,44 @@
-/// The signed payload of a collection, read in place.
+/// The signed payload of a collection: its exact bytes, and the records and the timestamp that they state.
 ///
 /// It is canonical JSON of `{"data": [record…], "last_modified": "<timestamp>"}`, with the records sorted by id and the
-/// timestamp as a string (the server's signing code; there is no RFC).
-public enum Payload {
-    static let head = "{\"data\":["
+/// timestamp as a string (the server's signing code; there is no RFC). The records are slices of ``bytes``.
+public struct Payload: Sendable {
+    /// The bytes that a content signature covers, without its prefix.
+    public let bytes: Bytes
+    public let records: RecordTable
+    public let timestamp: Timestamp
 
-    /// The records and the timestamp of a payload, in one pass that copies nothing.
+    /// Reads a payload in one pass that copies nothing.
     ///
     /// - Throws: ``ChangesetError/notCanonical(problem:)`` where the text is not what this package writes; the pass looks
     ///   at the structure and the ids, not at whether every value is in canonical form.
-    public static func read(_ payload: Bytes, limits: Limits) throws(ChangesetError) -> (RecordTable, Timestamp) {
+    public init(parsing bytes: Bytes, limits: Limits) throws(ChangesetError) {
         var scanner = PayloadScanner(limits: limits)
-        let (entries, timestamp) = try payload.withSpan {
+        let (entries, timestamp) = try bytes.withSpan {
             (span) throws(ChangesetError) -> ([RecordTable.Entry], Timestamp) in
             try scanner.scan(span)
         }
-        return (RecordTable(payload, sorted: entries, mentionsFilters: scanner.mentionsFilters), timestamp)
+        self.bytes = bytes
+        self.timestamp = timestamp
+        records = RecordTable(bytes, sorted: entries, mentionsFilters: scanner.mentionsFilters)
     }
+
+    /// Writes the payload of canonical records. The bytes are not scanned again: where each record goes is known.
+    init(_ table: RecordTable, timestamp: Timestamp) {
+        let head = "{\"data\":[".utf8
+        let tail = "],\"last_modified\":\"\(timestamp)\"}".utf8
+        var output: [UInt8] = []
+        output.reserveCapacity(head.count + tail.count + table.byteCount + table.count)
+        output.append(contentsOf: head)
+        let entries = table.write(to: &output)
+        output.append(contentsOf: tail)
+        bytes = Bytes(output)
+        self.timestamp = timestamp
+        records = RecordTable(bytes, sorted: entries, mentionsFilters: table.mayMentionFilters)
+    }
+}
+
+/// Payloads are equal where their bytes are, which say everything else.
+extension Payload: Equatable {
+    public static func == (left: Payload, right: Payload) -> Bool { left.bytes == right.bytes }
 }

@@ -3,6 +3,7 @@ struct RecordCollector: ~Copyable {
     private var canonical: CanonicalJSON
     private var entries: [RecordTable.Entry] = []
     private(set) var tombstones: [Tombstone] = []
+    private var mentionsFilters = false
     private let limits: Limits
 
     init(limits: Limits) {
@@ -40,7 +41,7 @@ struct RecordCollector: ~Copyable {
 
     /// The collected records, sorted.
     consuming func table() throws(ChangesetError) -> RecordTable {
-        try RecordTable(canonical.finish(), unsorted: entries)
+        try RecordTable(canonical.finish(), unsorted: entries, mentionsFilters: mentionsFilters)
     }
 
     private mutating func collectRecord(_ input: Span<UInt8>, _ position: inout Int) throws(ChangesetError) {
@@ -70,6 +71,8 @@ struct RecordCollector: ~Copyable {
                 isDeleted = member.hasValue("true", in: canonical.output)
             } else if member.hasKey("last_modified", in: canonical.output) {
                 lastModified = member.value
+            } else if member.hasKey("filter_expression", in: canonical.output) {
+                mentionsFilters = true
             }
         }
         guard let id, id.count > 2, canonical.output[id.lowerBound] == UInt8(ascii: "\"") else {

@@ -12,10 +12,10 @@ public struct RecordTable: Sendable {
     /// For each record its source and place, in the order of ids.
     private let entries: [(source: Int, entry: Entry)]
 
-    /// Whether a record may have a member `filter_expression`; `false` only where a payload was read and none has.
+    /// Whether a record may have a member `filter_expression`; `false` only where none has.
     public let mayMentionFilters: Bool
 
-    private init(sources: [Bytes], entries: [(source: Int, entry: Entry)], mayMentionFilters: Bool = true) {
+    private init(sources: [Bytes], entries: [(source: Int, entry: Entry)], mayMentionFilters: Bool) {
         self.sources = sources
         self.entries = entries
         self.mayMentionFilters = mayMentionFilters
@@ -24,7 +24,7 @@ public struct RecordTable: Sendable {
     /// A table over records that lie in one buffer in any order.
     ///
     /// - Throws: ``ChangesetError/duplicateRecord(_:)``.
-    init(_ source: Bytes, unsorted: [Entry]) throws(ChangesetError) {
+    init(_ source: Bytes, unsorted: [Entry], mentionsFilters: Bool) throws(ChangesetError) {
         var duplicate: String?
         let entries = source.withSpan { span -> [Entry] in
             // The ids' first eight bytes decide most comparisons.
@@ -41,7 +41,7 @@ public struct RecordTable: Sendable {
             return sorted.map(\.entry)
         }
         if let duplicate { throw .duplicateRecord(duplicate) }
-        self.init(sources: [source], entries: entries.map { (0, $0) })
+        self.init(sources: [source], entries: entries.map { (0, $0) }, mayMentionFilters: mentionsFilters)
     }
 
     /// A table over records that are known to be sorted.
@@ -50,7 +50,7 @@ public struct RecordTable: Sendable {
     }
 
     public init() {
-        self.init(sources: [], entries: [])
+        self.init(sources: [], entries: [], mayMentionFilters: false)
     }
 
     public var count: Int { entries.count }
@@ -95,22 +95,28 @@ public struct RecordTable: Sendable {
                 mine += 1
             }
         }
-        return RecordTable(sources: sources + changes.sources, entries: merged)
+        return RecordTable(
+            sources: sources + changes.sources, entries: merged,
+            mayMentionFilters: mayMentionFilters || changes.mayMentionFilters)
     }
 
-    /// The signed payload: canonical JSON of `{"data": [record…], "last_modified": "<timestamp>"}`.
-    public func payload(timestamp: Timestamp) -> Bytes {
-        let head = Payload.head.utf8
-        let tail = "],\"last_modified\":\"\(timestamp)\"}".utf8
-        var output: [UInt8] = []
-        output.reserveCapacity(head.count + tail.count + entries.reduce(0) { $0 + $1.entry.json.count + 1 })
-        output.append(contentsOf: head)
-        for (index, (source, entry)) in entries.enumerated() {
-            if index > 0 { output.append(UInt8(ascii: ",")) }
+    /// The bytes of all records together.
+    var byteCount: Int { entries.reduce(0) { $0 + $1.entry.json.count } }
+
+    /// Appends the records, separated by commas.
+    ///
+    /// - Returns: where each record and its id are in `output`.
+    func write(to output: inout [UInt8]) -> [Entry] {
+        var written: [Entry] = []
+        written.reserveCapacity(entries.count)
+        for (source, entry) in entries {
+            if !written.isEmpty { output.append(UInt8(ascii: ",")) }
+            let start = output.count
+            let id = start + entry.id.lowerBound - entry.json.lowerBound
             unsafe sources[source][entry.json].withUnsafeBytes { unsafe output.append(contentsOf: $0) }
+            written.append(Entry(id: id..<id + entry.id.count, json: start..<output.count))
         }
-        output.append(contentsOf: tail)
-        return Bytes(output)
+        return written
     }
 
     /// The canonical JSON of the record at `position`, without its id.

@@ -1,70 +1,118 @@
-/// Writes JSON for people and programs to read: members in their given order, numbers as they were written.
+/// Writes JSON values: members in their given order, numbers as they were written.
 public enum JSONText {
+    /// How one document's text differs from another's.
+    package struct Style {
+        /// Spaces for each level; `nil` for everything on one line without white space.
+        package var indent: Int?
+        package var strings: JSONString.Escapes
+        package var number: (JSONNumber) -> String
+
+        package init(indent: Int?, strings: JSONString.Escapes, number: @escaping (JSONNumber) -> String = \.text) {
+            self.indent = indent
+            self.strings = strings
+            self.number = number
+        }
+    }
+
     /// On one line, without white space.
     public static func compact(_ value: JSONValue) -> [UInt8] {
-        var output: [UInt8] = []
-        write(value, indent: nil, to: &output)
-        return output
+        text(value, Style(indent: nil, strings: .terminal))
     }
 
     /// With two spaces for each level and a line feed at the end.
     public static func indented(_ value: JSONValue) -> [UInt8] {
+        text(value, Style(indent: 2, strings: .terminal)) + [UInt8(ascii: "\n")]
+    }
+
+    package static func text(_ value: JSONValue, _ style: Style) -> [UInt8] {
         var output: [UInt8] = []
-        write(value, indent: 0, to: &output)
-        output.append(UInt8(ascii: "\n"))
+        write(value, style, level: 0, to: &output)
         return output
     }
 
-    private static func write(_ value: JSONValue, indent: Int?, to output: inout [UInt8]) {
+    private static func write(_ value: JSONValue, _ style: Style, level: Int, to output: inout [UInt8]) {
         switch value {
         case .null: output.append(contentsOf: "null".utf8)
         case .bool(let bool): output.append(contentsOf: (bool ? "true" : "false").utf8)
-        case .number(let number): output.append(contentsOf: number.text.utf8)
-        case .string(let text): write(text, to: &output)
+        case .number(let number): output.append(contentsOf: style.number(number).utf8)
+        case .string(let text): JSONString.append(text, style.strings, to: &output)
         case .array(let elements):
-            list("[", "]", elements, indent: indent, to: &output) { element, output in
-                write(element, indent: indent.map { $0 + 1 }, to: &output)
+            list("[", elements, "]", style, level: level, to: &output) { element, output in
+                write(element, style, level: level + 1, to: &output)
             }
         case .object(let members):
-            list("{", "}", members, indent: indent, to: &output) { member, output in
-                write(member.key, to: &output)
-                output.append(contentsOf: (indent == nil ? ":" : ": ").utf8)
-                write(member.value, indent: indent.map { $0 + 1 }, to: &output)
+            list("{", members, "}", style, level: level, to: &output) { member, output in
+                JSONString.append(member.key, style.strings, to: &output)
+                output.append(contentsOf: (style.indent == nil ? ":" : ": ").utf8)
+                write(member.value, style, level: level + 1, to: &output)
             }
         }
     }
 
     private static func list<Item>(
-        _ open: Character, _ close: Character, _ items: [Item], indent: Int?, to output: inout [UInt8],
-        write: (Item, inout [UInt8]) -> Void
+        _ open: Unicode.Scalar, _ items: [Item], _ close: Unicode.Scalar, _ style: Style, level: Int,
+        to output: inout [UInt8], write: (Item, inout [UInt8]) -> Void
     ) {
-        output.append(contentsOf: open.utf8)
+        func newline(_ level: Int) {
+            guard let indent = style.indent else { return }
+            output.append(UInt8(ascii: "\n"))
+            output.append(contentsOf: repeatElement(UInt8(ascii: " "), count: indent * level))
+        }
+        output.append(UInt8(ascii: open))
         for (index, item) in items.enumerated() {
             if index > 0 { output.append(UInt8(ascii: ",")) }
-            if let indent { newline(indent + 1, to: &output) }
+            newline(level + 1)
             write(item, &output)
         }
-        if let indent, !items.isEmpty { newline(indent, to: &output) }
-        output.append(contentsOf: close.utf8)
+        if !items.isEmpty { newline(level) }
+        output.append(UInt8(ascii: close))
+    }
+}
+
+/// Writes JSON strings (RFC 8259, section 7). Canonical JSON, which copies strings from JSON to JSON, has its own writer.
+package enum JSONString {
+    /// Which characters are escaped besides the quote and the backslash.
+    package enum Escapes {
+        /// Control characters, by their short escape where there is one: as `JSON.stringify` and serde_json write.
+        case shortest
+        /// Control characters and delete, which a terminal could obey; of the short escapes only `\n`.
+        case terminal
+        /// Everything but printable ASCII, by `\u` and four lower-case digits for each UTF-16 code unit.
+        case ascii
     }
 
-    private static func newline(_ indent: Int, to output: inout [UInt8]) {
-        output.append(UInt8(ascii: "\n"))
-        output.append(contentsOf: repeatElement(UInt8(ascii: " "), count: indent * 2))
-    }
-
-    private static func write(_ text: String, to output: inout [UInt8]) {
-        output.append(UInt8(ascii: "\""))
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"): output.append(contentsOf: [UInt8(ascii: "\\"), byte])
-            case 0x0A: output.append(contentsOf: "\\n".utf8)
-            case 0..<0x20, 0x7F:
-                let hex = String(byte, radix: 16)
-                output.append(contentsOf: ("\\u" + String(repeating: "0", count: 4 - hex.count) + hex).utf8)
-            default: output.append(byte)
+    package static func append(_ string: String, _ escapes: Escapes, to text: inout [UInt8]) {
+        text.append(UInt8(ascii: "\""))
+        if escapes == .ascii {
+            for unit in string.utf16 {
+                if unit < 0x7F { append(UInt8(unit), escapes, to: &text) } else { appendEscape(unit, to: &text) }
             }
+        } else {
+            for byte in string.utf8 { append(byte, escapes, to: &text) }
         }
-        output.append(UInt8(ascii: "\""))
+        text.append(UInt8(ascii: "\""))
+    }
+
+    @inline(__always)
+    private static func append(_ byte: UInt8, _ escapes: Escapes, to text: inout [UInt8]) {
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): text.append(contentsOf: [UInt8(ascii: "\\"), byte])
+        case 0x0A where escapes != .ascii: text.append(contentsOf: "\\n".utf8)
+        case 0x08 where escapes == .shortest: text.append(contentsOf: "\\b".utf8)
+        case 0x09 where escapes == .shortest: text.append(contentsOf: "\\t".utf8)
+        case 0x0C where escapes == .shortest: text.append(contentsOf: "\\f".utf8)
+        case 0x0D where escapes == .shortest: text.append(contentsOf: "\\r".utf8)
+        case 0x7F where escapes == .terminal: appendEscape(0x7F, to: &text)
+        case 0..<0x20: appendEscape(UInt16(byte), to: &text)
+        default: text.append(byte)
+        }
+    }
+
+    private static func appendEscape(_ unit: UInt16, to text: inout [UInt8]) {
+        text.append(contentsOf: "\\u".utf8)
+        for shift in [12, 8, 4, 0] as [UInt16] {
+            let digit = UInt8(truncatingIfNeeded: unit >> shift & 15)
+            text.append(digit < 10 ? 0x30 + digit : 0x57 + digit)
+        }
     }
 }

@@ -24,46 +24,6 @@ public struct LockFile: Hashable, Sendable {
         }
     }
 
-    /// What verification found when the collection's data last changed.
-    public struct Signature: Hashable, Sendable {
-        /// The leaf certificate's name.
-        public let signer: String
-        /// SHA-256 of the root certificate's DER.
-        public let root: SHA256Digest
-        /// When the first certificate of the chain expires.
-        public let chainNotAfter: Timestamp
-        /// The time that the chain was verified at; a packaged bundle is verified again at this time.
-        public let verifiedAt: Timestamp
-
-        public init(signer: String, root: SHA256Digest, chainNotAfter: Timestamp, verifiedAt: Timestamp) {
-            self.signer = signer
-            self.root = root
-            self.chainNotAfter = chainNotAfter
-            self.verifiedAt = verifiedAt
-        }
-
-        public init(_ verdict: SignatureVerdict) {
-            self.init(
-                signer: verdict.signer, root: verdict.root, chainNotAfter: verdict.chainNotAfter,
-                verifiedAt: verdict.verifiedAt)
-        }
-    }
-
-    /// What vouches for a collection. A claim of the lock: who needs to know verifies the bundle.
-    public enum Trust: Hashable, Sendable {
-        case signed(Signature)
-        case unsigned
-        case imported
-
-        public init(_ provenance: Snapshot.Provenance) {
-            switch provenance {
-            case .signed(let verdict): self = .signed(Signature(verdict))
-            case .unsigned: self = .unsigned
-            case .imported: self = .imported
-            }
-        }
-    }
-
     /// One collection's entry.
     public struct Collection: Hashable, Sendable {
         /// The URL of the server that it came from, or what it was imported from.
@@ -79,11 +39,12 @@ public struct LockFile: Hashable, Sendable {
         /// SHA-256 of the bundle's manifest: what names the snapshot.
         public var content: SHA256Digest
         public var bundle: Bundle
-        public var trust: Trust
+        /// What vouches for the records. A claim of the lock: whoever has to be certain verifies the bundle.
+        public var trust: Provenance
 
         public init(
             server: String, timestamp: Timestamp, records: Int, attachments: Int, attachmentRule: String = "all",
-            omitted: [Omission], content: SHA256Digest, bundle: Bundle, trust: Trust
+            omitted: [Omission], content: SHA256Digest, bundle: Bundle, trust: Provenance
         ) {
             self.server = server
             self.timestamp = timestamp
@@ -101,5 +62,23 @@ public struct LockFile: Hashable, Sendable {
 
     public init(collections: [CollectionID: Collection] = [:]) {
         self.collections = collections
+    }
+}
+
+extension LockFile.Collection {
+    /// The entry for a bundle that was written or found: the one place where entries are made.
+    ///
+    /// - Parameters:
+    ///   - bundle: whose contents are verified.
+    ///   - server: the URL of the server that the snapshot came from, or what it was imported from.
+    ///   - attachmentRule: by which its attachments were taken.
+    package init(
+        _ bundle: WrittenBundle, trust: Provenance, server: String, attachmentRule: String
+    ) {
+        let head = bundle.manifest.head
+        self.init(
+            server: server, timestamp: head.timestamp, records: head.records, attachments: head.attachments,
+            attachmentRule: attachmentRule, omitted: bundle.manifest.omissions, content: bundle.content,
+            bundle: .init(collection: head.collection, size: bundle.size, sha256: bundle.sha256), trust: trust)
     }
 }

@@ -67,26 +67,10 @@ extension LockFile {
         guard version == UInt64(Self.version) else {
             throw head.failure(.unknownVersion, expected: "version \(Self.version)", found: "\(version)")
         }
-        guard let start = text.offset(behind: "\"\(id)\":") else { return nil }
-        var reader = LockReader(text[start..<text.count], file: "\(path): \(id)", limits: limits)
+        let key = "\"\(id)\":".utf8
+        guard let found = text.withSpan({ ByteSearch(key).first(in: $0) }) else { return nil }
+        var reader = LockReader(text[found + key.count..<text.count], file: "\(path): \(id)", limits: limits)
         return try Collection(&reader, of: id)
-    }
-}
-
-extension Bytes {
-    /// Where the bytes behind the first occurrence of `text` begin.
-    fileprivate func offset(behind text: String) -> Int? {
-        let wanted = Array(text.utf8)
-        return withSpan { span in
-            var index = 0
-            while index + wanted.count <= span.count {
-                if span[index] == wanted[0], wanted.indices.allSatisfy({ span[index + $0] == wanted[$0] }) {
-                    return index + wanted.count
-                }
-                index += 1
-            }
-            return nil
-        }
     }
 }
 
@@ -102,7 +86,7 @@ extension LockFile.Collection {
         var (records, attachments) = (0, 0)
         var omitted: [Omission] = []
         var (content, bundle): (SHA256Digest?, LockFile.Bundle?)
-        var trust = LockFile.Trust.unsigned
+        var trust = Provenance.unsigned
         try reader.object(Self.keys) { (reader, key) throws(BundleError) in
             switch key {
             case "server": server = try reader.string()
@@ -115,7 +99,7 @@ extension LockFile.Collection {
                 try reader.array { (reader) throws(BundleError) in omitted.append(try Omission(&reader)) }
             case "content": content = try reader.digest()
             case "bundle": bundle = try LockFile.Bundle(&reader, of: id)
-            case "trust": trust = try LockFile.Trust(&reader)
+            case "trust": trust = try Provenance(&reader)
             default: return false
             }
             return true
@@ -180,7 +164,7 @@ extension LockFile.Bundle {
     }
 }
 
-extension LockFile.Trust {
+extension Provenance {
     fileprivate init(_ reader: inout LockReader) throws(BundleError) {
         if try reader.isString() {
             switch try reader.string() {
@@ -192,18 +176,18 @@ extension LockFile.Trust {
             }
             return
         }
-        var signature: LockFile.Signature?
+        var verdict: SignatureVerdict?
         try reader.object(["signed"]) { (reader, key) throws(BundleError) in
             guard key == "signed" else { return false }
-            signature = try LockFile.Signature(&reader)
+            verdict = try SignatureVerdict(&reader)
             return true
         }
-        guard let signature else { throw reader.failure(expected: "\"signed\"", found: "none") }
-        self = .signed(signature)
+        guard let verdict else { throw reader.failure(expected: "\"signed\"", found: "none") }
+        self = .signed(verdict)
     }
 }
 
-extension LockFile.Signature {
+extension SignatureVerdict {
     fileprivate init(_ reader: inout LockReader) throws(BundleError) {
         var signer = ""
         var root: SHA256Digest?

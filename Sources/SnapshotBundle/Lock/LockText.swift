@@ -45,13 +45,13 @@ extension LockFile.Collection {
         switch trust {
         case .unsigned: writer.member("trust", "unsigned")
         case .imported: writer.member("trust", "imported")
-        case .signed(let signature):
+        case .signed(let verdict):
             writer.open("{", key: "trust")
             writer.open("{", key: "signed")
-            writer.member("signer", signature.signer)
-            writer.member("root", signature.root.hex)
-            writer.member("chainNotAfter", signature.chainNotAfter.rfc3339)
-            writer.member("verifiedAt", signature.verifiedAt.rfc3339)
+            writer.member("signer", verdict.signer)
+            writer.member("root", verdict.root.hex)
+            writer.member("chainNotAfter", verdict.chainNotAfter.rfc3339)
+            writer.member("verifiedAt", verdict.verifiedAt.rfc3339)
             writer.close("}")
             writer.close("}")
         }
@@ -80,7 +80,7 @@ private struct IndentedJSON {
 
     mutating func member(_ key: String, _ value: String) {
         begin(key)
-        ASCIIString.append(value, to: &text)
+        JSONString.append(value, .ascii, to: &text)
     }
 
     mutating func member(_ key: String, _ value: some BinaryInteger) {
@@ -98,7 +98,7 @@ private struct IndentedJSON {
         if depth > 0 { line() }
         isFirst = false
         if let key {
-            ASCIIString.append(key, to: &text)
+            JSONString.append(key, .ascii, to: &text)
             text.append(contentsOf: ": ".utf8)
         }
     }

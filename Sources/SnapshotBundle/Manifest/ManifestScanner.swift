@@ -37,7 +37,7 @@ struct ManifestScanner {
         let omitted = try number(raw)
         try expect(",\"trust\":\"", raw)
         let trust = try word(raw)
-        guard let trust = BundleHead.Trust(rawValue: trust) else {
+        guard let trust = Provenance.Kind(rawValue: trust) else {
             throw failure(expected: "signed, unsigned or imported", found: trust)
         }
         return BundleHead(

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
 extension ManifestScanner {
-    /// A string after its opening quote, and its closing quote, in the one spelling that ``ASCIIString`` has for it.
+    /// A string after its opening quote, and its closing quote, in the one spelling that `JSONString` has for it in ASCII.
     mutating func string(_ raw: RawSpan) throws(BundleError) -> String {
         let start = at
         while at < raw.byteCount {

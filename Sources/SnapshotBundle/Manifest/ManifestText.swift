@@ -24,7 +24,7 @@ extension Manifest {
             append("{\"sha256\":\"")
             append(file.sha256.hex)
             append("\",\"size\":\(file.size),\"location\":")
-            ASCIIString.append(file.location, to: &text)
+            JSONString.append(file.location, .ascii, to: &text)
             append(",\"records\":[")
             for (index, id) in file.records.enumerated() {
                 append(index > 0 ? ",\"" : "\"")
@@ -39,29 +39,5 @@ extension Manifest {
         }
         append(files.isEmpty ? "]}\n" : "\n]}\n")
         return text
-    }
-}
-
-/// A JSON string in ASCII, with as few escapes as that needs: `"` and `\` by a backslash, every other character that
-/// is not printable ASCII by `\u` and four lower-case hexadecimal digits for each of its UTF-16 code units.
-package enum ASCIIString {
-    package static func append(_ string: String, to text: inout [UInt8]) {
-        text.append(UInt8(ascii: "\""))
-        for unit in string.utf16 {
-            switch unit {
-            case 0x22, 0x5C:
-                text.append(UInt8(ascii: "\\"))
-                text.append(UInt8(truncatingIfNeeded: unit))
-            case 0x20...0x7E:
-                text.append(UInt8(truncatingIfNeeded: unit))
-            default:
-                text.append(contentsOf: "\\u".utf8)
-                for shift in [12, 8, 4, 0] as [UInt16] {
-                    let digit = UInt8(truncatingIfNeeded: unit >> shift & 15)
-                    text.append(digit < 10 ? 0x30 + digit : 0x57 + digit)
-                }
-            }
-        }
-        text.append(UInt8(ascii: "\""))
     }
 }

@@ -2,16 +2,6 @@ import RemoteSettingsModel
 
 /// What a bundle says of itself first.
 public struct BundleHead: Hashable, Sendable {
-    /// What vouches for a bundle's records.
-    public enum Trust: String, Hashable, Sendable, CaseIterable {
-        /// A content signature, in `metadata.json`, with its chain in `chain.pem`.
-        case signed
-        /// Nothing: the server does not sign.
-        case unsigned
-        /// Nothing: the records were imported from a source that carries no signature.
-        case imported
-    }
-
     public var collection: CollectionID
     public var timestamp: Timestamp
     /// Records in the collection.
@@ -20,10 +10,11 @@ public struct BundleHead: Hashable, Sendable {
     public var attachments: Int
     /// Attachment files that records of the collection name and that were left out of the bundle.
     public var omitted: Int
-    public var trust: Trust
+    public var trust: Provenance.Kind
 
     package init(
-        collection: CollectionID, timestamp: Timestamp, records: Int, attachments: Int, omitted: Int, trust: Trust
+        collection: CollectionID, timestamp: Timestamp, records: Int, attachments: Int, omitted: Int,
+        trust: Provenance.Kind
     ) {
         self.collection = collection
         self.timestamp = timestamp

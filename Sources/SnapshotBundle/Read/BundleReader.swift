@@ -66,10 +66,10 @@ public struct BundleReader: Sendable {
     ///
     /// What was inflated is checked against its CRC-32; what is in place is not, as its owner verifies the signature or
     /// trusts the file.
-    public func payload() throws(BundleError) -> Bytes { try contents(1) }
+    public func payloadText() throws(BundleError) -> Bytes { try contents(1) }
 
     /// `metadata.json`: the collection's metadata as served.
-    public func metadata() throws(BundleError) -> Bytes { try contents(2) }
+    public func metadataText() throws(BundleError) -> Bytes { try contents(2) }
 
     /// `chain.pem`; `nil` where the bundle is not signed.
     public func chain() throws(BundleError) -> Bytes? { directory.hasChain ? try contents(3) : nil }
@@ -144,7 +144,7 @@ public struct BundleReader: Sendable {
         try stream.read(consume)
     }
 
-    private func contents(_ index: Int) throws(BundleError) -> Bytes {
+    func contents(_ index: Int) throws(BundleError) -> Bytes {
         let (entry, data, _) = try directory.open(index)
         let slice = directory.bytes[data]
         guard entry.method == ZIPLayout.deflated else { return slice }

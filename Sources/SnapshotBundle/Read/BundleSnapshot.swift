@@ -1,46 +1,49 @@
 import RemoteSettingsModel
 
 extension BundleReader {
-    /// The snapshot that the bundle holds, as it claims; its signatures are still to be verified.
-    public func unverifiedSnapshot() throws(BundleError) -> UnverifiedSnapshot {
-        let json = try metadata()
-        let parsed: CollectionMetadata
-        do throws(JSONError) {
-            parsed = try CollectionMetadata(parsing: json, limits: limits)
-        } catch {
-            throw BundleError(
-                .malformed, file: name, entry: BundleFormat.metadata, expected: "a collection's metadata",
-                found: error.description)
-        }
-        return UnverifiedSnapshot(
-            collection: head.collection, timestamp: head.timestamp, payload: try payload(), metadata: json,
-            signatures: parsed.signatures)
-    }
-
-    /// The records of the bundle's payload, as slices of it.
+    /// The snapshot that the bundle holds, as it claims; its signatures are still to be verified. Inflates `records.json`
+    /// and reads it, once.
     ///
-    /// - Throws: ``BundleError`` where the payload is not canonical, or not what the head says.
-    public func records() throws(BundleError) -> RecordTable {
-        try records(of: payload())
+    /// - Throws: ``BundleError``, as ``payload()`` and ``metadata()``.
+    public func unverifiedSnapshot() throws(BundleError) -> UnverifiedSnapshot {
+        UnverifiedSnapshot(collection: head.collection, payload: try payload(), metadata: try metadata())
     }
 
-    /// The same from the bundle's ``payload()``, where the caller has it already.
-    package func records(of text: Bytes) throws(BundleError) -> RecordTable {
-        let table: RecordTable
-        let timestamp: Timestamp
+    /// The bundle's payload with its records, read anew at each call: keep it where it is needed more than once.
+    ///
+    /// - Throws: ``BundleError`` where it is damaged, not canonical, or not what the head says.
+    public func payload() throws(BundleError) -> Payload { try payload(parsing: payloadText()) }
+
+    /// The same from the bundle's ``payloadText()``, where the caller has it already, or a copy of it.
+    package func payload(parsing text: Bytes) throws(BundleError) -> Payload {
+        let payload: Payload
         do throws(ChangesetError) {
-            (table, timestamp) = try Payload.read(text, limits: limits)
+            payload = try Payload(parsing: text, limits: limits)
         } catch {
             throw BundleError(
                 .malformed, file: name, entry: BundleFormat.records, expected: "a canonical payload",
                 found: error.description)
         }
-        guard table.count == head.records, timestamp == head.timestamp else {
+        guard payload.records.count == head.records, payload.timestamp == head.timestamp else {
             throw BundleError(
                 .disagreement, file: name, entry: BundleFormat.records,
                 expected: "\(Counted.text(head.records, "record")) at timestamp \(head.timestamp)",
-                found: "\(Counted.text(table.count, "record")) at \(timestamp)")
+                found: "\(Counted.text(payload.records.count, "record")) at \(payload.timestamp)")
         }
-        return table
+        return payload
+    }
+
+    /// The collection's metadata. Parsed anew at each call.
+    ///
+    /// - Throws: ``BundleError`` where it is not a collection's metadata.
+    public func metadata() throws(BundleError) -> CollectionMetadata {
+        let text = try metadataText()
+        do throws(JSONError) {
+            return try CollectionMetadata(parsing: text, limits: limits)
+        } catch {
+            throw BundleError(
+                .malformed, file: name, entry: BundleFormat.metadata, expected: "a collection's metadata",
+                found: error.description)
+        }
     }
 }

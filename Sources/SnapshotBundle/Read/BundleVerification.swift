@@ -1,17 +1,21 @@
+import Deflate
 import RemoteSettingsModel
 
 extension BundleReader {
     /// Reads every byte of the bundle and checks it: each entry's size, CRC-32 and SHA-256, the manifest against the
-    /// entries and the entries against the manifest, the payload's
-    /// count, timestamp and attachments against the manifest, and that nothing lies between
-    /// the entries. Does I/O; uses little memory besides the manifest and the payload.
+    /// entries and the entries against the manifest, the payload's count, timestamp and attachments against the manifest,
+    /// and that nothing lies between the entries. Does I/O; uses little memory besides the manifest and the payload, which
+    /// is inflated and read once.
     ///
     /// Signatures are not checked here (`ContentSignature` does that), nor the hash of the file (the lock has it).
     ///
     /// - Returns: the manifest.
     /// - Throws: ``BundleError`` that names the first entry that is wrong.
     @discardableResult
-    public func verifyContents() throws(BundleError) -> Manifest {
+    public func verifyContents() throws(BundleError) -> Manifest { try verifiedContents().manifest }
+
+    /// The same, giving the payload too, for whoever goes on to verify its signature.
+    package func verifiedContents() throws(BundleError) -> (manifest: Manifest, payload: Payload) {
         try checkPlaces()
         let manifest = try manifest()
         guard manifest.head == head else {
@@ -20,10 +24,11 @@ extension BundleReader {
                 found: "another")
         }
         try verify(0, size: manifestText().count, sha256: nil)
-        for (offset, entry) in manifest.entries.enumerated() {
+        let payload = try verifiedPayload(manifest.entries[0])
+        for (offset, entry) in manifest.entries.enumerated().dropFirst() {
             try verify(1 + offset, size: entry.size, sha256: entry.sha256)
         }
-        try checkFiles(manifest)
+        try checkFiles(manifest, payload.records)
         var index = directory.fixedCount
         var previous: SHA256Digest?
         for file in manifest.files where file.omitted == nil && file.sha256 != previous {
@@ -43,7 +48,7 @@ extension BundleReader {
                 .disagreement, file: name, entry: directory.name(at: index), expected: "an entry of the manifest",
                 found: "an entry that it does not list")
         }
-        return manifest
+        return (manifest, payload)
     }
 
     /// Checks that entries and their descriptors lie one behind the other without a gap.
@@ -56,32 +61,51 @@ extension BundleReader {
         }
     }
 
+    /// Reads `records.json`, which the manifest lists first, into memory: it is hashed and read from there.
+    private func verifiedPayload(_ listed: Manifest.Entry) throws(BundleError) -> Payload {
+        let entry = try directory.open(1).entry
+        try check(1, entry.size == listed.size, "\(listed.size) bytes", "\(entry.size)")
+        let text = try contents(1)
+        // What is inflated was checked by contents(_:).
+        let crc = entry.method == ZIPLayout.stored ? crc32(of: text) : entry.crc
+        guard crc == entry.crc else {
+            throw BundleError(
+                .damaged, file: name, entry: BundleFormat.records, expected: "CRC-32 \(entry.crc)", found: "\(crc)")
+        }
+        let found = SHA256Digest(hashing: text)
+        try check(1, found == listed.sha256, "SHA-256 \(listed.sha256)", found.hex)
+        return try payload(parsing: text)
+    }
+
+    private func check(
+        _ index: Int, _ isRight: Bool, _ expected: @autoclosure () -> String, _ found: @autoclosure () -> String
+    ) throws(BundleError) {
+        guard !isRight else { return }
+        throw BundleError(
+            .disagreement, file: name, entry: directory.name(at: index),
+            expected: "\(expected()), as the manifest says", found: found())
+    }
+
     private func verify(_ index: Int, size: Int, sha256: SHA256Digest?) throws(BundleError) {
-        func failure(_ expected: String, _ found: String) -> BundleError {
-            BundleError(
-                .disagreement, file: name, entry: directory.name(at: index), expected: expected, found: found)
-        }
         let entry = try directory.open(index).entry
-        guard entry.size == size else {
-            throw failure("\(size) bytes, as the manifest says", "\(entry.size)")
-        }
+        try check(index, entry.size == size, "\(size) bytes", "\(entry.size)")
         var hasher = ContentHasher()
         do {
             try stream(index) { hasher.update($0) }
         } catch let error as BundleError {
             throw error
         } catch {
-            throw failure("a readable entry", "\(error)")
+            throw BundleError(
+                .disagreement, file: name, entry: directory.name(at: index), expected: "a readable entry",
+                found: "\(error)")
         }
         let found = hasher.finish()
-        if let sha256, found != sha256 {
-            throw failure("SHA-256 \(sha256), as the manifest says", found.hex)
-        }
+        if let sha256 { try check(index, found == sha256, "SHA-256 \(sha256)", found.hex) }
     }
 
     /// Checks that the manifest lists exactly the attachments that the records name.
-    private func checkFiles(_ manifest: Manifest) throws(BundleError) {
-        let named = try Manifest.files(namedBy: records(), file: name, limits: limits)
+    private func checkFiles(_ manifest: Manifest, _ records: RecordTable) throws(BundleError) {
+        let named = try Manifest.files(namedBy: records, file: name, limits: limits)
         let listed = manifest.files
         for index in 0..<max(named.count, listed.count) {
             let wanted = index < named.count ? named[index] : nil

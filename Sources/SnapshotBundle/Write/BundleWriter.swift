@@ -24,7 +24,8 @@ public struct BundleWriter: Sendable {
     /// - Parameters:
     ///   - attachments: for each attachment that the snapshot's records name, by its hash, its bytes or why it is left
     ///     out. Size, hash, location and record ids come from the records.
-    ///   - packedRecords: this snapshot's, where they are ready; used where `records.json` is to be deflated.
+    ///   - packedRecords: this snapshot's, where they are ready; used where `records.json` is to be deflated. They are not
+    ///     compared with the snapshot again: ``BundleReader/verifyContents()`` over the finished bundle does that.
     public init(
         _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentSource],
         records storage: RecordsStorage = .deflated, packedRecords: PackedRecords? = nil, limits: Limits = Limits()
@@ -61,14 +62,19 @@ public struct BundleWriter: Sendable {
         let content = SHA256Digest(hashing: text)
         let writer = EntryWriter(archive: archive, deflater: deflater)
         try writer.write(entry(BundleFormat.manifest, text, content, name), isStored: true)
-        if storage == .deflated, let packedRecords, packedRecords.payload == snapshot.payload {
+        if storage == .deflated, let packedRecords {
+            guard packedRecords.content.size == snapshot.payload.bytes.count else {
+                throw BundleError(
+                    .wrongSource, file: name, entry: BundleFormat.records,
+                    expected: "\(snapshot.payload.bytes.count) bytes", found: "\(packedRecords.content.size)")
+            }
             try writer.write(BundleFormat.records, packedRecords.content, packedRecords.bytes)
         } else {
             try writer.write(
-                entry(BundleFormat.records, snapshot.payload, manifest.entries[0].sha256, name),
+                entry(BundleFormat.records, snapshot.payload.bytes, manifest.entries[0].sha256, name),
                 isStored: storage == .stored)
         }
-        try writer.write(entry(BundleFormat.metadata, snapshot.metadata, manifest.entries[1].sha256, name))
+        try writer.write(entry(BundleFormat.metadata, snapshot.metadata.json, manifest.entries[1].sha256, name))
         if let chain = snapshot.chain, manifest.entries.count > 2 {
             try writer.write(entry(BundleFormat.chain, chain, manifest.entries[2].sha256, name))
         }
@@ -100,35 +106,20 @@ public struct BundleWriter: Sendable {
 
 extension BundleWriter {
     private func manifest(_ name: String) throws(BundleError) -> Manifest {
-        let records: RecordTable
-        let timestamp: Timestamp
-        do throws(ChangesetError) {
-            (records, timestamp) = try Payload.read(snapshot.payload, limits: limits)
-        } catch {
-            throw BundleError(
-                .wrongSource, file: name, entry: BundleFormat.records, expected: "a canonical payload",
-                found: error.description)
-        }
-        guard timestamp == snapshot.timestamp else {
-            throw BundleError(
-                .wrongSource, file: name, entry: BundleFormat.records,
-                expected: "timestamp \(snapshot.timestamp)", found: "\(timestamp)")
-        }
+        let timestamp = snapshot.timestamp
         guard timestamp.milliseconds < 1_000_000_000_000_000_000 else {
             throw BundleError(
                 .wrongSource, file: name, entry: BundleFormat.manifest, expected: "a timestamp of at most 18 digits",
                 found: "\(timestamp)")
         }
-        try check(snapshot.payload.count, limits.changesetBytes, BundleFormat.records, name)
-        try check(snapshot.metadata.count, limits.metadataBytes, BundleFormat.metadata, name)
-        let files = try files(of: records, name)
+        try check(snapshot.payload.bytes.count, limits.changesetBytes, BundleFormat.records, name)
+        try check(snapshot.metadata.json.count, limits.metadataBytes, BundleFormat.metadata, name)
+        let files = try files(of: snapshot.records, name)
         var entries = [
-            Self.describe(BundleFormat.records, snapshot.payload),
-            Self.describe(BundleFormat.metadata, snapshot.metadata),
+            Self.describe(BundleFormat.records, snapshot.payload.bytes),
+            Self.describe(BundleFormat.metadata, snapshot.metadata.json),
         ]
-        let trust: BundleHead.Trust
-        switch snapshot.provenance {
-        case .signed:
+        if snapshot.provenance.isSigned {
             guard let chain = snapshot.chain else {
                 throw BundleError(
                     .wrongSource, file: name, entry: BundleFormat.chain, expected: "a signed snapshot's chain",
@@ -136,9 +127,6 @@ extension BundleWriter {
             }
             try check(chain.count, limits.chainBytes, BundleFormat.chain, name)
             entries.append(Self.describe(BundleFormat.chain, chain))
-            trust = .signed
-        case .unsigned: trust = .unsigned
-        case .imported: trust = .imported
         }
         let present = Set(files.lazy.filter { $0.omitted == nil }.map(\.sha256)).count
         let omitted = Set(files.lazy.filter { $0.omitted != nil }.map(\.sha256)).count
@@ -149,8 +137,9 @@ extension BundleWriter {
         }
         return Manifest(
             head: BundleHead(
-                collection: snapshot.collection, timestamp: timestamp, records: records.count, attachments: present,
-                omitted: omitted, trust: trust),
+                collection: snapshot.collection, timestamp: timestamp, records: snapshot.records.count,
+                attachments: present,
+                omitted: omitted, trust: snapshot.provenance.kind),
             entries: entries, files: files)
     }
 
@@ -181,7 +170,7 @@ extension BundleWriter {
     }
 }
 
-/// What was written.
+/// A bundle as a file: what the lock keeps of it.
 public struct WrittenBundle: Hashable, Sendable {
     /// Bytes of the file.
     public let size: Int
@@ -190,4 +179,11 @@ public struct WrittenBundle: Hashable, Sendable {
     /// Of the manifest: what names the snapshot, whatever compressor was used.
     public let content: SHA256Digest
     public let manifest: Manifest
+
+    package init(size: Int, sha256: SHA256Digest, content: SHA256Digest, manifest: Manifest) {
+        self.size = size
+        self.sha256 = sha256
+        self.content = content
+        self.manifest = manifest
+    }
 }

@@ -13,13 +13,10 @@ final class ZIPArchive {
         /// Whether sizes are written as 64 bits, where the entry is streamed.
         var isLarge: Bool { size > ZIPArchive.most32 }
         var version: UInt16 { isLarge ? 45 : isStored ? 10 : 20 }
-        var method: UInt16 { isStored ? ZIPLayout.stored : ZIPLayout.deflated }
     }
 
     private static let most32 = Int(UInt32.max)
     private static let bufferSize = 256 << 10
-    /// 1980-01-01 00:00, the earliest there is.
-    private static let date: [UInt8] = [0, 0, 0x21, 0]
     /// `UT` without a time, and `ux` with user and group 0.
     private static let extra: [UInt8] = [
         0x55, 0x54, 1, 0, 0, 0x75, 0x78, 11, 0, 1, 4, 0, 0, 0, 0, 4, 0, 0, 0, 0,
@@ -44,26 +41,18 @@ final class ZIPArchive {
         self.entry = entry
         packedSize = 0
         let known = isStored ? size : 0
-        var header: [UInt8] = []
-        header.little(ZIPLayout.localSignature)
-        header.little(entry.version)
-        header.little(ZIPLayout.descriptorFlag)
-        header.little(entry.method)
-        header += Self.date
-        header.little(0 as UInt32)
-        header.little(entry.isLarge ? .max : UInt32(known))
-        header.little(entry.isLarge ? .max : UInt32(size))
-        header.little(UInt16(entry.name.count))
-        header.little(UInt16(Self.extra.count + (entry.isLarge ? 20 : 0)))
-        header += entry.name
-        header += Self.extra
+        var extra = Self.extra
         if entry.isLarge {
-            header.little(ZIPLayout.zip64Extra)
-            header.little(16 as UInt16)
-            header.little(UInt64(size))
-            header.little(UInt64(known))
+            extra.little(ZIPLayout.zip64Extra)
+            extra.little(16 as UInt16)
+            extra.little(UInt64(size))
+            extra.little(UInt64(known))
         }
-        try write(header)
+        let header = ZIPHeader(
+            version: entry.version, flags: ZIPLayout.descriptorFlag, isStored: isStored, crc: 0,
+            packedSize: entry.isLarge ? .max : UInt32(known), size: entry.isLarge ? .max : UInt32(size),
+            name: entry.name, extra: extra)
+        try write(header.local)
     }
 
     /// Appends bytes as they lie in the archive: deflated, where the entry is.
@@ -98,28 +87,17 @@ final class ZIPArchive {
                 large.little(UInt64(value))
             }
         }
-        directory.little(ZIPLayout.centralSignature)
-        directory.little(UInt16(ZIPLayout.unixHost) << 8 | entry.version)
-        directory.little(entry.version)
-        directory.little(ZIPLayout.descriptorFlag)
-        directory.little(entry.method)
-        directory += Self.date
-        directory.little(crc)
-        directory.little(UInt32(clamping: packedSize))
-        directory.little(UInt32(clamping: entry.size))
-        directory.little(UInt16(entry.name.count))
-        directory.little(UInt16(Self.extra.count + (large.isEmpty ? 0 : 4 + large.count)))
-        // Comment, disk and internal attributes.
-        directory += [0, 0, 0, 0, 0, 0]
-        directory.little(UInt32(ZIPLayout.regularFile | 0o644) << 16)
-        directory.little(UInt32(clamping: entry.offset))
-        directory += entry.name
-        directory += Self.extra
+        var extra = Self.extra
         if !large.isEmpty {
-            directory.little(ZIPLayout.zip64Extra)
-            directory.little(UInt16(large.count))
-            directory += large
+            extra.little(ZIPLayout.zip64Extra)
+            extra.little(UInt16(large.count))
+            extra += large
         }
+        let header = ZIPHeader(
+            version: entry.version, flags: ZIPLayout.descriptorFlag, isStored: entry.isStored, crc: crc,
+            packedSize: UInt32(clamping: packedSize), size: UInt32(clamping: entry.size), name: entry.name,
+            extra: extra)
+        directory += header.record(offset: UInt32(clamping: entry.offset))
     }
 
     /// Writes the directory and the end.
@@ -143,13 +121,7 @@ final class ZIPArchive {
             end.little(UInt64(start + size))
             end.little(1 as UInt32)
         }
-        end.little(ZIPLayout.endSignature)
-        end.little(0 as UInt32)
-        end.little(UInt16(clamping: count))
-        end.little(UInt16(clamping: count))
-        end.little(UInt32(clamping: size))
-        end.little(UInt32(clamping: start))
-        end.little(0 as UInt16)
+        end += ZIPHeader.end(count: count, directorySize: size, directoryOffset: start)
         try write(end)
         try flush()
     }

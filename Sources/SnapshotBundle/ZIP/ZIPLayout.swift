@@ -56,10 +56,3 @@ extension Bytes {
         }
     }
 }
-
-extension [UInt8] {
-    /// Appends an integer in little endian, as all fields of ZIP are.
-    package mutating func little<Value: FixedWidthInteger>(_ value: Value) {
-        unsafe Swift.withUnsafeBytes(of: value.littleEndian) { unsafe append(contentsOf: $0) }
-    }
-}

@@ -13,27 +13,23 @@ public struct ComparedSnapshot: Sendable {
     }
 
     public let collection: CollectionID
-    public let timestamp: Timestamp
-    public let payload: Bytes
-    public let records: RecordTable
+    public let payload: Payload
     public let trust: Trust
     /// The hashes of the attachments in the bundle, sorted; `nil` where the side is no bundle.
     public let packaged: [SHA256Digest]?
 
+    public var timestamp: Timestamp { payload.timestamp }
+    public var records: RecordTable { payload.records }
+
     /// The state that a snapshot holds, such as one that was just fetched and verified. No I/O.
-    ///
-    /// - Throws: `ChangesetError` where the payload is not canonical.
-    public init(_ snapshot: Snapshot, limits: Limits = Limits()) throws(ChangesetError) {
-        let (records, _) = try Payload.read(snapshot.payload, limits: limits)
+    public init(_ snapshot: Snapshot) {
         let trust: Trust =
             switch snapshot.provenance {
             case .signed(let verdict): .signed(by: verdict.signer)
             case .unsigned: .unsigned
             case .imported: .imported
             }
-        self.init(
-            collection: snapshot.collection, timestamp: snapshot.timestamp, payload: snapshot.payload, records: records,
-            trust: trust, packaged: nil)
+        self.init(collection: snapshot.collection, payload: snapshot.payload, trust: trust, packaged: nil)
     }
 
     /// The state that a bundle holds. Inflates the bundle's payload; verifies nothing.
@@ -41,7 +37,6 @@ public struct ComparedSnapshot: Sendable {
     /// - Parameter signer: the name that the lock gives.
     /// - Throws: `BundleError` where the payload is damaged or not what the bundle's head says.
     public init(_ bundle: BundleReader, signer: String? = nil) throws(BundleError) {
-        let payload = try bundle.payload()
         let trust: Trust =
             switch bundle.head.trust {
             case .signed: .signed(by: signer)
@@ -49,18 +44,15 @@ public struct ComparedSnapshot: Sendable {
             case .imported: .imported
             }
         self.init(
-            collection: bundle.head.collection, timestamp: bundle.head.timestamp, payload: payload,
-            records: try bundle.records(of: payload), trust: trust, packaged: Array(bundle.attachments))
+            collection: bundle.head.collection, payload: try bundle.payload(), trust: trust,
+            packaged: Array(bundle.attachments))
     }
 
     private init(
-        collection: CollectionID, timestamp: Timestamp, payload: Bytes, records: RecordTable, trust: Trust,
-        packaged: [SHA256Digest]?
+        collection: CollectionID, payload: Payload, trust: Trust, packaged: [SHA256Digest]?
     ) {
         self.collection = collection
-        self.timestamp = timestamp
         self.payload = payload
-        self.records = records
         self.trust = trust
         self.packaged = packaged
     }

@@ -35,12 +35,3 @@ enum RelativePath {
         return parts
     }
 }
-
-extension FileStore {
-    /// Where this user's temporary files go.
-    static var temporaryDirectory: String {
-        guard let path = unsafe getenv("TMPDIR") else { return "/tmp" }
-        let text = unsafe String(cString: path)
-        return text.isEmpty ? "/tmp" : text
-    }
-}

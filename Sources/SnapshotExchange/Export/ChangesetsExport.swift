@@ -6,14 +6,14 @@ import SnapshotBundle
 enum ChangesetsExport {
     static func write(_ bundle: BundleReader, into directory: ExportDirectory, limits: Limits) throws {
         let id = bundle.head.collection
-        var reader = JSONReader(try bundle.payload(), limits: limits)
+        var reader = JSONReader(try bundle.payloadText(), limits: limits)
         try reader.beginObject()
         var records = Bytes(utf8: "[]")
         while let key = try reader.nextKey() {
             let value = try reader.skipValue()
             if key == "data" { records = value }
         }
-        let metadata = try bundle.metadata()
+        let metadata = try bundle.metadataText()
         try directory.write(to: "\(id.bucket)/\(id.name).json") { write in
             try write(Array("{\"metadata\":".utf8).span)
             try metadata.withSpan { try write($0) }

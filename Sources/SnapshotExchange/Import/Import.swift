@@ -7,10 +7,8 @@ import SnapshotBundle
 /// Brings collections from somewhere else than a server into a directory of dumps.
 public struct Import: Sendable {
     public struct Options: Sendable {
-        /// Roots that may vouch for a signed collection.
-        public var roots = TrustAnchors([])
-        /// The leaf certificate's name, where it is not Mozilla's for the bucket.
-        public var signer: String?
+        /// What may vouch for a signed collection; by itself, nothing.
+        public var policy = TrustPolicy(roots: TrustAnchors([]))
         /// Files with PEM chains that signatures may be verified with.
         public var chains: [String] = []
         /// When chains are verified at; never the clock's business.
@@ -111,7 +109,7 @@ public struct Import: Sendable {
             return try files.collections(names).map { offered($0, $1, path) }
         case .dumps:
             let source = DumpsDirectory(try source(path, intake).root())
-            let verifier = BundleVerifier(roots: options.roots, signer: options.signer, limits: limits)
+            let verifier = BundleVerifier(options.policy, limits: limits)
             return try DumpsBundles(directory: source, verifier: verifier, limits: limits).offers(names).map {
                 ($0, $1, [])
             }
@@ -131,9 +129,9 @@ public struct Import: Sendable {
         }
         let root = try source(path, intake).root()
         let folder = AttachmentFolder(root: root, folder: "", limits: limits)
-        if let (snapshot, entry, bundle) = try intake.held(id, roots: options.roots) {
+        if let (snapshot, entry) = try intake.held(id, by: BundleVerifier(options.policy, limits: limits)) {
             // The collection itself is here already, and better: the zip only has attachments for it.
-            var held = try ImportedCollection(holding: snapshot, records: bundle.records())
+            var held = ImportedCollection(holding: snapshot)
             try folder.gather(into: &held, isCache: true)
             return (
                 id, .success(.init(snapshot: snapshot, attachments: held.attachments, origin: entry.server)), held.notes
@@ -179,7 +177,7 @@ public struct Import: Sendable {
             }
             return Snapshot(vouchingFor: unverified, chain: nil, provenance: .imported)
         }
-        let verifier = KeptSnapshotVerifier(roots: options.roots, signer: options.signer, limits: limits)
+        let verifier = KeptSnapshotVerifier(options.policy, limits: limits)
         var failure: ContentSignatureError?
         for chain in chains {
             do throws(ContentSignatureError) {

@@ -4,7 +4,7 @@ import SnapshotBundle
 /// A collection as a source gives it. Nothing vouches for it yet.
 struct ImportedCollection {
     let unverified: UnverifiedSnapshot
-    let records: RecordTable
+    var records: RecordTable { unverified.records }
     /// PEM texts that may be the chain of its signatures.
     var chains: [Bytes] = []
     /// Files of the size and hash that a record says, or why the source has left them out.
@@ -16,14 +16,11 @@ struct ImportedCollection {
     /// - Throws: `ChangesetError`.
     init(_ id: CollectionID, changeset: Changeset) throws(ChangesetError) {
         unverified = try changeset.snapshot(of: id, onto: nil)
-        records = changeset.records
     }
 
     /// What is held already, for attachments that belong to it.
-    init(holding snapshot: Snapshot, records: RecordTable) {
+    init(holding snapshot: Snapshot) {
         unverified = UnverifiedSnapshot(
-            collection: snapshot.collection, timestamp: snapshot.timestamp, payload: snapshot.payload,
-            metadata: snapshot.metadata, signatures: [])
-        self.records = records
+            collection: snapshot.collection, payload: snapshot.payload, metadata: snapshot.metadata)
     }
 }

@@ -22,8 +22,8 @@ struct LaidOutCollection {
         self.bundle = bundle
         id = bundle.head.collection
         timestamp = bundle.head.timestamp
-        metadata = try JSONValue(parsing: bundle.metadata(), limits: limits)
-        entries = try bundle.records().map { record in
+        metadata = try JSONValue(parsing: bundle.metadataText(), limits: limits)
+        entries = try bundle.payload().records.map { record in
             let value = try JSONValue(parsing: record.json, limits: limits)
             return Entry(
                 record: value, id: record.id, attachment: try record.attachment(),

@@ -17,7 +17,7 @@ struct MonitorDocument: Sendable {
     init(_ collections: [(id: CollectionID, timestamp: Timestamp)], host: String) {
         entries = collections.sorted { ($1.timestamp, $0.id) < ($0.timestamp, $1.id) }.map { id, timestamp in
             var quoted: [UInt8] = []
-            ASCIIString.append(host, to: &quoted)
+            JSONString.append(host, .ascii, to: &quoted)
             let json =
                 #"{"id":"\#(Self.uuid(id))","last_modified":\#(timestamp),"bucket":"\#(id.bucket)","#
                 + #""collection":"\#(id.name)","host":\#(String(decoding: quoted, as: UTF8.self))}"#

@@ -67,7 +67,7 @@ final class AttachmentIndex: Sendable {
         if let collection = place.collection {
             records = try collection.records()
         } else {
-            records = try place.bundle.records()
+            records = try place.bundle.payload().records
         }
         let record = records.record(id: place.file.records[0])
         let described = record.flatMap { try? $0.attachment() }

@@ -35,7 +35,7 @@ public final class ServedCollection: Sendable {
     ///   - history: older states of the same collection, in any order; those of its own or a later timestamp are left out.
     /// - Throws: `BundleError`.
     public init(
-        _ bundle: BundleReader, signature: LockFile.Signature?, history: [BundleReader], address: OriginAddress,
+        _ bundle: BundleReader, signature: SignatureVerdict?, history: [BundleReader], address: OriginAddress,
         limits: Limits = Limits()
     ) throws(BundleError) {
         self.bundle = bundle
@@ -56,20 +56,12 @@ public final class ServedCollection: Sendable {
 
     /// The bundle's payload: in place where it is stored, else inflated once.
     func payload() throws(BundleError) -> Bytes {
-        try payloadBytes.get { () throws(BundleError) in try bundle.payload() }
+        try payloadBytes.get { () throws(BundleError) in try bundle.payloadText() }
     }
 
     func records() throws(BundleError) -> RecordTable {
-        let payload = try payload()
-        return try recordTable.get { () throws(BundleError) in
-            do throws(ChangesetError) {
-                return try Payload.read(payload, limits: limits).0
-            } catch {
-                throw BundleError(
-                    .malformed, file: bundle.name, entry: "records.json", expected: "a canonical payload",
-                    found: "\(error)")
-            }
-        }
+        let text = try payload()
+        return try recordTable.get { () throws(BundleError) in try bundle.payload(parsing: text).records }
     }
 
     /// The attachments that the records name, whether or not the bundle has them.
@@ -106,7 +98,8 @@ public final class ServedCollection: Sendable {
         if since != timestamp {
             guard let old = history.first(where: { $0.head.timestamp == since }) else { return nil }
             changes = Self.changes(
-                try records().differences(from: try old.records()), tombstonesAt: version == .v1 ? timestamp : nil)
+                try records().differences(from: try old.payload().records),
+                tombstonesAt: version == .v1 ? timestamp : nil)
         }
         var body = head.array
         for (index, change) in changes.enumerated() {

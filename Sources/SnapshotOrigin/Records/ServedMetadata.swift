@@ -19,13 +19,13 @@ struct ServedMetadata {
 
     /// - Parameter chainURL: where the origin serves the bundle's chain; `nil` where there is none.
     init(
-        _ bundle: BundleReader, signature: LockFile.Signature?, chainURL: String?, limits: Limits
+        _ bundle: BundleReader, signature: SignatureVerdict?, chainURL: String?, limits: Limits
     ) throws(BundleError) {
         let id = bundle.head.collection
-        let unverified = try bundle.unverifiedSnapshot()
+        let metadata = try bundle.metadata()
         let value: JSONValue
         do throws(JSONError) {
-            value = try JSONValue(parsing: unverified.metadata, limits: limits)
+            value = try JSONValue(parsing: metadata.json, limits: limits)
         } catch {
             throw BundleError(
                 .malformed, file: bundle.name, entry: "metadata.json", expected: "a JSON object",
@@ -39,7 +39,8 @@ struct ServedMetadata {
         if value["id"] == nil { members.append(.init(key: "id", value: .string(id.name))) }
         if value["bucket"] == nil { members.append(.init(key: "bucket", value: .string(id.bucket))) }
         if let chainURL, let chain = try bundle.chain() {
-            let held = Self.heldURLs(unverified, chain: chain, signature: signature, limits: limits)
+            let held = try Self.heldURLs(
+                bundle, metadata, chain: chain, signature: signature, limits: limits)
             members = members.map { member in
                 switch (member.key, member.value) {
                 case ("signature", let signature):
@@ -53,8 +54,8 @@ struct ServedMetadata {
             }
         }
         let isAsReceived = value == .object(members)
-        json = isAsReceived ? unverified.metadata : Bytes(JSONText.compact(.object(members)))
-        received = isAsReceived ? nil : unverified.metadata
+        json = isAsReceived ? metadata.json : Bytes(JSONText.compact(.object(members)))
+        received = isAsReceived ? nil : metadata.json
         hasAttachmentsZip = value["attachment"]?["bundle"]?.bool ?? false
         isForStartup = value["flags"]?.array?.contains(.string("startup")) ?? false
         lastModified = (value["last_modified"]?.number?.uint64).map(Timestamp.init(milliseconds:))
@@ -71,18 +72,20 @@ struct ServedMetadata {
 
     /// Which of the signatures' chains is the one that the bundle holds.
     private static func heldURLs(
-        _ unverified: UnverifiedSnapshot, chain: Bytes, signature: LockFile.Signature?, limits: Limits
-    ) -> Set<String> {
-        let urls = Set(unverified.signatures.map(\.x5u))
+        _ bundle: BundleReader, _ metadata: CollectionMetadata, chain: Bytes, signature: SignatureVerdict?,
+        limits: Limits
+    ) throws(BundleError) -> Set<String> {
+        let urls = Set(metadata.signatures.map(\.x5u))
         guard urls.count > 1, let signature else { return urls }
-        let verifier = KeptSnapshotVerifier(
-            roots: TrustAnchors([signature.root]), signer: signature.signer, limits: limits)
-        let held = unverified.signatures.filter { one in
-            let claim = UnverifiedSnapshot(
-                collection: unverified.collection, timestamp: unverified.timestamp, payload: unverified.payload,
-                metadata: unverified.metadata, signatures: [one])
-            return (try? verifier.verified(claim, chain: chain, at: signature.verifiedAt)) != nil
+        let policy = TrustPolicy(roots: TrustAnchors([signature.root]), signer: SignerName(signature.signer))
+        let verified: Result<VerifiedChain, ContentSignatureError> = Result { () throws(ContentSignatureError) in
+            try CertificateChain(pem: chain, limits: limits).verified(
+                anchors: policy.roots, signer: policy.signer(for: bundle.head.collection), at: signature.verifiedAt)
         }
-        return Set(held.map(\.x5u))
+        let unverified = try bundle.unverifiedSnapshot()
+        // A verdict on one signature's chain alone: no other can be the one that vouches.
+        return urls.filter { url in
+            (try? unverified.verified(with: [url: verified], signer: policy.signer, limits: limits)) != nil
+        }
     }
 }

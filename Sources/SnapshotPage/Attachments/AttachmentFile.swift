@@ -1,4 +1,3 @@
-import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -13,7 +12,7 @@ struct AttachmentFile {
 
     /// - Returns: `nil` where there is no such record, or its attachment is not in the bundle.
     init?(collection: PageCatalog.Collection, record: String) throws {
-        guard let record = try collection.bundle.records().record(id: record),
+        guard let record = try collection.bundle.payload().records.record(id: record),
             let attachment = try record.attachment(),
             let size = try collection.bundle.attachmentSize(attachment.hash)
         else { return nil }
@@ -46,6 +45,6 @@ struct AttachmentFile {
         let last = attachment.filename.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last.map(String.init) ?? ""
         let kept = HiddenCharacters.occur(in: last) ? "" : String(last.prefix(120))
         let name = kept.allSatisfy { $0 == "." || $0 == " " } ? String(attachment.hash.hex.prefix(16)) : kept
-        return "attachment; filename*=UTF-8''" + PercentEncoding.encode(name)
+        return "attachment; filename*=UTF-8''" + PercentEncoding.component(name)
     }
 }

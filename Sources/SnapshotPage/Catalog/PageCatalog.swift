@@ -6,9 +6,9 @@ public struct PageCatalog: Sendable {
     /// What is known about the signature of a snapshot.
     public enum Verdict: Hashable, Sendable {
         /// It was verified by this process, at the time that it names.
-        case verified(LockFile.Signature)
+        case verified(SignatureVerdict)
         /// The lock says that it was verified; this process has not done it again.
-        case locked(LockFile.Signature)
+        case locked(SignatureVerdict)
         /// The bundle holds a signature, and nobody has verified it.
         case unchecked
         /// Nobody signed it.

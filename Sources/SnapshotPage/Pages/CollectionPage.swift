@@ -14,7 +14,7 @@ struct CollectionPage {
         let facts = CollectionFacts(
             collection: collection, manifest: try collection.bundle.manifest(),
             content: Manifest.digest(of: try collection.bundle.manifestText()), now: now)
-        let records = try collection.bundle.records()
+        let records = try collection.bundle.payload().records
         let search = RecordSearch(listing.search)
         let found = listing.search.isEmpty ? Array(records) : records.filter(search.matches)
         return Frame.document(title: "\(id) – snapshot", trail: [("\(id)", .collection(id))]) { html in

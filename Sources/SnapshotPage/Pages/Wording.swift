@@ -63,7 +63,7 @@ extension HTMLWriter {
 }
 
 extension PageCatalog.Verdict {
-    var signature: LockFile.Signature? {
+    var signature: SignatureVerdict? {
         switch self {
         case .verified(let signature), .locked(let signature): signature
         case .unchecked, .unsigned, .imported, .failed: nil

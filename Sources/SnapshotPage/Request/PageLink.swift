@@ -1,4 +1,3 @@
-import RemoteSettingsHTTP
 import RemoteSettingsModel
 
 /// An address of this page: a path and a query of the same origin, encoded. No other address can be made.
@@ -6,9 +5,9 @@ struct PageLink: Equatable {
     let text: String
 
     private init(_ segments: [String], _ query: [(name: StaticString, value: String)] = []) {
-        var text = segments.isEmpty ? "/" : segments.reduce(into: "") { $0 += "/" + PercentEncoding.encode($1) }
+        var text = segments.isEmpty ? "/" : segments.reduce(into: "") { $0 += "/" + PercentEncoding.component($1) }
         for (index, part) in query.enumerated() {
-            text += (index == 0 ? "?" : "&") + "\(part.name)=" + PercentEncoding.encode(part.value)
+            text += (index == 0 ? "?" : "&") + "\(part.name)=" + PercentEncoding.component(part.value)
         }
         self.text = text
     }

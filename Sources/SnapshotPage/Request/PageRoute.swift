@@ -14,7 +14,7 @@ enum PageRoute: Equatable {
     init?(path: String) {
         var segments: [String] = []
         for part in path.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
-            guard let text = FormText.decode(part, plusIsSpace: false) else { return nil }
+            guard let text = PercentEncoding.strictlyDecode(part) else { return nil }
             segments.append(text)
         }
         guard path.hasPrefix("/") else { return nil }

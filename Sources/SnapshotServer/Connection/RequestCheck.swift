@@ -1,5 +1,5 @@
 import NIOHTTP1
-import RemoteSettingsHTTP
+import RemoteSettingsModel
 
 /// What the head of a request must fulfil beyond its grammar, so that nothing between client and server can read it
 /// differently.
@@ -49,7 +49,7 @@ enum RequestCheck {
         var codings: [String] = []
         var hosts: [String] = []
 
-        init(_ headers: NIOHTTP1.HTTPHeaders) {
+        init(_ headers: HTTPHeaders) {
             for (name, value) in headers {
                 // Most names differ in length already.
                 switch name.utf8.count {
@@ -97,7 +97,8 @@ enum RequestCheck {
     /// Whether two hexadecimal digits follow each `%`, and none of them stands for a control character.
     private static func hasValidEscapes(_ path: Substring) -> Bool {
         guard path.utf8.contains(UInt8(ascii: "%")) else { return true }
-        return PercentEncoding.bytes(path)?.allSatisfy { $0 >= 0x20 && $0 != 0x7F } ?? false
+        return PercentEncoding.complete(path) != nil
+            && PercentEncoding.decode(path).utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
 }
 

@@ -124,17 +124,12 @@ actor DumpsLoader {
         _ id: CollectionID, _ entry: LockFile.Collection, at address: OriginAddress
     ) async throws -> ServedCollection {
         // Verified under the root that the lock names: whom to trust is each client's own decision.
-        var roots: [SHA256Digest] = []
-        var signer: String?
-        var signature: LockFile.Signature?
-        if case .signed(let signed) = entry.trust {
-            roots = [signed.root]
-            signer = signed.signer
-            signature = signed
-        }
+        let signature = entry.trust.verdict
+        let policy = TrustPolicy(
+            roots: TrustAnchors(signature.map { [$0.root] } ?? []), signer: signature.map { SignerName($0.signer) })
         let path = directory.bundlePath(id)
         let bundle = try BundleReader(path: path, limits: limits)
-        try BundleVerifier(roots: TrustAnchors(roots), signer: signer, limits: limits).verify(path, id, entry)
+        try BundleVerifier(policy, limits: limits).verify(path, id, entry)
         // The file that was verified must be the one that was opened: a refresh may have replaced it in between.
         guard Manifest.digest(of: try bundle.manifestText()) == entry.content else {
             throw BundleError(

@@ -1,4 +1,4 @@
-import RemoteSettingsHTTP
+import RemoteSettingsModel
 
 /// The file of a URL's path, below the root of a mirror.
 ///

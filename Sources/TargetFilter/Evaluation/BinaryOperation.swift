@@ -8,24 +8,24 @@
     import Android
 #endif
 
-/// What the operators between two values give. `&&` and `||` are jumps and never come here.
+/// Applies an operator to two values. `&&` and `||` are compiled to jumps and never get here.
 struct BinaryOperation {
     let operation: BinaryOperator
     let offset: Int
 
     func apply(
-        _ left: FilterValue, _ right: FilterValue, _ budget: inout WorkBudget
+        _ left: FilterValue, _ right: FilterValue, budget: inout WorkBudget
     ) throws(FilterError) -> FilterValue {
         switch operation {
-        case .equal: return .bool(try ValueComparison.areEqual(left, right, &budget))
-        case .notEqual: return .bool(try !ValueComparison.areEqual(left, right, &budget))
-        case .less: return .bool(try compare(left, right, &budget) { $0 < 0 })
-        case .lessOrEqual: return .bool(try compare(left, right, &budget) { $0 <= 0 })
-        case .greater: return .bool(try compare(left, right, &budget) { $0 > 0 })
-        case .greaterOrEqual: return .bool(try compare(left, right, &budget) { $0 >= 0 })
-        case .contained: return .bool(try isContained(left, in: right, &budget))
-        case .intersect: return try intersection(left, right, &budget)
-        case .add: return try sum(left, right, &budget)
+        case .equal: return .bool(try ValueComparison.areEqual(left, right, budget: &budget))
+        case .notEqual: return .bool(try !ValueComparison.areEqual(left, right, budget: &budget))
+        case .less: return .bool(try compare(left, right, budget: &budget) { $0 < 0 })
+        case .lessOrEqual: return .bool(try compare(left, right, budget: &budget) { $0 <= 0 })
+        case .greater: return .bool(try compare(left, right, budget: &budget) { $0 > 0 })
+        case .greaterOrEqual: return .bool(try compare(left, right, budget: &budget) { $0 >= 0 })
+        case .contained: return .bool(try isContained(left, in: right, budget: &budget))
+        case .intersect: return try intersection(left, right, budget: &budget)
+        case .add: return try sum(left, right, budget: &budget)
         case .subtract: return try arithmetic(left, right) { $0 - $1 }
         case .multiply: return try arithmetic(left, right) { $0 * $1 }
         case .divide: return try arithmetic(left, right) { $0 / $1 }
@@ -38,19 +38,19 @@ struct BinaryOperation {
     }
 
     private func compare(
-        _ left: FilterValue, _ right: FilterValue, _ budget: inout WorkBudget, _ holds: (Int) -> Bool
+        _ left: FilterValue, _ right: FilterValue, budget: inout WorkBudget, _ holds: (Int) -> Bool
     ) throws(FilterError) -> Bool {
-        let order = try ValueComparison.order(left, right, of: operation.rawValue, at: offset, &budget)
+        let order = try ValueComparison.order(left, right, of: operation.rawValue, at: offset, budget: &budget)
         return order.map(holds) ?? false
     }
 
     private func isContained(
-        _ value: FilterValue, in container: FilterValue, _ budget: inout WorkBudget
+        _ value: FilterValue, in container: FilterValue, budget: inout WorkBudget
     ) throws(FilterError) -> Bool {
         switch (container, value) {
-        case (.string(let text), .string(let part)): return try ValueComparison.isPart(part, of: text, &budget)
+        case (.string(let text), .string(let part)): return try ValueComparison.isPart(part, of: text, budget: &budget)
         case (.array(let elements), _):
-            for element in elements where try ValueComparison.areEqual(element, value, &budget) { return true }
+            for element in elements where try ValueComparison.areEqual(element, value, budget: &budget) { return true }
             return false
         case (.object(let object), .string(let key)):
             try budget.spend(text: key.utf8.count)
@@ -60,17 +60,17 @@ struct BinaryOperation {
     }
 
     private func intersection(
-        _ left: FilterValue, _ right: FilterValue, _ budget: inout WorkBudget
+        _ left: FilterValue, _ right: FilterValue, budget: inout WorkBudget
     ) throws(FilterError) -> FilterValue {
         guard case .array(let elements) = left, case .array = right else { return .undefined }
         var common: [FilterValue] = []
-        for element in elements where try isContained(element, in: right, &budget) { common.append(element) }
+        for element in elements where try isContained(element, in: right, budget: &budget) { common.append(element) }
         return .array(common)
     }
 
     /// `+` joins text where one side is text and the other is text, a number or a boolean.
     private func sum(
-        _ left: FilterValue, _ right: FilterValue, _ budget: inout WorkBudget
+        _ left: FilterValue, _ right: FilterValue, budget: inout WorkBudget
     ) throws(FilterError) -> FilterValue {
         if case .number(let a) = left, case .number(let b) = right { return .number(a + b) }
         guard let first = Self.text(left), let second = Self.text(right) else {

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// Runs a program over a context. Nothing here recurses, and every step is paid for from a budget.
+/// Runs a program in a context. It never recurses, and every step counts against a budget.
 struct FilterEvaluator {
     /// A run over the elements of an array, in `array[.x > 0]`.
     private struct ElementRun {
@@ -17,7 +17,7 @@ struct FilterEvaluator {
     private var runs: [ElementRun] = []
     private var position = 0
 
-    init(_ program: FilterProgram, _ context: FilterContext, _ limits: FilterLimits) {
+    init(_ program: FilterProgram, in context: FilterContext, limits: FilterLimits) {
         self.program = program
         self.context = context
         budget = WorkBudget(limits)
@@ -62,7 +62,7 @@ struct FilterEvaluator {
         case .binary(let operation):
             let right = pop()
             let left = pop()
-            stack.append(try BinaryOperation(operation: operation, offset: offset).apply(left, right, &budget))
+            stack.append(try BinaryOperation(operation: operation, offset: offset).apply(left, right, budget: &budget))
         case .transform(let name, let count): try transform(name, count, at: offset)
         case .subscripting: try subscripting()
         case .eachElement(let end): start(end: end)
@@ -79,7 +79,7 @@ struct FilterEvaluator {
         return object[name]
     }
 
-    /// Outside of any filter, `.x` is a name at the root, as in mozjexl.
+    /// Outside a filter (`array[…]`), `.x` is a name at the root, as in mozjexl.
     private mutating func relative(_ name: String) throws(FilterError) -> FilterValue {
         guard let run = runs.last else { return try look(name, in: context.root) }
         guard case .object(let object) = run.elements[run.position] else { return .undefined }
@@ -93,10 +93,10 @@ struct FilterEvaluator {
             throw .unknownTransform(name: name, offset: offset)
         }
         var call = TransformCall(subject: subject, arguments: arguments, context: context, offset: offset)
-        stack.append(try call.apply(transform, &budget))
+        stack.append(try call.apply(transform, budget: &budget))
     }
 
-    /// A boolean keeps the whole subject or nothing; anything else is an index or a key.
+    /// A boolean in brackets keeps the whole subject or drops it; any other value is an index or a key.
     private mutating func subscripting() throws(FilterError) {
         let key = pop()
         let subject = pop()
@@ -108,7 +108,7 @@ struct FilterEvaluator {
         }
     }
 
-    /// What is not an array is filtered as an array of one; what is not there stays so.
+    /// A subject that is not an array is filtered as an array of one element; `undefined` stays `undefined`.
     private mutating func start(end: Int) {
         let subject = pop()
         switch subject {

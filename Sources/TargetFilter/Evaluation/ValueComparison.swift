@@ -3,41 +3,44 @@ enum ValueComparison {
     /// Equality is strict by type, as in Mozilla's mobile client, but `undefined` and `null` are equal, as in Gecko.
     /// Arrays and objects are equal where their contents are. Text is compared by code points, never normalised.
     static func areEqual(
-        _ left: FilterValue, _ right: FilterValue, _ budget: inout WorkBudget
+        _ left: FilterValue, _ right: FilterValue, budget: inout WorkBudget
     ) throws(FilterError) -> Bool {
         try budget.spend(1)
         switch (left, right) {
         case (.undefined, .undefined), (.undefined, .null), (.null, .undefined), (.null, .null): return true
         case (.bool(let a), .bool(let b)): return a == b
         case (.number(let a), .number(let b)): return a == b
-        case (.string(let a), .string(let b)): return try areSame(a, b, &budget)
+        case (.string(let a), .string(let b)): return try areSame(a, b, budget: &budget)
         case (.array(let a), .array(let b)):
             guard a.count == b.count else { return false }
-            for (x, y) in zip(a, b) where try !areEqual(x, y, &budget) { return false }
+            for (x, y) in zip(a, b) where try !areEqual(x, y, budget: &budget) { return false }
             return true
         case (.object(let a), .object(let b)):
             guard a.count == b.count else { return false }
             for member in a.members {
                 try budget.spend(text: member.key.utf8.count)
-                guard b.contains(member.key), try areEqual(member.value, b[member.key], &budget) else { return false }
+                guard b.contains(member.key), try areEqual(member.value, b[member.key], budget: &budget) else {
+                    return false
+                }
             }
             return true
         default: return false
         }
     }
 
-    static func areSame(_ a: String, _ b: String, _ budget: inout WorkBudget) throws(FilterError) -> Bool {
+    static func areSame(_ a: String, _ b: String, budget: inout WorkBudget) throws(FilterError) -> Bool {
         guard a.utf8.count == b.utf8.count else { return false }
         try budget.spend(text: a.utf8.count)
         return a.utf8.elementsEqual(b.utf8)
     }
 
-    /// Whether `left` stands before `right`: numbers by value, text by code points.
+    /// Compares numbers by value and strings by code points.
     ///
-    /// - Returns: `nil` where nothing can be said, as with NaN or a value that is not there: no comparison is true.
-    /// - Throws: ``FilterError/wrongType(operator:expected:found:offset:)`` where the types differ or have no order.
+    /// - Returns: -1, 0 or 1 where `left` is less than, equal to or greater than `right`; `nil` where one of them is NaN,
+    ///   `null` or `undefined`, with which every comparison is false.
+    /// - Throws: ``FilterError/wrongType(operator:expected:found:offset:)`` for two types that have no common order.
     static func order(
-        _ left: FilterValue, _ right: FilterValue, of name: String, at offset: Int, _ budget: inout WorkBudget
+        _ left: FilterValue, _ right: FilterValue, of name: String, at offset: Int, budget: inout WorkBudget
     ) throws(FilterError) -> Int? {
         switch (left, right) {
         case (.number(let a), .number(let b)):
@@ -55,8 +58,8 @@ enum ValueComparison {
         }
     }
 
-    /// Whether `needle` is part of `text`, by Knuth, Morris and Pratt: in time that grows with both lengths only.
-    static func isPart(_ needle: String, of text: String, _ budget: inout WorkBudget) throws(FilterError) -> Bool {
+    /// Whether `needle` is part of `text`, by Knuth, Morris and Pratt, whose time is linear in both lengths.
+    static func isPart(_ needle: String, of text: String, budget: inout WorkBudget) throws(FilterError) -> Bool {
         let pattern = Array(needle.utf8)
         guard !pattern.isEmpty else { return true }
         guard pattern.count <= text.utf8.count else { return false }

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// What is left of an evaluation's steps.
+/// The steps that an evaluation may still take.
 struct WorkBudget {
     let limits: FilterLimits
     private var left: Int
@@ -16,7 +16,7 @@ struct WorkBudget {
         if left < 0 { throw .tooMuchWork(limit: limits.steps) }
     }
 
-    /// Pays for passing over `bytes` bytes of text once.
+    /// Charges for reading `bytes` bytes of text once.
     mutating func spend(text bytes: Int) throws(FilterError) {
         try spend(bytes / 16)
     }

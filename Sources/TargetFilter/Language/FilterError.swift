@@ -1,6 +1,6 @@
 /// Why a filter expression has no value.
 ///
-/// Every offset counts bytes of UTF-8 from the start of the expression.
+/// Offsets are in bytes of UTF-8 from the start of the expression.
 public enum FilterError: Error, Hashable, Sendable {
     /// The expression's text is longer than `limit` bytes.
     case tooLong(bytes: Int, limit: Int)
@@ -8,17 +8,17 @@ public enum FilterError: Error, Hashable, Sendable {
     case tooDeep(offset: Int, limit: Int)
     /// The expression is not in the language.
     case syntax(offset: Int, expected: String, found: String)
-    /// A transform that nobody defines.
+    /// The language has no transform of this name.
     case unknownTransform(name: String, offset: Int)
-    /// An operator was given values that it does not take.
+    /// A value has the wrong type for an operator.
     case wrongType(operator: String, expected: String, found: String, offset: Int)
-    /// A number is outside of what a transform takes.
+    /// A number is outside the range that a transform accepts.
     case outOfRange(transform: String, expected: String, found: String, offset: Int)
-    /// A regular expression that is wrong, or that uses what this package does not support.
+    /// A regular expression is malformed, or uses a feature that this package does not support.
     case invalidPattern(problem: String, offset: Int)
     /// The evaluation needs more than `limit` steps.
     case tooMuchWork(limit: Int)
-    /// The evaluation makes a text, array or object over the limit.
+    /// The evaluation would make a string, array or object that exceeds the limit.
     case tooLarge(what: String, limit: Int)
     /// A record's `filter_expression` is not a string.
     case notAString(found: String)

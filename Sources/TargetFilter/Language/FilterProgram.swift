@@ -14,7 +14,7 @@ struct FilterProgram: Sendable {
         case object(keys: [String])
         case not
         case binary(BinaryOperator)
-        /// Takes the arguments and the subject under them.
+        /// Pops the arguments, then the subject.
         case transform(String, arguments: Int)
         /// Runs the instructions up to `end` for each element of the subject, and keeps those where they are truthy.
         case eachElement(end: Int)
@@ -22,15 +22,15 @@ struct FilterProgram: Sendable {
         case keepElement
         /// `subject[key]` where the key does not look at the subject's elements.
         case subscripting
-        /// Drops the value and goes on where it is truthy (falsy); leaves it and jumps where it is not.
+        /// Jumps, and keeps the value, where its truth is `ifTruthy`; pops it and goes on otherwise.
         case orJump(ifTruthy: Bool, to: Int)
-        /// Takes the value and jumps where it is falsy.
+        /// Pops the value, and jumps where it is falsy.
         case branch(to: Int)
         case jump(to: Int)
     }
 
     private(set) var instructions: [Instruction] = []
-    /// For each instruction, the bytes of the expression before what it comes from.
+    /// For each instruction, the offset in the expression that it was compiled from, in bytes.
     private(set) var offsets: [Int] = []
 
     var count: Int { instructions.count }
@@ -40,7 +40,7 @@ struct FilterProgram: Sendable {
         offsets.append(offset)
     }
 
-    /// Adds an instruction that is not known yet; ``fill(_:with:)`` gives it.
+    /// Adds a placeholder for an instruction that ``fill(_:with:)`` supplies later; returns its index.
     mutating func reserve(at offset: Int) -> Int {
         append(.jump(to: 0), at: offset)
         return count - 1

@@ -1,3 +1,31 @@
+/// The syntax tree of a regular expression. Its depth is bounded by the parser.
+indirect enum PatternNode {
+    case scalar(Unicode.Scalar)
+    /// A scalar in the set, or with `isInverted` one outside it. Where case is ignored, that differs from matching the
+    /// complement of the set.
+    case set(ScalarSet, isInverted: Bool)
+    case lineStart
+    case lineEnd
+    /// `\b` where true, `\B` where false.
+    case boundary(Bool)
+    case group(PatternNode, capture: Int)
+    case reference(Int)
+    case lookahead(PatternNode, isNegative: Bool)
+    case sequence([PatternNode])
+    case choice([PatternNode])
+    /// - captures: the groups inside, which are reset at the start of every repetition.
+    case repeated(PatternNode, from: Int, to: Int?, isLazy: Bool, captures: Range<Int>)
+}
+
+/// The reason why a regular expression is refused.
+struct PatternError: Error, Equatable {
+    let problem: String
+
+    init(_ problem: String) {
+        self.problem = problem
+    }
+}
+
 /// Parses the regular expressions of ECMA-262, without lookbehind, property classes (`\p`) and octal escapes, which are
 /// errors.
 struct PatternParser {

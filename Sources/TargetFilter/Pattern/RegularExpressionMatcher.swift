@@ -1,4 +1,5 @@
-/// Matches a regular expression against a text, by backtracking over a stack of its own. Every step is paid for.
+/// Matches a regular expression against a text, by backtracking with a stack of its own. Every step counts against the
+/// budget.
 struct RegularExpressionMatcher {
     private enum Choice {
         /// Go on there.
@@ -20,25 +21,25 @@ struct RegularExpressionMatcher {
         slots = []
     }
 
-    /// What JavaScript's `text.match(expression)` gives, as values.
-    mutating func result(_ budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+    /// The result of JavaScript's `text.match(expression)`, as values.
+    mutating func result(budget: inout WorkBudget) throws(FilterError) -> FilterValue {
         guard expression.isGlobal else {
-            guard try search(from: 0, &budget) != nil else { return .null }
+            guard try search(from: 0, budget: &budget) != nil else { return .null }
             var groups: [FilterValue] = []
-            for group in 0...expression.groups { groups.append(try text(of: group, &budget)) }
+            for group in 0...expression.groups { groups.append(try text(of: group, budget: &budget)) }
             return .array(groups)
         }
         var matches: [FilterValue] = []
         var start = 0
-        while start <= scalars.count, let end = try search(from: start, &budget) {
-            matches.append(try text(of: 0, &budget))
+        while start <= scalars.count, let end = try search(from: start, budget: &budget) {
+            matches.append(try text(of: 0, budget: &budget))
             try budget.check(elements: matches.count)
             start = end > slots[0] ? end : end + 1
         }
         return matches.isEmpty ? .null : .array(matches)
     }
 
-    private func text(of group: Int, _ budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+    private func text(of group: Int, budget: inout WorkBudget) throws(FilterError) -> FilterValue {
         let start = slots[2 * group]
         let end = slots[2 * group + 1]
         guard start != Self.unset, end >= start else { return .undefined }
@@ -49,12 +50,12 @@ struct RegularExpressionMatcher {
     /// The first match from `start` on; its groups are in `slots` then.
     ///
     /// - Returns: where the match ends.
-    private mutating func search(from start: Int, _ budget: inout WorkBudget) throws(FilterError) -> Int? {
+    private mutating func search(from start: Int, budget: inout WorkBudget) throws(FilterError) -> Int? {
         for first in start...scalars.count {
             try budget.spend(1 + expression.slots / 16)
             slots = Array(repeating: Self.unset, count: expression.slots)
             choices.removeAll(keepingCapacity: true)
-            if let end = try run(from: 0, at: first, &budget) {
+            if let end = try run(from: 0, at: first, budget: &budget) {
                 slots[0] = first
                 slots[1] = end
                 return end
@@ -67,7 +68,7 @@ struct RegularExpressionMatcher {
     ///
     /// - Returns: where the match ends; `nil` where there is none, and then every note is undone.
     private mutating func run(
-        from instruction: Int, at position: Int, _ budget: inout WorkBudget
+        from instruction: Int, at position: Int, budget: inout WorkBudget
     ) throws(FilterError) -> Int? {
         let base = choices.count
         var next = instruction
@@ -88,13 +89,13 @@ struct RegularExpressionMatcher {
             case .forget(let range):
                 try budget.spend(range.count / 4)
                 for slot in range where slots[slot] != Self.unset { note(Self.unset, in: slot) }
-            case .reference(let group): holds = try skip(group, &position, &budget)
+            case .reference(let group): holds = try skip(group, &position, budget: &budget)
             case .fork(let first, let second):
                 choices.append(.resume(instruction: second, position: position))
                 next = first - 1
             case .jump(let target): next = target - 1
             case .lookahead(let isNegative, let end):
-                holds = try look(from: next + 1, at: position, isNegative: isNegative, &budget)
+                holds = try look(from: next + 1, at: position, isNegative: isNegative, budget: &budget)
                 next = end - 1
             }
             next += 1
@@ -122,10 +123,10 @@ struct RegularExpressionMatcher {
 
     /// A lookahead that holds cannot be entered again, but what it noted must be undone when matching goes back.
     private mutating func look(
-        from instruction: Int, at position: Int, isNegative: Bool, _ budget: inout WorkBudget
+        from instruction: Int, at position: Int, isNegative: Bool, budget: inout WorkBudget
     ) throws(FilterError) -> Bool {
         let base = choices.count
-        let isFound = try run(from: instruction, at: position, &budget) != nil
+        let isFound = try run(from: instruction, at: position, budget: &budget) != nil
         guard isFound, !isNegative else {
             while backtrack(to: base) != nil {}
             return isFound != isNegative
@@ -148,7 +149,7 @@ struct RegularExpressionMatcher {
     }
 
     /// Passes over what a group matched; a group that matched nothing yet is empty.
-    private func skip(_ group: Int, _ position: inout Int, _ budget: inout WorkBudget) throws(FilterError) -> Bool {
+    private func skip(_ group: Int, _ position: inout Int, budget: inout WorkBudget) throws(FilterError) -> Bool {
         let start = slots[2 * group]
         let end = slots[2 * group + 1]
         guard start != Self.unset, end >= start else { return true }

@@ -1,14 +1,14 @@
 import Crypto
 
-/// Where an input falls in a space of 2^48 points, as Gecko places it: the first 48 bits of the SHA-256 of its JSON.
+/// The point of an input in a space of 2^48, as Gecko computes it: the first 48 bits of the SHA-256 of its JSON.
 struct SampleHash {
     private static let highest = Double((UInt64(1) << 48) - 1)
 
     private let point: UInt64
 
-    init(_ input: FilterValue, _ budget: inout WorkBudget) throws(FilterError) {
+    init(_ input: FilterValue, budget: inout WorkBudget) throws(FilterError) {
         // Gecko hashes nothing at all for undefined.
-        let text = try JSONText.text(input, &budget) ?? ""
+        let text = try FilterJSON.text(input, budget: &budget) ?? ""
         try budget.spend(text: text.utf8.count)
         var hash = SHA256()
         let bytes = Array(text.utf8)
@@ -18,14 +18,14 @@ struct SampleHash {
 
     /// Whether the input is in the first `rate` of the space.
     ///
-    /// - Returns: `nil` where `rate` is not in 0…1.
+    /// - Returns: `nil` where `rate` is outside 0…1.
     func isBelow(_ rate: Double) -> Bool? {
         Self.boundary(rate).map { point < $0 }
     }
 
     /// Whether the input is in one of `count` buckets from `start` on, of `total` in all; the buckets wrap around.
     ///
-    /// - Returns: `nil` where these are not such numbers.
+    /// - Returns: `nil` where one of them is negative or not finite, or `total` is 0.
     func isInBucket(start: Double, count: Double, total: Double) -> Bool? {
         guard start >= 0, count >= 0, total > 0, start.isFinite, count.isFinite, total.isFinite else { return nil }
         let first = start.truncatingRemainder(dividingBy: total)

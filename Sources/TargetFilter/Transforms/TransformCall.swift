@@ -1,7 +1,23 @@
+/// The transforms, by the names that they have in expressions.
+enum FilterTransform: String, CaseIterable {
+    case date
+    case versionCompare
+    case length
+    case keys
+    case values
+    case mapToProperty
+    case regExpMatch
+    case stableSample
+    case bucketSample
+    case preferenceValue
+    case preferenceIsUserSet
+    case preferenceExists
+}
+
 /// One use of a transform: `subject|name(arguments)`.
 ///
-/// What Gecko's implementation (`FilterExpressions.sys.mjs`) does, but a value of the wrong type gives `undefined`
-/// where Gecko's JavaScript would convert it or throw.
+/// The transforms do what they do in Gecko (`FilterExpressions.sys.mjs`), except that a value of the wrong type results
+/// in `undefined` where Gecko's JavaScript would convert it or throw.
 struct TransformCall {
     let subject: FilterValue
     let arguments: [FilterValue]
@@ -12,17 +28,17 @@ struct TransformCall {
         index < arguments.count ? arguments[index] : .undefined
     }
 
-    mutating func apply(_ transform: FilterTransform, _ budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+    mutating func apply(_ transform: FilterTransform, budget: inout WorkBudget) throws(FilterError) -> FilterValue {
         switch transform {
         case .date: return date
-        case .versionCompare: return try compareVersions(&budget)
+        case .versionCompare: return try compareVersions(budget: &budget)
         case .length: if case .array(let elements) = subject { return .number(Double(elements.count)) }
-        case .keys: return try keys(&budget)
-        case .values: return try values(&budget)
-        case .mapToProperty: return try mapToProperty(&budget)
-        case .regExpMatch: return try match(&budget)
-        case .stableSample: return try sample(&budget)
-        case .bucketSample: return try sampleBuckets(&budget)
+        case .keys: return try keys(budget: &budget)
+        case .values: return try values(budget: &budget)
+        case .mapToProperty: return try mapToProperty(budget: &budget)
+        case .regExpMatch: return try match(budget: &budget)
+        case .stableSample: return try sample(budget: &budget)
+        case .bucketSample: return try sampleBuckets(budget: &budget)
         case .preferenceValue:
             guard case .string(let name) = subject else { return .undefined }
             return context.preferences.values[name] ?? argument(0)
@@ -36,7 +52,7 @@ struct TransformCall {
         return .undefined
     }
 
-    /// Milliseconds since 1970, so that dates compare with each other and with numbers; NaN for text that is no date.
+    /// Milliseconds since 1970, so that dates compare with numbers too; NaN for text that is not a date.
     private var date: FilterValue {
         switch subject {
         case .string(let text): .number(DateText.milliseconds(text) ?? .nan)
@@ -45,14 +61,14 @@ struct TransformCall {
         }
     }
 
-    private func compareVersions(_ budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+    private func compareVersions(budget: inout WorkBudget) throws(FilterError) -> FilterValue {
         guard case .string(let left) = subject, case .string(let right) = argument(0) else { return .undefined }
         // A part costs as much as some dozen bytes of plain text.
         try budget.spend(left.utf8.count + right.utf8.count)
         return .number(Double(VersionOrder.compare(left, right)))
     }
 
-    private func keys(_ budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+    private func keys(budget: inout WorkBudget) throws(FilterError) -> FilterValue {
         switch subject {
         case .object(let object):
             try budget.spend(object.count)
@@ -64,7 +80,7 @@ struct TransformCall {
         }
     }
 
-    private func values(_ budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+    private func values(budget: inout WorkBudget) throws(FilterError) -> FilterValue {
         switch subject {
         case .object(let object):
             try budget.spend(object.count)
@@ -74,7 +90,7 @@ struct TransformCall {
         }
     }
 
-    private func mapToProperty(_ budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+    private func mapToProperty(budget: inout WorkBudget) throws(FilterError) -> FilterValue {
         guard case .array(let elements) = subject else { return .undefined }
         let key = argument(0)
         guard case .string(let name) = key else { return .undefined }
@@ -83,7 +99,7 @@ struct TransformCall {
     }
 
     /// The match and its groups, or with the flag `g` every match; `null` where there is none.
-    private func match(_ budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+    private func match(budget: inout WorkBudget) throws(FilterError) -> FilterValue {
         guard case .string(let text) = subject, case .string(let pattern) = argument(0) else { return .undefined }
         let flags: String
         switch argument(1) {
@@ -100,23 +116,24 @@ struct TransformCall {
         }
         try budget.spend(expression.instructions.count / 4)
         var matcher = RegularExpressionMatcher(expression, text)
-        return try matcher.result(&budget)
+        return try matcher.result(budget: &budget)
     }
 
-    private func sample(_ budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+    private func sample(budget: inout WorkBudget) throws(FilterError) -> FilterValue {
         guard case .number(let rate) = argument(0) else { return .undefined }
-        guard let isIn = try SampleHash(subject, &budget).isBelow(rate) else {
+        guard let isIn = try SampleHash(subject, budget: &budget).isBelow(rate) else {
             throw .outOfRange(
                 transform: "stableSample", expected: "a rate in 0…1", found: NumberText.text(rate), offset: offset)
         }
         return .bool(isIn)
     }
 
-    private func sampleBuckets(_ budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+    private func sampleBuckets(budget: inout WorkBudget) throws(FilterError) -> FilterValue {
         guard case .number(let start) = argument(0), case .number(let count) = argument(1),
             case .number(let total) = argument(2)
         else { return .undefined }
-        guard let isIn = try SampleHash(subject, &budget).isInBucket(start: start, count: count, total: total) else {
+        let hash = try SampleHash(subject, budget: &budget)
+        guard let isIn = hash.isInBucket(start: start, count: count, total: total) else {
             throw .outOfRange(
                 transform: "bucketSample", expected: "a start, a count and a total of buckets",
                 found: [start, count, total].map(NumberText.text).joined(separator: ", "), offset: offset)

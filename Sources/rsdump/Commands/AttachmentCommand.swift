@@ -26,7 +26,7 @@ struct AttachmentCommand: AsyncParsableCommand {
     func run() async throws {
         try await running {
             let bundle = try argument.open()
-            guard let record = try bundle.records().record(id: recordID) else {
+            guard let record = try bundle.payload().records.record(id: recordID) else {
                 throw CommandFailure(
                     .someFailed, "\(bundle.name): expected a record \(recordID), found none with this id")
             }

@@ -40,11 +40,11 @@ struct ClientOptions: ParsableArguments {
         }
         settings = try server.applied(to: settings)
         _ = try settings.serverURL()
-        let roots = try settings.anchors(file: packaged.map { DumpsDirectory($0).configurationPath } ?? "--server")
+        let policy = try settings.policy(file: packaged.map { DumpsDirectory($0).configurationPath } ?? "--server")
         let transport = AsyncHTTPClientTransport(jobs: 8)
         let config = RemoteSettingsConfig(
             server: .custom(url: "\(try settings.serverURL())"), appContext: try appContext(),
-            packaged: packaged.map { [.directory($0)] } ?? [], trustRoots: roots, signer: settings.trust.signer,
+            packaged: packaged.map { [.directory($0)] } ?? [], trustRoots: policy.roots, signer: settings.trust.signer,
             acceptsUnsigned: settings.trust.acceptsUnsigned, allowsPlainHTTP: settings.allowsPlainHTTP,
             userAgent: UserAgent(name: "rsdump", version: Version.text),
             logger: Logger(label: "rsdump", factory: { _ in SwiftLogNoOpLogHandler() }), transport: transport)

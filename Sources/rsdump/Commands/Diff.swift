@@ -125,7 +125,7 @@ struct Diff: AsyncParsableCommand {
         let opened = try OpenDumps(dumps, applying: server.applied)
         let outcomes = try await opened.withServer(jobs: 8) { client in
             try await ServerState(
-                opened.directory, configuration: opened.configuration, client: client, roots: opened.roots, jobs: 8,
+                opened.directory, configuration: opened.configuration, client: client, policy: opened.policy, jobs: 8,
                 now: HTTPEnvironment.system.now()
             ).outcomes(names)
         }

@@ -70,10 +70,16 @@ extension DumpsConfiguration {
         try ServerURL(server, allowPlainHTTP: allowsPlainHTTP)
     }
 
-    /// The roots to trust: the configured ones, else those of Mozilla's server of that name.
+    /// What has to vouch for the collections: the configured roots, else those of Mozilla's server of that name.
     ///
     /// - Throws: ``CommandFailure`` where the server is nobody's that we know and no root is configured.
-    func anchors(file: String) throws -> TrustAnchors {
+    func policy(file: String) throws -> TrustPolicy {
+        TrustPolicy(
+            roots: try roots(file: file), signer: trust.signer.map { SignerName($0) },
+            acceptsUnsigned: trust.acceptsUnsigned)
+    }
+
+    private func roots(file: String) throws -> TrustAnchors {
         if !trust.roots.isEmpty { return TrustAnchors(trust.roots) }
         switch try serverURL() {
         case .prod: return .mozillaProduction

@@ -61,7 +61,7 @@ struct Embed: AsyncParsableCommand {
             options.swiftFile = swiftFile
             options.isPublic = isPublic
             let verifier = BundleVerifier(
-                roots: opened.roots, signer: opened.configuration.trust.signer, limits: opened.limits)
+                opened.policy, limits: opened.limits)
             var folder = output[...]
             while folder.count > 1, folder.hasSuffix("/") { folder = folder.dropLast() }
             let embedding = Embedding(opened.directory, to: String(folder), options: options, verifier: verifier)

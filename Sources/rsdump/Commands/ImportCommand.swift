@@ -72,8 +72,7 @@ struct ImportCommand: AsyncParsableCommand {
             let opened = try OpenDumps(dumps, collections, isConfigured: false, applying: server.applied)
             var options = Import.Options(
                 time: time.flatMap(Timestamp.init(rfc3339:)) ?? HTTPEnvironment.system.now())
-            options.roots = opened.roots
-            options.signer = opened.configuration.trust.signer
+            options.policy = opened.policy
             options.chains = chains
             options.collection = try collection.map { try CollectionID($0) }
             let outcomes = try Import(into: opened.directory, from: source, options: options).run(path, opened.names)

@@ -8,7 +8,7 @@ import RemoteSettingsModel
 struct OpenDumps {
     let directory: DumpsDirectory
     let configuration: DumpsConfiguration
-    let roots: TrustAnchors
+    let policy: TrustPolicy
     /// None for all.
     let names: [CollectionID]
     let limits = Limits()
@@ -26,7 +26,7 @@ struct OpenDumps {
         directory = dumps.directory
         let hasFile = try isConfigured || directory.configurationText() != nil
         configuration = try applying(hasFile ? directory.configuration() : DumpsConfiguration())
-        roots = try configuration.anchors(file: directory.configurationPath)
+        policy = try configuration.policy(file: directory.configurationPath)
         names = try collectionIDs(collections)
     }
 

@@ -73,7 +73,7 @@ struct PinCommand: AsyncParsableCommand {
         try await running {
             let opened = try OpenDumps(dumps, applying: server.applied)
             let pinning = Pinning(
-                opened.directory, configuration: opened.configuration, roots: opened.roots,
+                opened.directory, configuration: opened.configuration, policy: opened.policy,
                 now: HTTPEnvironment.system.now(), limits: opened.limits)
             let id = try CollectionID(collection)
             let outcome = try await pinning.pin(

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Dumps
+import FileStorage
 import RemoteSettingsModel
 
 /// `rsdump rebuild`
@@ -41,12 +42,11 @@ struct RebuildCommand: AsyncParsableCommand {
     func run() async throws {
         try await running {
             let opened = try OpenDumps(dumps, collections, applying: trust.applied)
-            let outcomes = try await TemporaryOutput.with(output) { output in
-                try await Rebuild(
-                    opened.directory, to: output, roots: opened.roots, signer: opened.configuration.trust.signer,
-                    limits: opened.limits
-                ).run(opened.names)
-            }
+            let target = try output ?? FileStore.makeTemporaryDirectory("rsdump")
+            defer { if output == nil { try? FileStore.removeTree(target) } }
+            try FileStore.makeDirectories(target)
+            let rebuild = Rebuild(opened.directory, to: target, policy: opened.policy, limits: opened.limits)
+            let outcomes = try await rebuild.run(opened.names)
             let report = RebuildReport(outcomes: outcomes)
             switch format {
             case .text: Console.print(report.text(Style(isColored: Console.outputIsColored)))

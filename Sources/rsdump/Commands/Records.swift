@@ -24,7 +24,7 @@ struct Records: AsyncParsableCommand {
     func run() async throws {
         try await running {
             let bundle = try argument.open()
-            let records = try bundle.records()
+            let records = try bundle.payload().records
             if let id {
                 guard let record = records.record(id: id) else {
                     throw CommandFailure(

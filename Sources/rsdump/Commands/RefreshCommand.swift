@@ -83,7 +83,7 @@ struct RefreshCommand: AsyncParsableCommand {
             let report = try await opened.withServer(jobs: jobs, onEvent: { progress.show(.http($0)) }) { client in
                 defer { progress.finish() }
                 return try await Refresh(
-                    opened.directory, configuration: opened.configuration, client: client, roots: opened.roots,
+                    opened.directory, configuration: opened.configuration, client: client, policy: opened.policy,
                     options: options, now: HTTPEnvironment.system.now(), onEvent: { progress.show($0) }
                 ).run(opened.names)
             }

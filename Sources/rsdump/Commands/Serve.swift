@@ -1,6 +1,7 @@
 import ArgumentParser
 import DemoOrigin
 import Dumps
+import FileStorage
 import Logging
 import RemoteSettingsHTTP
 import RemoteSettingsModel
@@ -93,11 +94,11 @@ struct Serve: AsyncParsableCommand {
     func run() async throws {
         try await running {
             guard demo else { return try await serve(dumps.directory) }
-            try await TemporaryOutput.with(nil) { path in
-                let demo = try DemoOrigin(directory: path, now: HTTPEnvironment.system.now())
-                try await serve(DumpsDirectory(path), publish: { try await demo.publish(now: $0) }) {
-                    Console.print("trust-root \(demo.root)")
-                }
+            let path = try FileStore.makeTemporaryDirectory("rsdump-demo")
+            defer { try? FileStore.removeTree(path) }
+            let demo = try DemoOrigin(directory: path, now: HTTPEnvironment.system.now())
+            try await serve(DumpsDirectory(path), publish: { try await demo.publish(now: $0) }) {
+                Console.print("trust-root \(demo.root)")
             }
         }
     }

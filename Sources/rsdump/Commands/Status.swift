@@ -50,7 +50,7 @@ struct Status: AsyncParsableCommand {
             let opened = try OpenDumps(dumps, collections, applying: server.applied)
             let now = HTTPEnvironment.system.now()
             let survey = Survey(
-                opened.directory, configuration: opened.configuration, roots: opened.roots, now: now,
+                opened.directory, configuration: opened.configuration, policy: opened.policy, now: now,
                 limits: opened.limits)
             let states =
                 offline

@@ -46,7 +46,7 @@ struct Verify: AsyncParsableCommand {
         try await running {
             let opened = try OpenDumps(dumps, collections, applying: trust.applied)
             let verification = Verification(
-                opened.directory, roots: opened.roots, signer: opened.configuration.trust.signer, limits: opened.limits)
+                opened.directory, policy: opened.policy, limits: opened.limits)
             let outcomes = try await verification.run(opened.names, configured: opened.configuration.collections)
             let report = VerifyReport(
                 outcomes: outcomes, strays: locked ? try opened.directory.strayFiles() : nil)

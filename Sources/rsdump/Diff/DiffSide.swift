@@ -85,7 +85,7 @@ struct DiffSide {
     func state(of id: CollectionID) async throws -> ComparedSnapshot? {
         switch source {
         case .bundle(let bundle): return bundle.head.collection == id ? try ComparedSnapshot(bundle) : nil
-        case .server(let snapshots): return try snapshots[id].map { snapshot in try ComparedSnapshot(snapshot) }
+        case .server(let snapshots): return snapshots[id].map { ComparedSnapshot($0) }
         case .directory(let directory, let lock):
             guard let entry = lock.collections[id] else { return nil }
             let bundle = try BundleReader(path: directory.bundlePath(id), limits: Limits())
@@ -123,6 +123,6 @@ struct DiffSide {
 
 extension LockFile.Collection {
     fileprivate var signer: String? {
-        if case .signed(let signature) = trust { signature.signer } else { nil }
+        trust.verdict?.signer
     }
 }

@@ -87,7 +87,7 @@ enum LockJSON {
         ])
     }
 
-    static func trust(_ trust: LockFile.Trust) -> JSONValue {
+    static func trust(_ trust: Provenance) -> JSONValue {
         switch trust {
         case .unsigned: .string("unsigned")
         case .imported: .string("imported")

@@ -53,7 +53,7 @@ struct CanonicalRows {
     }
 
     private func payload(_ body: Bytes, of id: CollectionID) throws -> Bytes {
-        try Changeset(parsing: body, limits: input.limits).snapshot(of: id, onto: nil).payload
+        try Changeset(parsing: body, limits: input.limits).snapshot(of: id, onto: nil).payload.bytes
     }
 }
 

@@ -51,7 +51,7 @@ struct Input {
 
     /// What a bundle holds, verified at the time that the lock keeps.
     static func snapshot(
-        of bundle: BundleReader, _ signature: LockFile.Signature, limits: Limits
+        of bundle: BundleReader, _ signature: SignatureVerdict, limits: Limits
     ) throws -> (snapshot: Snapshot, chain: VerifiedChain) {
         guard let pem = try bundle.chain() else { throw BenchmarkError("\(bundle.name) has no chain") }
         let chain = try CertificateChain(pem: pem, limits: limits).verified(

@@ -10,7 +10,7 @@ struct ReadRows {
     func table() throws -> Table {
         let largest = try input.largest()
         let bundle = largest.bundle
-        let payload = largest.snapshot.payload
+        let payload = largest.snapshot.payload.bytes
         let deflated = try bytes(of: largest, .deflated)
         let stored = try bytes(of: largest, .stored)
         guard let last = bundle.attachments.last else { throw BenchmarkError("\(largest.id) has no attachments") }
@@ -22,13 +22,13 @@ struct ReadRows {
         table.add("open", try Measurement(runs: runs) { try open(deflated) })
         table.add(
             "index records of a payload",
-            try Measurement(runs: runs) { try Payload.read(payload, limits: input.limits) },
+            try Measurement(runs: runs) { try Payload(parsing: payload, limits: input.limits) },
             bytes: payload.count, goal: "≤ 0.5 ms")
         table.add(
-            "open, inflate, index records", try Measurement(runs: runs) { try open(deflated).records() },
+            "open, inflate, index records", try Measurement(runs: runs) { try open(deflated).payload() },
             bytes: payload.count, goal: "≤ 4.5 ms")
         table.add(
-            "open, index stored records", try Measurement(runs: runs) { try open(stored).records() },
+            "open, index stored records", try Measurement(runs: runs) { try open(stored).payload() },
             bytes: payload.count, goal: "≤ 1 ms")
         table.add(
             "last attachment, bundle open, hash checked", try Measurement(runs: runs) { try bundle.attachment(last) },

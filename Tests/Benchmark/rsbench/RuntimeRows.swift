@@ -81,7 +81,7 @@ struct RuntimeRows {
             }
             let data: [Record]
         }
-        let text = Data(try BundleReader(path: "\(deflated.path)/\(deflated.entry.bundle.path)").payload().array)
+        let text = Data(try BundleReader(path: "\(deflated.path)/\(deflated.entry.bundle.path)").payloadText().array)
         let decoder = JSONDecoder()
         var table = Table("The same \(text.count) bytes, in memory already, with Foundation")
         table.add(

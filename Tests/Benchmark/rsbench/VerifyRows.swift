@@ -9,7 +9,7 @@ struct VerifyRows {
 
     func table() throws -> Table {
         let largest = try input.largest()
-        let payload = largest.snapshot.payload
+        let payload = largest.snapshot.payload.bytes
         let unverified = try largest.bundle.unverifiedSnapshot()
         let chains: [String: Result<VerifiedChain, ContentSignatureError>] = Dictionary(
             unverified.signatures.map { ($0.x5u, .success(largest.chain)) }

@@ -1,4 +1,5 @@
 import AsyncHTTPTransport
+import ContentSignature
 import Dumps
 import DumpsRefresh
 import Foundation
@@ -52,8 +53,6 @@ final class Workplace: Sendable {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         var configuration = DumpsConfiguration()
         configuration.server = server.url
-        configuration.trust.roots = server.root.roots
-        configuration.trust.acceptsUnsigned = acceptsUnsigned
         configuration.collections = try collections.map {
             .init(id: try CollectionID($0.id), attachments: attachments)
         }.sorted { $0.id < $1.id }
@@ -61,7 +60,8 @@ final class Workplace: Sendable {
             server: try ServerURL(server.url), transport: Self.transport,
             userAgent: UserAgent(name: "tests", version: "1"))
         let report = try await Refresh(
-            DumpsDirectory(path), configuration: configuration, client: client, roots: server.root, options: .init(),
+            DumpsDirectory(path), configuration: configuration, client: client,
+            policy: TrustPolicy(roots: server.root, acceptsUnsigned: acceptsUnsigned), options: .init(),
             now: HTTPEnvironment.system.now(), onEvent: { _ in }
         ).run()
         for outcome in report.outcomes {

@@ -1,16 +1,18 @@
+import RemoteSettingsModel
+
 /// Values as `JSON.stringify` writes them: no spaces, members in their order (ECMA-262, section 25.5.2).
-enum JSONText {
+enum FilterJSON {
     /// - Returns: `nil` for `undefined`, for which JSON has no form.
-    static func text(_ value: FilterValue, _ budget: inout WorkBudget) throws(FilterError) -> String? {
+    static func text(_ value: FilterValue, budget: inout WorkBudget) throws(FilterError) -> String? {
         if value == .undefined { return nil }
         var output = ""
-        try append(value, to: &output, &budget)
+        try append(value, to: &output, budget: &budget)
         return output
     }
 
     /// A FilterValue is as deep as JSON documents and expressions may be, both of which are bounded.
     private static func append(
-        _ value: FilterValue, to output: inout String, _ budget: inout WorkBudget
+        _ value: FilterValue, to output: inout String, budget: inout WorkBudget
     ) throws(FilterError) {
         try budget.spend(1)
         switch value {
@@ -24,7 +26,7 @@ enum JSONText {
             output += "["
             for (index, element) in elements.enumerated() {
                 if index > 0 { output += "," }
-                try append(element, to: &output, &budget)
+                try append(element, to: &output, budget: &budget)
             }
             output += "]"
         case .object(let object):
@@ -35,7 +37,7 @@ enum JSONText {
                 isFirst = false
                 try budget.spend(text: member.key.utf8.count)
                 output += quoted(member.key) + ":"
-                try append(member.value, to: &output, &budget)
+                try append(member.value, to: &output, budget: &budget)
             }
             output += "}"
         }
@@ -43,22 +45,8 @@ enum JSONText {
     }
 
     static func quoted(_ text: String) -> String {
-        var output = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": output += "\\\""
-            case "\\": output += "\\\\"
-            case "\u{8}": output += "\\b"
-            case "\u{C}": output += "\\f"
-            case "\n": output += "\\n"
-            case "\r": output += "\\r"
-            case "\t": output += "\\t"
-            case "\u{0}"..<"\u{20}":
-                let hex = String(scalar.value, radix: 16)
-                output += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
-            default: output.unicodeScalars.append(scalar)
-            }
-        }
-        return output + "\""
+        var output: [UInt8] = []
+        JSONString.append(text, .shortest, to: &output)
+        return String(decoding: output, as: UTF8.self)
     }
 }

@@ -20,11 +20,11 @@ package enum PercentEncoding {
         return String(decoding: out, as: UTF8.self)
     }
 
-    /// Encodes everything but RFC 3986's unreserved characters: for one segment of a path, or one value of a query.
-    package static func encode(_ text: String) -> String {
+    /// Encodes everything but the unreserved characters (RFC 3986 §2.3).
+    package static func component(_ text: String) -> String {
         var out: [UInt8] = []
         for byte in text.utf8 {
-            if isLetterOrDigit(byte) || unreservedSymbols.contains(byte) {
+            if isLetterOrDigit(byte) || "-._~".utf8.contains(byte) {
                 out.append(byte)
             } else {
                 out.append(contentsOf: [UInt8(ascii: "%"), digit(byte >> 4), digit(byte & 15)])
@@ -34,36 +34,49 @@ package enum PercentEncoding {
     }
 
     /// The text behind the encoding; what is not UTF-8 becomes U+FFFD, a `%` without digits stays.
-    package static func decode(_ text: String) -> String {
-        guard text.utf8.contains(UInt8(ascii: "%")) else { return text }
-        return String(decoding: bytes(text, isStrict: false) ?? [], as: UTF8.self)
+    ///
+    /// - Parameter plusIsSpace: as in a form's query (application/x-www-form-urlencoded, WHATWG URL §5), not in a path.
+    package static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String {
+        isPlain(text) ? String(text) : String(decoding: bytes(of: text, plusIsSpace: plusIsSpace).bytes, as: UTF8.self)
     }
 
-    /// The bytes behind the encoding; `nil` where a `%` is not followed by two hexadecimal digits.
-    package static func bytes(_ text: some StringProtocol) -> [UInt8]? { bytes(text, isStrict: true) }
+    /// The text behind the encoding; `nil` where a `%` is not followed by two hexadecimal digits, or where the bytes are
+    /// not UTF-8.
+    package static func strictlyDecode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
+        if isPlain(text) { return String(text) }
+        let (bytes, isWhole) = bytes(of: text, plusIsSpace: plusIsSpace)
+        return isWhole ? String(validating: bytes, as: UTF8.self) : nil
+    }
 
-    private static func bytes(_ text: some StringProtocol, isStrict: Bool) -> [UInt8]? {
+    private static func isPlain(_ text: some StringProtocol) -> Bool {
+        !text.utf8.contains { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }
+    }
+
+    private static func bytes(
+        of text: some StringProtocol, plusIsSpace: Bool
+    ) -> (bytes: [UInt8], isWhole: Bool) {
         let bytes = Array(text.utf8)
         var out: [UInt8] = []
-        var index = 0
+        var (index, isWhole) = (0, true)
         while index < bytes.count {
-            if bytes[index] != UInt8(ascii: "%") {
-                out.append(bytes[index])
-                index += 1
-            } else if index + 2 < bytes.count, let high = value(bytes[index + 1]), let low = value(bytes[index + 2]) {
-                out.append(high << 4 | low)
-                index += 3
-            } else if isStrict {
-                return nil
-            } else {
-                out.append(bytes[index])
-                index += 1
+            let byte = bytes[index]
+            index += 1
+            guard byte == UInt8(ascii: "%") else {
+                out.append(plusIsSpace && byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+                continue
             }
+            guard index + 1 < bytes.count, let high = value(bytes[index]), let low = value(bytes[index + 1]) else {
+                out.append(byte)
+                isWhole = false
+                continue
+            }
+            out.append(high << 4 | low)
+            index += 2
         }
-        return out
+        return (out, isWhole)
     }
 
-    static func isHex(_ byte: UInt8) -> Bool { value(byte) != nil }
+    package static func isHex(_ byte: UInt8) -> Bool { value(byte) != nil }
 
     private static func value(_ byte: UInt8) -> UInt8? {
         switch byte {
@@ -79,9 +92,7 @@ package enum PercentEncoding {
     }
 
     /// `pchar`, `/` and `?`, without `%` (RFC 3986 §3.3, §3.4).
-    private static func isAllowed(_ byte: UInt8) -> Bool {
-        isLetterOrDigit(byte) || allowedSymbols.contains(byte)
-    }
+    private static func isAllowed(_ byte: UInt8) -> Bool { isLetterOrDigit(byte) || allowedSymbols.contains(byte) }
 
     private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
         switch byte {
@@ -92,6 +103,5 @@ package enum PercentEncoding {
         }
     }
 
-    private static let unreservedSymbols: Set<UInt8> = Set("-._~".utf8)
     private static let allowedSymbols: Set<UInt8> = Set("-._~!$&'()*+,;=:@/?".utf8)
 }

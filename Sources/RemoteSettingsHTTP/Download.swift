@@ -1,9 +1,45 @@
-/// How far a download has come, and what an answer to it means (RFC 9110 §14).
+/// A part of a download, in the order in which the receiver gets them.
+public enum DownloadPart: Sendable, Hashable {
+    /// The following bytes belong at this offset. It comes first, and again whenever the transfer had to be resumed: at
+    /// the offset reached, or at 0, where the receiver has to discard everything that it has.
+    case start(DownloadStart)
+    case bytes([UInt8])
+}
+
+public struct DownloadStart: Sendable, Hashable {
+    public let offset: Int
+    /// The size of the whole file in bytes, as the server says; `nil` where it does not.
+    public let size: Int?
+    /// Identifies this version of the file, for ``ResumePoint``; `nil` where the server sends neither a strong `ETag` nor
+    /// `Last-Modified`.
+    public let validator: String?
+
+    public init(offset: Int, size: Int?, validator: String?) {
+        self.offset = offset
+        self.size = size
+        self.validator = validator
+    }
+}
+
+/// The place where an interrupted download resumes.
+public struct ResumePoint: Sendable, Hashable {
+    /// The number of bytes that the receiver has.
+    public let offset: Int
+    /// The ``DownloadStart/validator`` of these bytes: if the file has changed since, the download starts from 0.
+    public let validator: String?
+
+    public init(offset: Int, validator: String? = nil) {
+        self.offset = offset
+        self.validator = validator
+    }
+}
+
+/// The progress of a download, and the meaning of an answer for it (RFC 9110 §14).
 struct Transfer {
     let url: HTTPURL
-    /// In bytes, of the whole file.
+    /// The limit on the whole file, in bytes.
     let limit: Int
-    /// How many bytes the receiver has.
+    /// The number of bytes that the receiver has.
     var offset: Int
     var validator: String?
 
@@ -19,13 +55,13 @@ struct Transfer {
     }
 
     enum Beginning {
-        /// There is nothing to come: the receiver has all of it.
+        /// The receiver has all bytes.
         case alreadyWhole(DownloadStart)
-        /// - expected: how many bytes this answer's body has; `nil` where it does not say.
+        /// - expected: the length of this answer's body in bytes; `nil` where the answer does not say.
         case bytes(DownloadStart, expected: Int?)
     }
 
-    /// Ranges and hashes hold for the file as it is, so that no compression is asked for.
+    /// Ranges and hashes are those of the uncompressed file, so that no compression is requested.
     var headers: [HTTPHeaders.Field] {
         var fields = [HTTPHeaders.Field("Accept-Encoding", "identity")]
         if offset > 0 {
@@ -53,7 +89,7 @@ struct Transfer {
                 throw HTTPError(answer.url, .tooLarge(limit: limit))
             }
             offset = 0
-            // The offset in a decompressed body says nothing about the file that a range would be taken from.
+            // An offset in a decompressed body is not an offset in the file, to which ranges refer.
             validator = answer.isCompressed ? nil : Self.validator(of: answer.response.headers)
             return .bytes(DownloadStart(offset: 0, size: length, validator: validator), expected: length)
         }
@@ -61,13 +97,13 @@ struct Transfer {
 
     private mutating func beginPart(_ answer: Answer, _ contentRange: ContentRange?) throws(HTTPError) -> Beginning {
         func refuse(_ why: String) -> HTTPError { HTTPError(answer.url, .badRange(why)) }
-        guard offset > 0 else { throw refuse("a part, though the whole file was asked for") }
+        guard offset > 0 else { throw refuse("a part, though the request was for the whole file") }
         guard !answer.isCompressed else { throw refuse("a part of a compressed form") }
         guard let contentRange, let range = contentRange.range else {
             throw refuse("no usable Content-Range")
         }
         guard range.lowerBound == offset else {
-            throw refuse("it starts at byte \(range.lowerBound), \(offset) was asked for")
+            throw refuse("it starts at byte \(range.lowerBound), expected \(offset)")
         }
         guard range.upperBound < limit, contentRange.size ?? 0 <= limit else {
             throw HTTPError(answer.url, .tooLarge(limit: limit))
@@ -84,9 +120,9 @@ struct Transfer {
             DownloadStart(offset: offset, size: contentRange.size, validator: validator), expected: range.count)
     }
 
-    /// Checks the next `count` bytes before they are given to the receiver.
+    /// Checks the next `count` bytes before the receiver gets them.
     ///
-    /// - Parameter received: bytes of this answer's body so far, these included.
+    /// - Parameter received: the bytes of this answer's body so far, with these.
     func check(_ count: Int, received: Int, of expected: Int?, in answer: Answer) throws(HTTPError) {
         if let expected, received > expected {
             throw HTTPError(answer.url, .badRange("more bytes than the \(expected) announced"))
@@ -102,5 +138,38 @@ struct Transfer {
 
     private static func isFieldValue(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+    }
+}
+
+/// The `Content-Range` of an answer (RFC 9110 §14.4), unit `bytes`.
+struct ContentRange: Hashable {
+    /// `nil` in the unsatisfied form, `bytes */1234`.
+    var range: ClosedRange<Int>?
+    /// `nil` where the server does not know the size.
+    var size: Int?
+
+    init?(_ text: String) {
+        let words = text.split(separator: " ", omittingEmptySubsequences: true)
+        guard words.count == 2, words[0].lowercased() == "bytes" else { return nil }
+        let parts = words[1].split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return nil }
+        if parts[1] != "*" {
+            guard let size = Self.number(parts[1]) else { return nil }
+            self.size = size
+        }
+        if parts[0] != "*" {
+            let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false)
+            guard ends.count == 2, let first = Self.number(ends[0]), let last = Self.number(ends[1]), first <= last,
+                last < size ?? .max
+            else { return nil }
+            range = first...last
+        } else if size == nil {
+            return nil
+        }
+    }
+
+    static func number(_ text: some StringProtocol) -> Int? {
+        guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
+        return Int(text)
     }
 }

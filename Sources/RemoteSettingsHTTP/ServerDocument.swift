@@ -1,0 +1,27 @@
+import RemoteSettingsModel
+
+/// A document as the server sent it, neither parsed nor verified.
+public struct ServerDocument: Sendable, Hashable {
+    public let body: Bytes
+    /// The URL that it came from, after redirects.
+    public let url: HTTPURL
+    public let headers: HTTPHeaders
+
+    public init(body: Bytes, url: HTTPURL, headers: HTTPHeaders) {
+        self.body = body
+        self.url = url
+        self.headers = headers
+    }
+}
+
+/// The answer to a request for a changeset.
+public enum ChangesetAnswer: Sendable, Hashable {
+    /// A changeset.
+    ///
+    /// `answersSince` is true for a delta. Where it is false, the answer came from a URL without `_since`: the request
+    /// had none, or the server no longer knows that timestamp and redirected (307). Such an answer has every record and
+    /// no tombstones. It **replaces** the local state and must never be merged into it.
+    case changes(ServerDocument, answersSince: Bool)
+    /// 204: there is nothing newer than `_since`, or `_expected` is before `_since`.
+    case nothing
+}

@@ -1,0 +1,52 @@
+/// Looks for fixed bytes in others, by Horspool's algorithm: most of what is passed over is never read.
+package struct ByteSearch: Sendable {
+    private let pattern: [UInt8]
+    /// For each byte, how far the pattern may move on where that byte stands under the pattern's last one.
+    private let moves: [Int]
+    private let ignoresCase: Bool
+
+    /// - Parameters:
+    ///   - pattern: what to look for. An empty pattern is found at the start of everything.
+    ///   - ignoresCase: whether A to Z match either case.
+    package init(_ pattern: some Sequence<UInt8>, ignoresCase: Bool = false) {
+        self.ignoresCase = ignoresCase
+        self.pattern = pattern.map { ignoresCase ? Self.lowered($0) : $0 }
+        let last = self.pattern.count - 1
+        var moves = Array(repeating: max(1, last + 1), count: 256)
+        for (index, byte) in self.pattern.dropLast().enumerated() {
+            moves[Int(byte)] = last - index
+            if ignoresCase, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) {
+                moves[Int(byte & ~0x20)] = last - index
+            }
+        }
+        self.moves = moves
+    }
+
+    /// Where the pattern first occurs; `nil` where it does not.
+    package func first(in bytes: Span<UInt8>) -> Int? {
+        let last = pattern.count - 1
+        guard last >= 0 else { return 0 }
+        let pattern = pattern.span
+        let moves = moves.span
+        var end = last
+        while end < bytes.count {
+            let byte = bytes[end]
+            if matches(byte, pattern[last]) {
+                var index = 0
+                while index < last, matches(bytes[end - last + index], pattern[index]) { index += 1 }
+                if index == last { return end - last }
+            }
+            end += moves[Int(byte)]
+        }
+        return nil
+    }
+
+    @inline(__always)
+    private func matches(_ byte: UInt8, _ wanted: UInt8) -> Bool {
+        byte == wanted || ignoresCase && Self.lowered(byte) == wanted
+    }
+
+    private static func lowered(_ byte: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+    }
+}

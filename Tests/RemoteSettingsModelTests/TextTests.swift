@@ -1,0 +1,78 @@
+import RemoteSettingsModel
+import Testing
+
+struct JSONStringTests {
+    private func text(_ string: String, _ escapes: JSONString.Escapes) -> String {
+        var output: [UInt8] = []
+        JSONString.append(string, escapes, to: &output)
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    @Test func `Each form escapes what it says`() {
+        let string = "\"\\/\u{1}\u{8}\t\n\u{C}\r\u{1F} ~\u{7F}\u{80}é😀"
+        #expect(text(string, .shortest) == #""\"\\/\u0001\b\t\n\f\r\u001f ~"# + "\u{7F}\u{80}é😀\"")
+        #expect(
+            text(string, .terminal) == #""\"\\/\u0001\u0008\u0009\n\u000c\u000d\u001f ~\u007f"# + "\u{80}é😀\"")
+        #expect(
+            text(string, .ascii)
+                == #""\"\\/\u0001\u0008\u0009\u000a\u000c\u000d\u001f ~\u007f\u0080\u00e9\ud83d\ude00""#)
+    }
+}
+
+struct ByteSearchTests {
+    private func first(_ pattern: String, in text: String, ignoresCase: Bool = false) -> Int? {
+        Bytes(utf8: text).withSpan { ByteSearch(pattern.utf8, ignoresCase: ignoresCase).first(in: $0) }
+    }
+
+    @Test func `The first of several is found`() {
+        #expect(first("ab", in: "aabab") == 1)
+        #expect(first("abab", in: "abaabab") == 3)
+        #expect(first("a", in: "bba") == 2)
+        #expect(first("abc", in: "ab") == nil)
+        #expect(first("x", in: "") == nil)
+        #expect(first("", in: "a") == 0)
+    }
+
+    @Test func `Case matters only where it should`() {
+        #expect(first("AbC", in: "xxaBc") == nil)
+        #expect(first("AbC", in: "xxaBc", ignoresCase: true) == 2)
+        #expect(first("[@", in: "{`", ignoresCase: true) == nil)
+        #expect(first("abcabd", in: "ABCABCABD", ignoresCase: true) == 3)
+    }
+
+    @Test func `It finds what a plain comparison finds`() {
+        var state: UInt32 = 7
+        func next(_ count: Int) -> [UInt8] {
+            (0..<count).map { _ in
+                state = state &* 1_664_525 &+ 1_013_904_223
+                return UInt8(ascii: "a") + UInt8(state >> 30)
+            }
+        }
+        for _ in 0..<2000 {
+            let (text, pattern) = (next(40), next(1 + Int(state >> 29)))
+            let expected = (0...text.count - pattern.count).first { text[$0...].starts(with: pattern) }
+            #expect(ByteSearch(pattern).first(in: text.span) == expected)
+        }
+    }
+}
+
+struct PercentEncodingTests {
+    @Test func `Decoding`() {
+        #expect(PercentEncoding.decode("a%20b%C3%A9+") == "a bé+")
+        #expect(PercentEncoding.decode("a+b", plusIsSpace: true) == "a b")
+        #expect(PercentEncoding.decode("100%, %zz, %4") == "100%, %zz, %4")
+        #expect(PercentEncoding.decode("%FF") == "\u{FFFD}")
+    }
+
+    @Test func `Strict decoding`() {
+        #expect(PercentEncoding.strictlyDecode("a%20b+") == "a b+")
+        #expect(PercentEncoding.strictlyDecode("a%2Bb+c", plusIsSpace: true) == "a+b c")
+        for text in ["%", "%4", "%zz", "a%2", "%FF", "%%41"] { #expect(PercentEncoding.strictlyDecode(text) == nil) }
+    }
+
+    @Test func `Encoding`() {
+        #expect(PercentEncoding.component("a b/é~") == "a%20b%2F%C3%A9~")
+        #expect(PercentEncoding.complete("/a b?c=%41") == "/a%20b?c=%41")
+        #expect(PercentEncoding.complete("%4") == nil)
+    }
+}
