@@ -269,6 +269,14 @@ let package = Package(
             name: "SnapshotPageTests",
             dependencies: ["SnapshotPage", "SnapshotBundle", "RemoteSettingsModel"],
             swiftSettings: strict),
+        .testTarget(
+            name: "SnapshotServerTests",
+            dependencies: [
+                "SnapshotServer", "RemoteSettingsModel",
+                .product(name: "HTTPTypes", package: "swift-http-types", condition: tools),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
+            ],
+            swiftSettings: strict),
         .testTarget(name: "StaticMirrorTests", dependencies: ["StaticMirror"], swiftSettings: strict),
         .testTarget(
             name: "TargetFilterTests", dependencies: ["TargetFilter", "RemoteSettingsModel"],

@@ -85,6 +85,25 @@ package enum FileStore {
         }
     }
 
+    /// Replaces a file by what `body` writes, piece by piece; where it throws, what was there before stays.
+    ///
+    /// - Throws: ``FileError``, or what `body` throws.
+    package static func replace(
+        _ path: String, writing body: (_ write: (Span<UInt8>) throws -> Void) throws -> Void
+    ) throws {
+        let temporary = path + ".tmp"
+        let file = try WritableFile(creating: temporary)
+        do {
+            try body { try file.write($0) }
+            try file.finish(flushing: true)
+            try rename(temporary, to: path)
+        } catch {
+            file.abandon()
+            try? remove(temporary)
+            throw error
+        }
+    }
+
     /// Renames.
     ///
     /// - Parameter flushing: whether to flush the directory, so that the new name lasts.

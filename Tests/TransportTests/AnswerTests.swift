@@ -231,8 +231,12 @@ struct AnswerTests {
         let hold = try #require(client.backoff.holds.first)
         #expect(hold.origin == "http://127.0.0.1:\(server.port)")
         #expect(server.events.all == [.hold(hold)])
-        #expect(await reason { try await client.monitor() } == .backoff(until: hold.until, seconds: 60))
+        // The next run obeys it; the one under way goes on, more slowly.
+        let next = client.startingRun()
+        #expect(await reason { try await next.rootDocument() } == .backoff(until: hold.until, seconds: 60))
         #expect(client.metrics.requests == 1)
+        #expect(try await client.rootDocument().body.text == "hi")
+        #expect(clock.slept == .milliseconds(Limits().gentlePauseMilliseconds))
     }
 
     @Test(arguments: TestedTransport.allCases)

@@ -33,7 +33,8 @@ struct BackPressureTests {
     func unreadBodyStopsTheServer(_ transport: TestedTransport, fault: String) async throws {
         let server = try FaultyServer(transport)
         let before = Self.peak()
-        let response = try await server.transport.send(Self.request(server.url(fault)))
+        let request = try Self.request(server.url(fault))
+        let response = try await server.transport.send(request).decoded(for: request)
         var body = response.body
         let first = try #require(try await body.next())
         // The network has time to run ahead while these come and go.

@@ -24,7 +24,8 @@ final class SteppingClock: Sendable {
 
     /// The jitter is always zero.
     var environment: HTTPEnvironment {
-        HTTPEnvironment(
+        let start = state.withLock { $0.now }
+        return HTTPEnvironment(
             now: { self.state.withLock { $0.now } },
             sleep: { duration in
                 self.state.withLock {
@@ -32,6 +33,7 @@ final class SteppingClock: Sendable {
                     $0.slept += duration
                 }
             },
-            random: { 0 })
+            random: { 0 },
+            uptime: { self.state.withLock { $0.now.elapsed(since: start) } })
     }
 }

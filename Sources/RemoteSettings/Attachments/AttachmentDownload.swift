@@ -19,12 +19,11 @@ struct AttachmentDownload: Sendable {
 
     /// - Returns: the file's path.
     func download(
-        _ wanted: WantedAttachment, progress: (@Sendable (AttachmentProgress) -> Void)?
+        _ wanted: WantedAttachment, by client: ServerClient, progress: (@Sendable (AttachmentProgress) -> Void)?
     ) async throws(RemoteSettingsError) -> String {
-        let client = try session.client()
         let began = session.now
         do {
-            let base = try await session.attachmentsURL(client).value()
+            let base = try await session.attachmentsURL.value(client)
             for attempt in 1... {
                 do {
                     try await receive(wanted, from: client, at: base, progress: progress)

@@ -19,12 +19,14 @@ extension AttachmentLoader {
             guard seen.insert(wanted.digest).inserted else { continue }
             if local(wanted) != nil { summary.present += 1 } else { missing.append(wanted) }
         }
+        guard !missing.isEmpty else { return summary }
+        let client = try session.startingRun()
         if missing.count > Self.zipThreshold, hasZip {
             let count = missing.count
-            missing = await takeFromZip(missing)
+            missing = await takeFromZip(missing, by: client)
             summary.fromZip = count - missing.count
         }
-        try await download(missing)
+        try await download(missing, by: client)
         summary.downloaded = missing.count
         return summary
     }
@@ -34,7 +36,7 @@ extension AttachmentLoader {
         return (try? CollectionMetadata(parsing: metadata.json, limits: session.limits))?.hasAttachmentsZip ?? false
     }
 
-    private func download(_ missing: [WantedAttachment]) async throws(RemoteSettingsError) {
+    private func download(_ missing: [WantedAttachment], by client: ServerClient) async throws(RemoteSettingsError) {
         let failure = await withTaskGroup(of: RemoteSettingsError?.self) { group in
             var queue = missing.makeIterator()
             var failure: RemoteSettingsError?
@@ -42,7 +44,7 @@ extension AttachmentLoader {
                 guard failure == nil, let wanted = queue.next() else { return }
                 group.addTask {
                     do throws(RemoteSettingsError) {
-                        _ = try await download(wanted, progress: nil)
+                        _ = try await download(wanted, by: client, progress: nil)
                         return nil
                     } catch {
                         return error
@@ -63,10 +65,10 @@ extension AttachmentLoader {
     /// there at all, what it does not give stays missing.
     ///
     /// - Returns: what is still missing.
-    private func takeFromZip(_ missing: [WantedAttachment]) async -> [WantedAttachment] {
+    private func takeFromZip(_ missing: [WantedAttachment], by client: ServerClient) async -> [WantedAttachment] {
         let download = AttachmentDownload(session, id)
         do {
-            let bytes = try await zip()
+            let bytes = try await zip(by: client)
             let zip = try AttachmentsZIP(bytes, name: "the server's zip of \(id)", limits: session.limits)
             let left = try missing.filter { wanted in
                 guard let file = zip.file(of: wanted.record, size: wanted.size),
@@ -87,9 +89,8 @@ extension AttachmentLoader {
     }
 
     /// The zip in memory, which ``Limits/attachmentsZipBytes`` bounds.
-    private func zip() async throws -> Bytes {
-        let client = try session.client()
-        let base = try await session.attachmentsURL(client).value()
+    private func zip(by client: ServerClient) async throws -> Bytes {
+        let base = try await session.attachmentsURL.value(client)
         var bytes: [UInt8] = []
         try await client.attachmentsZip(id, at: base) { part in
             switch part {

@@ -95,16 +95,18 @@ struct AttachmentLoader: Sendable {
 extension AttachmentLoader {
     /// Calls at the same time for one attachment share one download.
     ///
+    /// - Parameter client: the client of the run that this is a part of; `nil` where it is a run of its own.
     /// - Returns: the file's path.
     func download(
-        _ wanted: WantedAttachment, progress: SharedDownloads.Progress?
+        _ wanted: WantedAttachment, by client: ServerClient? = nil, progress: SharedDownloads.Progress?
     ) async throws(RemoteSettingsError) -> String {
         let download = AttachmentDownload(session, id)
         return try await state.downloads.run(wanted.digest, progress: progress) { [self] progress in
             // One that ended since the caller looked.
             if isCached(wanted) { return .success(session.storage.attachmentPath(id, wanted.digest)) }
             do throws(RemoteSettingsError) {
-                return .success(try await download.download(wanted, progress: progress))
+                let client = if let client { client } else { try session.startingRun() }
+                return .success(try await download.download(wanted, by: client, progress: progress))
             } catch {
                 return .failure(error)
             }

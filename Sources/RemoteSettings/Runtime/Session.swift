@@ -11,7 +11,6 @@ final class Session: Sendable {
     private struct State {
         var loader: SnapshotLoader?
         var client: ServerClient?
-        var attachmentsURL: AttachmentsURLSource?
         var collections: [CollectionID: CollectionState] = [:]
         var telemetry: (any RemoteSettingsTelemetry)?
         var isClosed = false
@@ -22,6 +21,8 @@ final class Session: Sendable {
     let server: Result<ServerURL, RemoteSettingsError>
     let policy: TrustPolicy
     let events: ChangeHub
+    /// Where the server has attachments.
+    let attachmentsURL = AttachmentsURLSource()
     let serviceSyncs = SharedTask<[CollectionSyncResult]>()
     private let filterContext: FilterContext
     private let state: Mutex<State>
@@ -78,29 +79,20 @@ final class Session: Sendable {
     /// The collections that were asked for under this configuration.
     var collections: [CollectionState] { state.withLock { Array($0.collections.values) } }
 
-    /// The way to the server. The first call reads which holds stand.
-    func client() throws(RemoteSettingsError) -> ServerClient {
-        if let known = state.withLock({ $0.client }) { return known }
+    /// A client for one run: a sync, or the download of one or more attachments. The first call reads the holds that are in
+    /// force.
+    func startingRun() throws(RemoteSettingsError) -> ServerClient {
+        if let known = state.withLock({ $0.client }) { return known.startingRun() }
         let server = try server.get()
         let client = ServerClient(
             server: server, transport: config.transport ?? DefaultTransport.make(), userAgent: config.userAgent,
-            limits: limits,
-            environment: config.environment, backoff: BackoffFile.read(storage.backoffPath, limits: limits),
+            limits: limits, environment: config.environment,
+            backoff: BackoffFile.read(storage.backoffPath, limits: limits),
             onEvent: { [logger] event in Self.note(event, logger) })
         return state.withLock { state in
-            if let first = state.client { return first }
+            if let first = state.client { return first.startingRun() }
             state.client = client
             return client
-        }
-    }
-
-    /// Where the server has attachments: asked for once.
-    func attachmentsURL(_ client: ServerClient) -> AttachmentsURLSource {
-        state.withLock { state in
-            if let known = state.attachmentsURL { return known }
-            let source = AttachmentsURLSource(client: client)
-            state.attachmentsURL = source
-            return source
         }
     }
 

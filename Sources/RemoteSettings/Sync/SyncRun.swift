@@ -35,7 +35,7 @@ struct SyncRun: Sendable {
         }
         self.floors = floors
         do throws(RemoteSettingsError) {
-            client = try session.client()
+            client = try session.startingRun()
         } catch {
             throw SyncRunFailure(error: error, status: .init(error))
         }
@@ -68,6 +68,7 @@ struct SyncRun: Sendable {
             let outcome = try await outcome(of: collection)
             let status: UptakeEvent.Status =
                 if case .upToDate = outcome { .upToDate } else { .success }
+            session.keepBackoff(client)
             session.report("\(collection.id)", status, trigger, outcome.timestamp, began, nil)
             return .success(outcome)
         } catch {
