@@ -16,7 +16,7 @@ struct HostileContentTests {
         fixture.files = ["one": (text, text, Array(text.replacing("\u{0}", with: "").utf8))]
         fixture.older = [(1, ["one": ["name": .string(text + text), text: .string(text)]])]
         fixture.pin = text
-        fixture.verdict = .failed(text)
+        fixture.problem = text
         return fixture
     }
 

@@ -6,12 +6,12 @@ struct PageTests {
     @Test func theFrontPageTellsWhatIsServed() async throws {
         var fixture = PageFixture()
         fixture.pin = "1700000000123"
-        fixture.verdict = .failed("certificate chain: expired")
+        fixture.problem = "certificate chain: expired"
         let answer = try await fixture.answer("/")
         #expect(answer.status == 200)
         for part in [
-            "samples</a>", "1700000000123", "2023-11-14 22:13 UTC", "3 days", "Verification failed",
-            "1 collection failed verification", "data-label=\"Pin\"", "<caption>", "scope=\"col\"", "scope=\"row\"",
+            "samples</a>", "1700000000123", "2023-11-14 22:13 UTC", "3 days", "certificate chain: expired",
+            "main/samples is not served as the lock names it", "Unsigned", "data-label=\"Pin\"", "<caption>", "scope=\"col\"", "scope=\"row\"",
         ] {
             #expect(answer.text.contains(part), "\(part)")
         }
