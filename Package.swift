@@ -209,7 +209,8 @@ let package = Package(
             path: "Tests/Benchmark/rsbench-app", swiftSettings: strict),
 
         .testTarget(
-            name: "RemoteSettingsModelTests", dependencies: ["RemoteSettingsModel"], exclude: ["canonical_cases.py"],
+            name: "RemoteSettingsModelTests", dependencies: ["RemoteSettingsModel"],
+            exclude: ["canonical_cases.py", "canonical_cases.txt"],
             swiftSettings: strict),
         .testTarget(
             name: "ContentSignatureTests",
@@ -227,6 +228,9 @@ let package = Package(
             name: "TransportTests",
             dependencies: [
                 "AsyncHTTPTransport", "CurlTransport", "FaultyServer", "RemoteSettingsHTTP", "RemoteSettingsModel",
+                .product(name: "NIOCore", package: "swift-nio", condition: tools),
+                .product(name: "NIOPosix", package: "swift-nio", condition: tools),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: tools),
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -237,13 +241,12 @@ let package = Package(
             dependencies: ["URLSessionTransport", "FaultyServer", "RemoteSettingsHTTP", "RemoteSettingsModel"],
             swiftSettings: strict),
         .target(
-            name: "FaultyServer", dependencies: ["RemoteSettingsHTTP", "RemoteSettingsModel"],
-            path: "Tests/FaultyServer",
-            exclude: ["FaultyServer.py"], swiftSettings: strict),
+            name: "FaultyServer", dependencies: ["RemoteSettingsHTTP", "RemoteSettingsModel", "CZlib"],
+            path: "Tests/FaultyServer", swiftSettings: strict),
         .testTarget(
             name: "SnapshotBundleTests",
             dependencies: [
-                "SnapshotBundle", "RemoteSettingsModel", .target(name: "CArchive", condition: tools),
+                "SnapshotBundle", "RemoteSettingsModel", "CZlib", .target(name: "CArchive", condition: tools),
             ],
             swiftSettings: strict),
         .testTarget(name: "DeflateTests", dependencies: ["Deflate", "RemoteSettingsModel"], swiftSettings: strict),
@@ -266,22 +269,42 @@ let package = Package(
             name: "SnapshotPageTests",
             dependencies: ["SnapshotPage", "SnapshotBundle", "RemoteSettingsModel"],
             swiftSettings: strict),
+        .testTarget(
+            name: "SnapshotServerTests",
+            dependencies: [
+                "SnapshotServer", "RemoteSettingsModel",
+                .product(name: "HTTPTypes", package: "swift-http-types", condition: tools),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
+            ],
+            swiftSettings: strict),
         .testTarget(name: "StaticMirrorTests", dependencies: ["StaticMirror"], swiftSettings: strict),
         .testTarget(
             name: "TargetFilterTests", dependencies: ["TargetFilter", "RemoteSettingsModel"],
-            exclude: ["filter_cases.py"], swiftSettings: strict),
+            exclude: ["filter_cases.py", "filter_cases.jsonl"], swiftSettings: strict),
         .testTarget(
             name: "DumpsTests",
             dependencies: ["Dumps", "RemoteSettingsModel", "SnapshotBundle"],
             swiftSettings: strict),
         .testTarget(
+            name: "FileStorageTests", dependencies: ["FileStorage", "RemoteSettingsModel"], swiftSettings: strict),
+        .testTarget(
             name: "DumpsRefreshTests",
-            dependencies: ["DumpsRefresh", "Dumps", "ContentSignature", "RemoteSettingsModel", "SnapshotBundle"],
+            dependencies: [
+                "DumpsRefresh", "Dumps", "ContentSignature", "RemoteSettingsModel", "RemoteSettingsHTTP",
+                "SnapshotBundle", "SnapshotFetch",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "SnapshotExchangeTests",
             dependencies: ["SnapshotExchange", "FirefoxDumps", "RemoteSettings", "RemoteSettingsModel"],
             swiftSettings: strict),
+        .target(
+            name: "InMemoryOrigin",
+            dependencies: [
+                "SnapshotOrigin", "DemoOrigin", "SnapshotBundle", "ContentSignature", "RemoteSettingsHTTP",
+                "RemoteSettingsModel", "CZlib",
+            ],
+            path: "Tests/InMemoryOrigin", swiftSettings: strict),
         .executableTarget(
             name: "storage-process", dependencies: ["RemoteSettings", "AsyncHTTPTransport"],
             path: "Tests/StorageProcess", swiftSettings: strict),
@@ -289,7 +312,7 @@ let package = Package(
             name: "RemoteSettingsTests",
             dependencies: [
                 "storage-process", "RemoteSettings", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature",
-                "Dumps", "DumpsRefresh", "SnapshotFetch", "FileStorage", "AsyncHTTPTransport",
+                "Dumps", "DumpsRefresh", "SnapshotFetch", "FileStorage", "InMemoryOrigin", "FaultyServer",
             ],
             swiftSettings: strict),
     ],

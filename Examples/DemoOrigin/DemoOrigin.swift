@@ -3,19 +3,22 @@ import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A dumps directory of sample collections, signed by authorities that are made at the start, to be served and changed.
+/// A dumps directory of sample collections, to be served and changed. They are signed with keys that are made at the start.
 public actor DemoOrigin {
     /// SHA-256 of the root certificate: what a client pins.
     public nonisolated let root: SHA256Digest
 
+    /// Where the chain is said to be; an origin that serves it puts its own address there.
+    private static let x5u = "https://demo.invalid/chains/demo.pem"
+
     private let directory: String
-    private let signer: DemoSigner
+    private let signing: (signer: DemoSigner, chain: VerifiedChain)
     private let verifiedAt: Timestamp
     private var lock = LockFile()
     private var collections: [String: DemoCollection] = [:]
     private var publications = 0
 
-    /// Makes the authorities and writes the first bundles. Does I/O.
+    /// Makes the keys and certificates, and writes the first bundles. Does I/O.
     ///
     /// - Parameters:
     ///   - directory: an existing directory; bundles and lock are written into it.
@@ -23,9 +26,12 @@ public actor DemoOrigin {
     public init(directory: String, now: Timestamp) throws {
         self.directory = directory
         verifiedAt = now
-        let signer = try DemoSigner(now: now)
-        self.signer = signer
-        root = signer.root
+        let authority = try DemoAuthority(now: now)
+        root = authority.root
+        let signer = try authority.signer()
+        let chain = try CertificateChain(pem: signer.chain)
+            .verified(anchors: TrustAnchors([root]), signer: signer.name, at: now)
+        signing = (signer, chain)
         try FileStore.makeDirectories("\(directory)/main")
         let time = Timestamp(milliseconds: now.milliseconds - 86_400_000)
         var lock = LockFile()
@@ -33,7 +39,7 @@ public actor DemoOrigin {
             collections[collection.name] = collection
             // Each collection has a timestamp of its own, as on a server.
             let (id, entry) = try Self.write(
-                collection, at: time.advanced(by: .seconds(index)), signer, verifiedAt: now, in: directory)
+                collection, at: time.advanced(by: .seconds(index)), signing, verifiedAt: now, in: directory)
             lock.collections[id] = entry
         }
         self.lock = lock
@@ -70,17 +76,17 @@ public actor DemoOrigin {
     private func change(_ name: String, at time: Timestamp, _ edit: (inout DemoCollection) -> Void) throws {
         guard var collection = collections[name] else { return }
         edit(&collection)
-        let (id, entry) = try Self.write(collection, at: time, signer, verifiedAt: verifiedAt, in: directory)
+        let (id, entry) = try Self.write(collection, at: time, signing, verifiedAt: verifiedAt, in: directory)
         collections[name] = collection
         lock.collections[id] = entry
     }
 
     private static func write(
-        _ collection: DemoCollection, at time: Timestamp, _ signer: DemoSigner, verifiedAt: Timestamp,
-        in directory: String
+        _ collection: DemoCollection, at time: Timestamp, _ signing: (signer: DemoSigner, chain: VerifiedChain),
+        verifiedAt: Timestamp, in directory: String
     ) throws -> (CollectionID, LockFile.Collection) {
         let id = try CollectionID(bucket: "main", name: collection.name)
-        let snapshot = try signed(collection, id, at: time, signer)
+        let snapshot = try signed(collection, id, at: time, signing)
         let sources = collection.files.mapValues { AttachmentInput.bytes($0) }
         let path = "\(directory)/\(LockFile.Bundle.path(of: id))"
         let temporary = FileStore.uniquePath(path) + ".tmp"
@@ -96,20 +102,21 @@ public actor DemoOrigin {
     }
 
     private static func signed(
-        _ collection: DemoCollection, _ id: CollectionID, at time: Timestamp, _ signer: DemoSigner
+        _ collection: DemoCollection, _ id: CollectionID, at time: Timestamp,
+        _ signing: (signer: DemoSigner, chain: VerifiedChain)
     ) throws -> Snapshot {
         func changeset(_ metadata: String) throws -> UnverifiedSnapshot {
             let records = collection.records.sorted { $0.key < $1.key }.map(\.value).joined(separator: ",")
             let body = #"{"metadata":\#(metadata),"timestamp":\#(time),"changes":[\#(records)]}"#
             return try Changeset(parsing: Bytes(utf8: body), limits: Limits()).snapshot(of: id, onto: nil)
         }
-        let signature = try signer.signature(over: try changeset("{}").payload.bytes)
-        let entry = #"{"signature":"\#(signature)","mode":"p384ecdsa","x5u":"\#(DemoSigner.x5u)"}"#
+        let signature = try signing.signer.signature(over: try changeset("{}").payload.bytes)
+        let entry = #"{"signature":"\#(signature)","mode":"p384ecdsa","x5u":"\#(x5u)"}"#
         let flags = collection.isForStartup ? #""startup""# : ""
         let metadata =
             #"{"id":"\#(id.name)","bucket":"\#(id.bucket)","last_modified":\#(time),"flags":[\#(flags)],"#
             + #""attachment":{"enabled":\#(!collection.files.isEmpty),"required":false,"bundle":\#(collection.hasZip)},"#
             + #""signature":\#(entry),"signatures":[\#(entry)]}"#
-        return try changeset(metadata).verified(with: [DemoSigner.x5u: .success(signer.verified)])
+        return try changeset(metadata).verified(with: [x5u: .success(signing.chain)])
     }
 }

@@ -10,63 +10,76 @@ import X509
     import Foundation
 #endif
 
-/// Signs as Mozilla's signer does, with keys that are made for one run and never leave it.
-struct DemoSigner {
-    /// Where the chain is; an origin that serves it puts its own address there.
-    static let x5u = "https://demo.invalid/chains/demo.pem"
-
-    let chain: Bytes
-    let verified: VerifiedChain
+/// A root certificate that is made for one run, and issues the chains of signers.
+package struct DemoAuthority: Sendable {
     /// SHA-256 of the root certificate's DER, which clients pin.
-    let root: RemoteSettingsModel.SHA256Digest
-    private let key: P384.Signing.PrivateKey
+    package let root: RemoteSettingsModel.SHA256Digest
+    private let certificate: Certificate
+    private let key = P384.Signing.PrivateKey()
+    private let now: Timestamp
 
-    /// Makes a root, an intermediate and a leaf that is good for ten weeks around `now`.
-    init(now: Timestamp) throws {
-        let keys = (0..<3).map { _ in P384.Signing.PrivateKey() }
-        let signer = SignerName.remoteSettings
-        let names = [signer.dnsName, "rsdump demo intermediate", "rsdump demo root"]
-        var certificates: [Certificate] = []
-        for index in 0..<3 {
-            let issuer = min(index + 1, 2)
-            let days = [70, 365, 3650][index]
-            certificates.append(
-                try Certificate(
-                    version: .v3, serialNumber: .init(), publicKey: .init(keys[index].publicKey),
-                    notValidBefore: Self.date(now, days: -1), notValidAfter: Self.date(now, days: days),
-                    issuer: DistinguishedName { CommonName(names[issuer]) },
-                    subject: DistinguishedName { CommonName(names[index]) },
-                    extensions: try Self.extensions(index, signer), issuerPrivateKey: .init(keys[issuer])))
-        }
-        chain = Bytes(utf8: try certificates.map { try $0.serializeAsPEM().pemString + "\n" }.joined())
-        let parsed = try CertificateChain(pem: chain)
-        root = parsed.root
-        verified = try parsed.verified(anchors: TrustAnchors([parsed.root]), signer: signer, at: now)
-        key = keys[0]
+    /// - Parameter now: the time around which the certificates are valid.
+    package init(now: Timestamp) throws {
+        self.now = now
+        certificate = try Self.certificate(
+            "rsdump demo root", key.publicKey, issuedBy: ("rsdump demo root", key), days: -1...3650, at: now,
+            Self.authorityExtensions(maxPathLength: nil))
+        root = RemoteSettingsModel.SHA256Digest(hashing: Bytes(try certificate.serializeAsPEM().derBytes))
     }
 
-    private static func extensions(_ index: Int, _ signer: SignerName) throws -> Certificate.Extensions {
+    /// Issues an intermediate certificate and, by it, the certificate of a signer.
+    ///
+    /// - Parameter days: when the signer's certificate is valid, in days from the authority's `now` on.
+    package func signer(
+        _ name: SignerName = .remoteSettings, days: ClosedRange<Int> = -1...70
+    ) throws -> DemoSigner {
+        let (intermediateKey, signerKey) = (P384.Signing.PrivateKey(), P384.Signing.PrivateKey())
+        let intermediate = try Self.certificate(
+            "rsdump demo intermediate", intermediateKey.publicKey, issuedBy: ("rsdump demo root", key),
+            days: min(-1, days.lowerBound)...365, at: now, Self.authorityExtensions(maxPathLength: 0))
         var extensions = Certificate.Extensions()
         try extensions.append(.init(try ExtendedKeyUsage([.codeSigning]), critical: true))
-        if index == 0 {
-            try extensions.append(.init(KeyUsage(digitalSignature: true), critical: true))
-            try extensions.append(
-                .init(SubjectAlternativeNames([.dnsName(signer.dnsName)]), critical: false))
-        } else {
-            try extensions.append(
-                .init(
-                    BasicConstraints.isCertificateAuthority(maxPathLength: index == 1 ? 0 : nil), critical: true))
-            try extensions.append(.init(KeyUsage(keyCertSign: true, cRLSign: true), critical: true))
-        }
+        try extensions.append(.init(KeyUsage(digitalSignature: true), critical: true))
+        try extensions.append(.init(SubjectAlternativeNames([.dnsName(name.dnsName)]), critical: false))
+        let leaf = try Self.certificate(
+            name.dnsName, signerKey.publicKey, issuedBy: ("rsdump demo intermediate", intermediateKey), days: days,
+            at: now, extensions)
+        let chain = try [leaf, intermediate, certificate].map { try $0.serializeAsPEM().pemString + "\n" }.joined()
+        return DemoSigner(name: name, chain: Bytes(utf8: chain), key: signerKey)
+    }
+
+    private static func certificate(
+        _ subject: String, _ publicKey: P384.Signing.PublicKey,
+        issuedBy issuer: (name: String, key: P384.Signing.PrivateKey), days: ClosedRange<Int>, at now: Timestamp,
+        _ extensions: Certificate.Extensions
+    ) throws -> Certificate {
+        func date(_ days: Int) -> Date { Date(timeIntervalSince1970: Double(now.seconds) + Double(days) * 86_400) }
+        return try Certificate(
+            version: .v3, serialNumber: .init(), publicKey: .init(publicKey), notValidBefore: date(days.lowerBound),
+            notValidAfter: date(days.upperBound), issuer: DistinguishedName { CommonName(issuer.name) },
+            subject: DistinguishedName { CommonName(subject) }, extensions: extensions,
+            issuerPrivateKey: .init(issuer.key))
+    }
+
+    private static func authorityExtensions(maxPathLength: Int?) throws -> Certificate.Extensions {
+        var extensions = Certificate.Extensions()
+        try extensions.append(.init(try ExtendedKeyUsage([.codeSigning]), critical: true))
+        try extensions.append(
+            .init(BasicConstraints.isCertificateAuthority(maxPathLength: maxPathLength), critical: true))
+        try extensions.append(.init(KeyUsage(keyCertSign: true, cRLSign: true), critical: true))
         return extensions
     }
+}
 
-    private static func date(_ now: Timestamp, days: Int) -> Date {
-        Date(timeIntervalSince1970: Double(now.seconds) + Double(days) * 86_400)
-    }
+/// Signs as Mozilla's signer does, with a key that is made for one run and never leaves it.
+package struct DemoSigner: Sendable {
+    package let name: SignerName
+    /// The signer's certificate, the intermediate one and the root, as PEM.
+    package let chain: Bytes
+    fileprivate let key: P384.Signing.PrivateKey
 
-    /// base64url of the raw signature over the message of a payload.
-    func signature(over payload: Bytes) throws -> String {
+    /// The base64url text of the signature over a payload.
+    package func signature(over payload: Bytes) throws -> String {
         let message = Array("Content-Signature:\0".utf8) + payload.array
         let raw = Array(try key.signature(for: message).rawRepresentation)
         return String(Data(raw).base64EncodedString().map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 })

@@ -53,7 +53,7 @@ public final class AsyncHTTPClientTransport: HTTPTransport {
         var headers = HTTPHeaders()
         for (name, value) in answer.headers { headers.add(name, value) }
         let wire = WireBody(answer.body, announced: headers["Content-Length"].flatMap { Int($0) }, failure: failure)
-        return try HTTPResponse(status: Int(answer.status.code), headers: headers, body: wire).decoded(for: request)
+        return HTTPResponse(status: Int(answer.status.code), headers: headers, body: wire)
     }
 }
 

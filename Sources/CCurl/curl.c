@@ -35,7 +35,8 @@ static const char *problem;
 
 static void load(void) {
 #ifdef __APPLE__
-    static const char *const names[] = {"libcurl.4.dylib"};
+    /* By its full path: a name alone is looked for in the working directory too, where anybody may have put a file. */
+    static const char *const names[] = {"/usr/lib/libcurl.4.dylib"};
 #else
     static const char *const names[] = {"libcurl.so.4", "libcurl.so", "libcurl-gnutls.so.4"};
 #endif

@@ -12,7 +12,7 @@ extension ContentSignatureError: CustomStringConvertible {
         case .tooManyCertificates(let limit):
             "the certificate chain has more certificates than the limit chainCertificates, \(limit)"
         case .notPEM(let found):
-            "expected -----BEGIN CERTIFICATE----- in the certificate chain, found \(quoted(found)); "
+            "expected -----BEGIN CERTIFICATE----- in the certificate chain, found \(found); "
                 + "check that the URL serves a PEM chain"
         case .truncatedPEM(let certificate):
             "the certificate chain breaks off inside certificate \(certificate); fetch it again"

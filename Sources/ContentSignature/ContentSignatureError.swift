@@ -11,7 +11,8 @@ public enum ContentSignatureError: Error, Hashable, Sendable {
     case emptyChain
     case chainTooLarge(bytes: Int, limit: Int)
     case tooManyCertificates(limit: Int)
-    /// Something stands where a certificate should begin, or no certificate begins at all.
+    /// No certificate begins where one should, or anywhere. `found` says what does, and quotes nothing but labels of PEM:
+    /// an `x5u` may lead to any machine, whose answers are not for the reader of a log.
     case notPEM(found: String)
     /// A certificate begins and does not end. Counted from 1.
     case truncatedPEM(certificate: Int)

@@ -34,13 +34,22 @@ struct PEMCertificates {
                 }
                 body = []
             } else if line.starts(with: Self.dashes) {
-                throw .notPEM(found: String(decoding: line, as: UTF8.self))
+                throw .notPEM(found: Self.label(line) ?? "a line that begins with -----")
             }
             // Any other line between certificates is explanatory text, which RFC 7468 section 2 lets stand there.
         }
         guard body == nil else { throw .truncatedPEM(certificate: certificates.count + 1) }
-        guard !certificates.isEmpty else { throw .notPEM(found: String(decoding: bytes.prefix(60), as: UTF8.self)) }
+        guard !certificates.isEmpty else { throw .notPEM(found: "none in \(bytes.count) bytes") }
         der = certificates
+    }
+
+    /// The line where it is the first or last one of some block of PEM (RFC 7468), which is safe to quote.
+    private static func label(_ line: some Collection<UInt8>) -> String? {
+        let text = String(decoding: line, as: UTF8.self)
+        guard text.hasPrefix("-----BEGIN ") || text.hasPrefix("-----END "), text.hasSuffix("----"), text.count <= 60,
+            text.utf8.allSatisfy({ (0x41...0x5A).contains($0) || $0 == 0x20 || $0 == 0x2D })
+        else { return nil }
+        return text
     }
 
     private static func decode(_ digits: [UInt8], certificate: Int) throws(ContentSignatureError) -> [UInt8] {

@@ -1,4 +1,6 @@
+import Crypto
 import enum Crypto.P384
+import RemoteSettingsModel
 
 /// A P-384 signature as the protocol writes it: base64url of r and s, 48 bytes each, big-endian (IEEE P1363).
 ///
@@ -39,5 +41,22 @@ struct RawSignature: Sendable {
             // The only thing that the library checks here.
             throw .wrongSignatureLength(found: bytes.count)
         }
+    }
+}
+
+/// What a content signature is over: SHA-384 of `Content-Signature:`, a zero byte and the payload.
+///
+/// Hashed once, however many signatures are then tried on it.
+struct SignedMessage: Sendable {
+    let digest: SHA384Digest
+
+    private static let prefix = Array("Content-Signature:\0".utf8)
+
+    /// Hashes `payload` where it lies, without a copy.
+    init(_ payload: Bytes) {
+        var hash = SHA384()
+        hash.update(data: Self.prefix)
+        unsafe payload.withUnsafeBytes { unsafe hash.update(bufferPointer: $0) }
+        digest = hash.finalize()
     }
 }

@@ -18,3 +18,70 @@ public struct TrustPolicy: Hashable, Sendable {
     /// The name that a leaf certificate must carry to sign for `collection`.
     public func signer(for collection: CollectionID) -> SignerName { signer ?? .expected(for: collection) }
 }
+
+/// The pinned roots: a chain is trusted only where the SHA-256 of its root certificate's DER is in this list.
+///
+/// It is a list because roots change, once in an emergency; while one replaces another both are pinned.
+public struct TrustAnchors: Hashable, Sendable {
+    public let roots: [SHA256Digest]
+
+    /// An empty list trusts nothing.
+    public init(_ roots: [SHA256Digest]) {
+        self.roots = roots
+    }
+
+    /// Reads hashes as people write them, each either `C8:A8:0E:…` (32 pairs with colons) or 64 hexadecimal digits, of
+    /// either case.
+    ///
+    /// - Throws: ``ContentSignatureError/invalidRootHash(found:reason:)`` for the first text that is neither.
+    public init(parsing texts: [String]) throws(ContentSignatureError) {
+        var roots: [SHA256Digest] = []
+        for text in texts {
+            roots.append(try TrustAnchors.rootHash(text))
+        }
+        self.roots = roots
+    }
+
+    /// Reads one hash, as ``init(parsing:)`` does.
+    ///
+    /// - Throws: ``ContentSignatureError/invalidRootHash(found:reason:)``.
+    public static func rootHash(_ text: String) throws(ContentSignatureError) -> SHA256Digest {
+        var digits = text
+        if text.utf8.contains(UInt8(ascii: ":")) {
+            let pairs = text.split(separator: ":", omittingEmptySubsequences: false)
+            guard pairs.allSatisfy({ $0.utf8.count == 2 }) else {
+                throw .invalidRootHash(found: text, reason: "between colons there must be two digits each")
+            }
+            digits = pairs.joined()
+        }
+        guard digits.unicodeScalars.allSatisfy({ $0.properties.isASCIIHexDigit }) else {
+            throw .invalidRootHash(found: text, reason: "there is a character that is no hexadecimal digit")
+        }
+        guard let digest = SHA256Digest(hex: digits) else {
+            throw .invalidRootHash(found: text, reason: "there are \(digits.utf8.count) digits instead of 64")
+        }
+        return digest
+    }
+
+    /// The root of Mozilla's production servers (`firefox.settings.services.mozilla.com`).
+    public static let mozillaProduction = TrustAnchors([
+        SHA256Digest(
+            0xC8A8_0E9A_FAEF_4E21, 0x9B6F_B5D7_A71D_0F10, 0x1223_BAC5_001A_C28F, 0x9B0D_43DC_59A1_06DB)
+    ])
+
+    /// The root of Mozilla's stage and development servers (`…allizom.org`).
+    public static let mozillaStaging = TrustAnchors([
+        SHA256Digest(
+            0x3C01_446A_BE90_36CE, 0xA9A0_9ACA_A3A5_20AC, 0x628F_20A7_AE32_CE86, 0x1CB2_EFB7_0FA0_C745)
+    ])
+}
+
+extension SHA256Digest {
+    fileprivate init(_ a: UInt64, _ b: UInt64, _ c: UInt64, _ d: UInt64) {
+        let bytes = [a, b, c, d].flatMap { word in
+            (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * $0)) }
+        }
+        guard let digest = SHA256Digest(bytes) else { preconditionFailure("four words are 32 bytes") }
+        self = digest
+    }
+}

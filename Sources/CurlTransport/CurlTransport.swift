@@ -34,7 +34,6 @@ public final class CurlTransport: HTTPTransport {
         let body = BufferedBody(
             answer, url: request.url, resume: { [loop] in loop.resume(id) }, stop: { [loop] in loop.drop(id) })
         let head = try await body.head()
-        let response = HTTPResponse(status: head.status, headers: head.headers, body: body)
-        return try response.decoded(for: request)
+        return HTTPResponse(status: head.status, headers: head.headers, body: body)
     }
 }

@@ -71,6 +71,8 @@ package enum FileStore {
         _ path: String, with content: Bytes, isContended: Bool = false, flushing: Bool = true
     ) throws(FileError) {
         let temporary = isContended ? uniquePath(path) + ".tmp" : path + ".tmp"
+        // What a process that was killed left there, or a link that somebody put there.
+        try remove(temporary)
         let file = try WritableFile(creating: temporary)
         do throws(FileError) {
             try file.write(content)
@@ -79,6 +81,25 @@ package enum FileStore {
         } catch {
             file.abandon()
             _ = unsafe unlink(temporary)
+            throw error
+        }
+    }
+
+    /// Replaces a file by what `body` writes, piece by piece; where it throws, what was there before stays.
+    ///
+    /// - Throws: ``FileError``, or what `body` throws.
+    package static func replace(
+        _ path: String, writing body: (_ write: (Span<UInt8>) throws -> Void) throws -> Void
+    ) throws {
+        let temporary = path + ".tmp"
+        let file = try WritableFile(creating: temporary)
+        do {
+            try body { try file.write($0) }
+            try file.finish(flushing: true)
+            try rename(temporary, to: path)
+        } catch {
+            file.abandon()
+            try? remove(temporary)
             throw error
         }
     }

@@ -19,6 +19,8 @@ package final class AnswerBuffer: Sendable {
         var head: Result<Head, HTTPError>?
         var bytes: [UInt8] = []
         var isPaused = false
+        /// The number of pieces that arrived.
+        var pieces = 0
         /// The end of the body; set once, except that a cancelled one stays cancelled.
         var end: Result<Void, HTTPError>?
         /// Counts the changes of this state, so that a reader that is about to wait notices one that came meanwhile.
@@ -98,6 +100,11 @@ package final class AnswerBuffer: Sendable {
 
     package var hasHead: Bool { state.withLock { $0.head != nil } }
 
+    /// The number of pieces that arrived so far, and whether the source is paused; `nil` after the body's end.
+    package var arrivals: (pieces: Int, isPaused: Bool)? {
+        state.withLock { $0.end == nil ? ($0.pieces, $0.isPaused) : nil }
+    }
+
     package func begin(_ head: Head) {
         change { $0.head = $0.head ?? .success(head) }
     }
@@ -107,6 +114,7 @@ package final class AnswerBuffer: Sendable {
     package func append(_ bytes: some Collection<UInt8>, pause: () -> Void) {
         change { state in
             guard state.end == nil else { return }
+            state.pieces += 1
             state.bytes.append(contentsOf: bytes)
             guard state.bytes.count >= mostBuffered, !state.isPaused else { return }
             state.isPaused = true

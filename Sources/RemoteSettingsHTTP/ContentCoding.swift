@@ -1,13 +1,14 @@
 import Deflate
 
 extension HTTPResponse {
-    /// The same answer with its body's `Content-Encoding` undone, where that is gzip and `request` accepts it; does no
-    /// I/O. The headers stay as they were sent (RFC 9110 §8.4).
+    /// The same answer with its body decompressed, where it is gzip and `request` accepts that; does no I/O. The headers
+    /// stay as the server sent them (RFC 9110 §8.4).
     ///
-    /// - Throws: ``HTTPError`` with `badEncoding` where zlib cannot be started.
-    public func decoded(for request: HTTPRequest) throws(HTTPError) -> HTTPResponse {
-        guard request.acceptsGzip, headers.saysGzip else { return self }
-        return HTTPResponse(status: status, headers: headers, body: try GzipBody(body, url: request.url))
+    /// - Throws: ``HTTPError`` with `badEncoding` where zlib has no memory.
+    package func decoded(for request: HTTPRequest) throws(HTTPError) -> HTTPResponse {
+        guard !isDecoded, request.acceptsGzip, headers.saysGzip else { return self }
+        let decoded = try GzipBody(body, url: request.url)
+        return HTTPResponse(status: status, headers: headers, body: decoded, isDecoded: true)
     }
 }
 

@@ -18,23 +18,31 @@ public struct HTTPEnvironment: Sendable {
     public var sleep: @Sendable (Duration) async throws -> Void
     /// A random number from 0 up to, but not including, 1.
     public var random: @Sendable () -> Double
+    /// The time since a fixed moment, for deadlines. Unlike the time of day it is never set, and the time that the machine
+    /// sleeps does not count.
+    public var uptime: @Sendable () -> Duration
 
     public init(
         now: @escaping @Sendable () -> Timestamp,
         sleep: @escaping @Sendable (Duration) async throws -> Void,
-        random: @escaping @Sendable () -> Double
+        random: @escaping @Sendable () -> Double,
+        uptime: @escaping @Sendable () -> Duration = { HTTPEnvironment.start.duration(to: .now) }
     ) {
         self.now = now
         self.sleep = sleep
         self.random = random
+        self.uptime = uptime
     }
+
+    @usableFromInline static let start = SuspendingClock.now
 
     /// The system's clock and random numbers.
     public static let system = HTTPEnvironment(
         now: {
             var time = timespec()
             unsafe clock_gettime(CLOCK_REALTIME, &time)
-            return Timestamp(milliseconds: UInt64(time.tv_sec) * 1000 + UInt64(time.tv_nsec) / 1_000_000)
+            // A clock that stands before 1970 counts as 1970.
+            return Timestamp(milliseconds: UInt64(clamping: time.tv_sec) * 1000 + UInt64(time.tv_nsec) / 1_000_000)
         },
         sleep: { duration in try await Task.sleep(for: duration) },
         random: { Double.random(in: 0..<1) })

@@ -38,6 +38,10 @@ public struct HTTPError: Error, Hashable, Sendable {
         case truncated(expected: Int?, received: Int)
         /// The body is longer than `limit`, in bytes after decompression.
         case tooLarge(limit: Int)
+        /// The body has more than `limit` bytes on the wire, before decompression.
+        case tooLargeOnTheWire(limit: Int)
+        /// The body arrived at less than so many bytes a second, for so many seconds of waiting.
+        case tooSlow(leastBytesPerSecond: Int, seconds: Int)
         /// A chain of redirects that returns to an earlier URL.
         case redirectLoop
         /// More redirects than `limit`.
@@ -63,6 +67,10 @@ public struct HTTPError: Error, Hashable, Sendable {
         case connect
         case head
         case body
+        /// All of a document or download, with repetitions.
+        case answer
+        /// All requests of a run.
+        case run
     }
 
     /// The kind of error, for exit codes and for what to do next.
@@ -91,7 +99,8 @@ public struct HTTPError: Error, Hashable, Sendable {
     /// Whether the same request may succeed a little later: time-outs, broken connections, 429 and 5xx.
     public var isRetryable: Bool {
         switch reason {
-        case .timeout, .unreachable, .connection, .truncated: true
+        case .timeout(.answer, _), .timeout(.run, _): false
+        case .timeout, .tooSlow, .unreachable, .connection, .truncated: true
         case .status(let code, _): code == 429 || (500...599).contains(code)
         default: false
         }
@@ -139,12 +148,16 @@ extension HTTPError.Reason: CustomStringConvertible {
         case .timeout(.connect, let seconds): "no connection within \(seconds) s"
         case .timeout(.head, let seconds): "no answer within \(seconds) s"
         case .timeout(.body, let seconds): "no more of the body arrived within \(seconds) s"
+        case .timeout(.answer, let seconds): "the answer was not complete within \(seconds) s"
+        case .timeout(.run, let seconds): "the requests of this run took longer than \(seconds) s"
         case .unreachable(let why): "cannot connect: \(why)"
         case .tls(let why): "no secure connection: \(why)"
         case .connection(let why): "the connection broke: \(why)"
         case .truncated(let expected?, let received): "the body ended after \(received) of \(expected) bytes"
         case .truncated(nil, let received): "the body ended early, after \(received) bytes"
         case .tooLarge(let limit): "the body is longer than the limit of \(limit) bytes"
+        case .tooLargeOnTheWire(let limit): "the body is longer than \(limit) bytes on the wire, before decompression"
+        case .tooSlow(let least, let seconds): "the body arrived at less than \(least) bytes a second for \(seconds) s"
         case .redirectLoop: "the server redirects in a loop"
         case .tooManyRedirects(let limit): "more than \(limit) redirects"
         case .redirectDowngrade(let target): "a redirect from https to plain http is refused: \(target)"

@@ -13,8 +13,9 @@ import RemoteSettingsModel
 /// - completeness: a body that ends before its `Content-Length`, its last chunk or the end of its compressed stream
 ///   fails with ``HTTPError/Reason/truncated(expected:received:)``, or ``HTTPError/Reason/connection(_:)`` where the
 ///   transport cannot tell more;
-/// - compression: where the request accepts `gzip` and the answer is gzip, `next()` gives decompressed bytes, in
-///   pieces of at most about a megabyte whatever the ratio. The headers stay as they were sent;
+/// - compression: none. The body is passed on as it arrives on the wire, and ``ServerClient`` decompresses it. A
+///   transport that cannot help decompressing sets ``HTTPResponse/isDecoded``, and enforces ``HTTPRequest/wireLimit``.
+///   The headers are those that the server sent;
 /// - cancellation: in a cancelled task, `send` and `next` end soon, with ``HTTPError/Reason/cancelled``. Releasing the
 ///   response stops its transfer.
 ///
@@ -52,12 +53,17 @@ public struct HTTPRequest: Sendable, Hashable {
     public var headTimeout: Duration
     /// How long to wait for more of the body.
     public var idleTimeout: Duration
+    /// The most bytes of the body on the wire. Only transports that decompress have to look at it.
+    public var wireLimit: Int
 
-    public init(url: HTTPURL, headers: HTTPHeaders, headTimeout: Duration, idleTimeout: Duration) {
+    public init(
+        url: HTTPURL, headers: HTTPHeaders, headTimeout: Duration, idleTimeout: Duration, wireLimit: Int = .max
+    ) {
         self.url = url
         self.headers = headers
         self.headTimeout = headTimeout
         self.idleTimeout = idleTimeout
+        self.wireLimit = wireLimit
     }
 }
 
@@ -66,11 +72,14 @@ public struct HTTPResponse {
     public var status: Int
     public var headers: HTTPHeaders
     public var body: any HTTPBody
+    /// Whether the body is decompressed already, though the headers name a `Content-Encoding`.
+    public var isDecoded: Bool
 
-    public init(status: Int, headers: HTTPHeaders, body: any HTTPBody) {
+    public init(status: Int, headers: HTTPHeaders, body: any HTTPBody, isDecoded: Bool = false) {
         self.status = status
         self.headers = headers
         self.body = body
+        self.isDecoded = isDecoded
     }
 }
 

@@ -4,15 +4,28 @@ extension ServerClient {
     /// A whole document, of at most `limit` bytes after decompression. A request that fails is repeated where that may
     /// help.
     func document(_ url: HTTPURL, limit: Int) async throws(HTTPError) -> (status: Int, document: ServerDocument) {
-        try await retrying { () async throws(HTTPError) -> (status: Int, document: ServerDocument) in
-            var answer = try await self.exchange(url, accepts: { $0 == 200 || $0 == 204 }) { _ in
-                [HTTPHeaders.Field("Accept-Encoding", "gzip")]
+        let deadline = deadline(.answer, seconds: limits.documentSeconds)
+        var attempts = 0
+        while true {
+            attempts += 1
+            do {
+                return try await documentOnce(url, limit: limit, until: deadline)
+            } catch {
+                try await pauseIfRepeatable(error, attempts: attempts, until: deadline)
             }
-            try answer.checkEncoding()
-            let body = answer.response.status == 204 ? [] : try await self.wholeBody(of: &answer, limit: limit)
-            let document = ServerDocument(body: Bytes(body), url: answer.url, headers: answer.response.headers)
-            return (answer.response.status, document)
         }
+    }
+
+    private func documentOnce(
+        _ url: HTTPURL, limit: Int, until deadline: Deadline
+    ) async throws(HTTPError) -> (status: Int, document: ServerDocument) {
+        var answer = try await exchange(
+            url, headers: [.init("Accept-Encoding", "gzip")], limit: limit, until: deadline,
+            accepts: { $0 == 200 || $0 == 204 })
+        try answer.checkEncoding()
+        let body = answer.response.status == 204 ? [] : try await wholeBody(of: &answer, limit: limit)
+        let document = ServerDocument(body: Bytes(body), url: answer.url, headers: answer.response.headers)
+        return (answer.response.status, document)
     }
 
     private func wholeBody(of answer: inout Answer, limit: Int) async throws(HTTPError) -> [UInt8] {
@@ -35,31 +48,27 @@ extension ServerClient {
     func nextPiece(of answer: inout Answer) async throws(HTTPError) -> [UInt8]? {
         if Task.isCancelled { throw HTTPError(answer.url, .cancelled) }
         guard let piece = try await answer.response.body.next() else { return nil }
-        state.withLock { $0.metrics.bodyBytes += piece.count }
+        shared.withLock { $0.metrics.bodyBytes += piece.count }
         return piece
     }
 
-    /// Calls `attempt` until it succeeds, fails with an error that a repetition cannot mend, or has failed
-    /// `Limits.tries` times.
-    func retrying<Result>(
-        _ attempt: () async throws(HTTPError) -> Result
-    ) async throws(HTTPError) -> Result {
-        var attempts = 0
-        while true {
-            attempts += 1
-            do {
-                return try await attempt()
-            } catch {
-                guard error.isRetryable, attempts < limits.tries else { throw error }
-                try await pause(after: error, attempt: attempts)
-            }
-        }
+    /// The end of work that begins now: at the latest the end of the run.
+    func deadline(_ phase: HTTPError.TimeoutPhase, seconds: Int) -> Deadline {
+        let own = Deadline(phase, seconds: seconds, from: environment.uptime())
+        return own.end < runDeadline.end ? own : runDeadline
     }
 
-    func pause(after error: HTTPError, attempt: Int) async throws(HTTPError) {
-        let pause = retryPolicy.pause(before: attempt, random: environment.random())
-        state.withLock { $0.metrics.retries += 1 }
-        onEvent(.retry(error, attempt: attempt, after: pause))
+    /// Pauses before a repetition.
+    ///
+    /// - Throws: `error` where a repetition cannot mend it, where there were `Limits.tries` attempts, or where the time
+    ///   does not suffice for another one.
+    func pauseIfRepeatable(_ error: HTTPError, attempts: Int, until deadline: Deadline) async throws(HTTPError) {
+        let pause = retryPolicy.pause(before: attempts, random: environment.random())
+        guard error.isRetryable, attempts < limits.tries, environment.uptime() + pause < deadline.end else {
+            throw error
+        }
+        shared.withLock { $0.metrics.retries += 1 }
+        onEvent(.retry(error, attempt: attempts, after: pause))
         try await sleep(pause, of: error.url)
     }
 

@@ -38,11 +38,12 @@ extension ServerClient {
         _ url: HTTPURL, limit: Int, resume: ResumePoint?, receive: (DownloadPart) async throws -> Void
     ) async throws {
         var transfer = Transfer(url: url, limit: limit, resume: resume)
+        let deadline = deadline(.answer, seconds: limits.downloadSeconds)
         var attempts = 0
         while true {
             attempts += 1
             do {
-                return try await run(&transfer, receive: receive)
+                return try await run(&transfer, until: deadline, receive: receive)
             } catch let failure as ReceiverFailure {
                 throw failure.error
             } catch let error as HTTPError {
@@ -51,14 +52,15 @@ extension ServerClient {
                     transfer.validator = nil
                     continue
                 }
-                guard error.isRetryable, attempts < limits.tries else { throw error }
-                try await pause(after: error, attempt: attempts)
+                try await pauseIfRepeatable(error, attempts: attempts, until: deadline)
             }
         }
     }
 
     /// One request of a transfer.
-    private func run(_ transfer: inout Transfer, receive: (DownloadPart) async throws -> Void) async throws {
+    private func run(
+        _ transfer: inout Transfer, until deadline: Deadline, receive: (DownloadPart) async throws -> Void
+    ) async throws {
         func give(_ part: DownloadPart) async throws {
             do {
                 try await receive(part)
@@ -66,10 +68,10 @@ extension ServerClient {
                 throw ReceiverFailure(error: error)
             }
         }
-        let fields = transfer.headers
         let isPartial = transfer.offset > 0
         var answer = try await exchange(
-            transfer.url, accepts: { $0 == 200 || $0 == 206 || ($0 == 416 && isPartial) }, headers: { _ in fields })
+            transfer.url, headers: transfer.headers, limit: transfer.limit, until: deadline,
+            accepts: { $0 == 200 || $0 == 206 || ($0 == 416 && isPartial) })
         switch try transfer.begin(answer) {
         case .alreadyWhole(let start):
             try await give(.start(start))

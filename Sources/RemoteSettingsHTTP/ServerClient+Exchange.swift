@@ -26,21 +26,29 @@ extension ServerClient {
     /// One request and the redirects that it leads to, without repetitions.
     ///
     /// - Parameters:
+    ///   - headers: the headers of the requests, in addition to `User-Agent`.
+    ///   - limit: the most bytes of the body, after decompression.
     ///   - accepts: the statuses of an answer; any other one is thrown as an error.
-    ///   - headers: the headers of the request to a URL, in addition to `User-Agent`.
     func exchange(
-        _ start: HTTPURL, accepts: (Int) -> Bool, headers: (HTTPURL) -> [HTTPHeaders.Field]
+        _ start: HTTPURL, headers: [HTTPHeaders.Field], limit: Int, until deadline: Deadline, accepts: (Int) -> Bool
     ) async throws(HTTPError) -> Answer {
         var url = start
+        let (sum, isOver) = limit.addingReportingOverflow(limits.wireExcessBytes)
         var seen: Set<HTTPURL> = [start]
         while true {
             try await waitForHold(on: url)
+            try await keepPace(with: url)
             if Task.isCancelled { throw HTTPError(url, .cancelled) }
-            state.withLock { $0.metrics.requests += 1 }
+            try deadline.check(environment.uptime(), of: url)
+            shared.withLock { $0.metrics.requests += 1 }
             let request = HTTPRequest(
-                url: url, headers: HTTPHeaders([.init("User-Agent", userAgent.description)] + headers(url)),
-                headTimeout: .seconds(limits.headTimeoutSeconds), idleTimeout: .seconds(limits.idleTimeoutSeconds))
-            var answer = Answer(response: try await transport.send(request), url: url)
+                url: url, headers: HTTPHeaders([.init("User-Agent", userAgent.description)] + headers),
+                headTimeout: .seconds(limits.headTimeoutSeconds), idleTimeout: .seconds(limits.idleTimeoutSeconds),
+                wireLimit: isOver ? .max : sum)
+            var response = try await transport.send(request)
+            response.body = MeteredBody(
+                response.body, of: request, until: deadline, limits: limits, uptime: environment.uptime)
+            var answer = Answer(response: try response.decoded(for: request), url: url)
             noteAlert(answer)
             noteHold(answer)
             let status = answer.response.status
@@ -80,7 +88,7 @@ extension ServerClient {
     private func drain(_ answer: inout Answer) async {
         guard let length = answer.contentLength, length <= 16 << 10 else { return }
         while let piece = try? await answer.response.body.next() {
-            state.withLock { $0.metrics.bodyBytes += piece.count }
+            shared.withLock { $0.metrics.bodyBytes += piece.count }
         }
     }
 

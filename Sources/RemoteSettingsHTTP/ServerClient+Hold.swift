@@ -13,7 +13,8 @@ extension ServerClient {
 
     /// The hold on a URL's origin that is in force.
     func standingHold(on url: HTTPURL) -> StandingHold? {
-        guard let until = state.withLock({ $0.backoff.until(url.origin) }) else { return nil }
+        let holds = [holdsAtStart, shared.withLock { $0.refusals }]
+        guard let until = holds.compactMap({ $0.until(url.origin) }).max() else { return nil }
         let left = until.elapsed(since: environment.now())
         // No hold is ever set further ahead: the clock has been changed since, and the hold means nothing.
         guard left > .zero, left <= .seconds(limits.backoffSeconds) else { return nil }
@@ -34,28 +35,56 @@ extension ServerClient {
         }
     }
 
-    /// Obeys `Backoff` and `Retry-After`, on any status.
+    /// Waits until an origin that asked for a `Backoff` in this run may be asked again.
+    func keepPace(with url: HTTPURL) async throws(HTTPError) {
+        let now = environment.uptime()
+        let pause = Duration.milliseconds(limits.gentlePauseMilliseconds)
+        let wait = pace.withLock { next -> Duration in
+            guard let earliest = next[url.origin] else { return .zero }
+            let start = max(earliest, now)
+            next[url.origin] = start + pause
+            return start - now
+        }
+        if wait > .zero { try await sleep(wait, of: url.description) }
+    }
+
+    /// Notes `Backoff` and `Retry-After`, on any status.
+    ///
+    /// Both stop a run at once where the server refuses to work (429, 5xx), and so does `Retry-After` on any error. With any
+    /// other answer they are about the next run, and this one slows down.
     func noteHold(_ answer: Answer) {
         let headers = answer.response.headers
         let now = environment.now()
         let longest = limits.backoffSeconds
+        let status = answer.response.status
+        let isRefusal = status == 429 || (500...599).contains(status)
         var wait: Duration = .zero
         if let seconds = headers["Backoff"].flatMap({ Self.seconds($0, atMost: longest) }) {
             wait = .seconds(seconds)
         }
-        if let text = headers["Retry-After"] {
-            if let seconds = Self.seconds(text, atMost: longest) {
-                wait = max(wait, .seconds(seconds))
-            } else if let date = HTTPDate.parse(text, now: now) {
-                // By the server's clock where it sends `Date`, so that a wrong clock here does not matter.
-                let reference = headers["Date"].flatMap { HTTPDate.parse($0, now: now) } ?? now
-                wait = max(wait, min(date.elapsed(since: reference), .seconds(longest)))
-            }
-        }
+        let retry = headers["Retry-After"].map { retryAfter($0, date: headers["Date"], now: now) } ?? .zero
+        let stop = isRefusal ? max(wait, retry) : status >= 400 ? retry : .zero
+        wait = max(wait, retry)
         guard wait > .zero else { return }
         let hold = BackoffState.Hold(origin: answer.url.origin, until: now.advanced(by: wait))
-        state.withLock { $0.backoff.extend(hold.origin, until: hold.until) }
+        shared.withLock {
+            $0.backoff.extend(hold.origin, until: hold.until)
+            if stop > .zero { $0.refusals.extend(hold.origin, until: now.advanced(by: stop)) }
+        }
+        if stop == .zero {
+            let next = environment.uptime() + .milliseconds(limits.gentlePauseMilliseconds)
+            pace.withLock { $0[hold.origin] = $0[hold.origin] ?? next }
+        }
         onEvent(.hold(hold))
+    }
+
+    /// The time that a `Retry-After` asks for, in seconds or as a date; zero for anything else.
+    private func retryAfter(_ text: String, date: String?, now: Timestamp) -> Duration {
+        if let seconds = Self.seconds(text, atMost: limits.backoffSeconds) { return .seconds(seconds) }
+        guard let end = HTTPDate.parse(text, now: now) else { return .zero }
+        // By the server's clock where it sends `Date`, so that a wrong clock here does not matter.
+        let reference = date.flatMap { HTTPDate.parse($0, now: now) } ?? now
+        return min(end.elapsed(since: reference), .seconds(limits.backoffSeconds))
     }
 
     /// Reports an `Alert` once.
@@ -63,7 +92,7 @@ extension ServerClient {
         guard let text = answer.response.headers["Alert"].map({ String($0.prefix(4096)) }), !text.isEmpty else {
             return
         }
-        let isNew = state.withLock { $0.alerts.count < 64 && $0.alerts.insert(text).inserted }
+        let isNew = shared.withLock { $0.alerts.count < 64 && $0.alerts.insert(text).inserted }
         if isNew { onEvent(.alert(text, url: answer.url)) }
     }
 

@@ -3,10 +3,15 @@ import Synchronization
 
 /// A client of a Remote Settings server (protocol v1 and v2), over any ``HTTPTransport``.
 ///
-/// One object serves a whole run; many tasks may use it at once, and it holds no lock while it waits. It follows
-/// redirects, repeats requests that may succeed a moment later, limits every body, and obeys `Backoff` and `Retry-After`: while
-/// such a hold stands, requests to that origin fail with ``HTTPError/Reason/backoff(until:seconds:)`` without touching
-/// the network. Holds no longer than `Limits.patienceSeconds` are waited for instead.
+/// One object serves one run, such as a refresh or a sync, from its creation on; ``startingRun()`` makes the client of the
+/// next one. Many tasks may use it at once, and it holds no lock while it waits. It follows redirects, repeats requests
+/// that may succeed a moment later, and limits every body and the time of every document, download and run.
+///
+/// It obeys `Backoff` and `Retry-After`: while a hold is in force, requests to that origin fail with
+/// ``HTTPError/Reason/backoff(until:seconds:)`` without touching the network, except that a hold of up to
+/// `Limits.patienceSeconds` is waited for. A hold that comes with an error is in force at once. One that comes with a good
+/// answer asks for the next run to come later: the run under way ends its work at a gentler pace
+/// (`Limits.gentlePauseMilliseconds`), as it would otherwise never get any further at a server that always asks.
 ///
 /// What it returns is neither parsed nor verified.
 public final class ServerClient: Sendable {
@@ -17,21 +22,50 @@ public final class ServerClient: Sendable {
     let environment: HTTPEnvironment
     let retryPolicy: RetryPolicy
     let onEvent: @Sendable (HTTPEvent) -> Void
-    let state: Mutex<State>
+    let shared: Shared
+    let runDeadline: Deadline
+    /// The holds of earlier runs.
+    let holdsAtStart: BackoffState
+    /// The origins that have asked for a `Backoff` in this run, and the uptime from which each may be asked again.
+    let pace = Mutex<[String: Duration]>([:])
 
-    struct State {
-        var backoff: BackoffState
-        var metrics = HTTPMetrics()
-        var alerts: Set<String> = []
+    /// The state of a client and of those that it makes for further runs.
+    final class Shared: Sendable {
+        struct State {
+            /// All holds.
+            var backoff: BackoffState
+            /// The holds that came with errors, which stop runs under way.
+            var refusals = BackoffState()
+            var metrics = HTTPMetrics()
+            var alerts: Set<String> = []
+        }
+
+        private let state: Mutex<State>
+
+        init(_ state: State) { self.state = Mutex(state) }
+
+        func withLock<Value: Sendable>(_ body: (inout State) -> Value) -> Value { state.withLock { body(&$0) } }
     }
 
+    /// Begins the first run.
+    ///
     /// - Parameters:
     ///   - backoff: the ``backoff`` of the previous run.
     ///   - onEvent: called from any task for each event; must not block.
-    public init(
+    public convenience init(
         server: ServerURL, transport: any HTTPTransport, userAgent: UserAgent, limits: Limits = Limits(),
         environment: HTTPEnvironment = .system, retryPolicy: RetryPolicy = RetryPolicy(),
         backoff: BackoffState = BackoffState(), onEvent: @escaping @Sendable (HTTPEvent) -> Void = { _ in }
+    ) {
+        self.init(
+            server: server, transport: transport, userAgent: userAgent, limits: limits, environment: environment,
+            retryPolicy: retryPolicy, shared: Shared(.init(backoff: backoff)), onEvent: onEvent)
+    }
+
+    private init(
+        server: ServerURL, transport: any HTTPTransport, userAgent: UserAgent, limits: Limits,
+        environment: HTTPEnvironment, retryPolicy: RetryPolicy, shared: Shared,
+        onEvent: @escaping @Sendable (HTTPEvent) -> Void
     ) {
         self.server = server
         self.transport = transport
@@ -40,14 +74,24 @@ public final class ServerClient: Sendable {
         self.environment = environment
         self.retryPolicy = retryPolicy
         self.onEvent = onEvent
-        state = Mutex(State(backoff: backoff))
+        self.shared = shared
+        runDeadline = Deadline(.run, seconds: limits.runSeconds, from: environment.uptime())
+        holdsAtStart = shared.withLock { $0.backoff }
+    }
+
+    /// The client of another run: it shares the holds, the metrics and the alerts, obeys every hold that is known now, and
+    /// has its own `Limits.runSeconds`.
+    public func startingRun() -> ServerClient {
+        ServerClient(
+            server: server, transport: transport, userAgent: userAgent, limits: limits, environment: environment,
+            retryPolicy: retryPolicy, shared: shared, onEvent: onEvent)
     }
 
     /// The holds asked for so far, for the next run.
-    public var backoff: BackoffState { state.withLock { $0.backoff } }
+    public var backoff: BackoffState { shared.withLock { $0.backoff } }
 
     /// The requests so far.
-    public var metrics: HTTPMetrics { state.withLock { $0.metrics } }
+    public var metrics: HTTPMetrics { shared.withLock { $0.metrics } }
 
     /// The server's root document, whose `capabilities.attachments.base_url` makes an ``AttachmentsURL``.
     public func rootDocument() async throws(HTTPError) -> ServerDocument {
@@ -83,12 +127,19 @@ public final class ServerClient: Sendable {
 
     /// A certificate chain (PEM).
     ///
+    /// Errors do not quote the answer: an `x5u` may lead to any machine, whose answers are not for the reader of a log.
+    ///
     /// - Parameter x5u: as served in a signature; may be relative to the server's root. Plain `http` is refused where
     ///   the server is not plain itself, this machine's addresses included: nothing has vouched for an `x5u` yet.
     public func chain(x5u: String) async throws(HTTPError) -> ServerDocument {
         let url = try server.root.resolving(x5u)
         try server.checkReference(url)
-        return try await document(url, limit: limits.chainBytes).document
+        do {
+            return try await document(url, limit: limits.chainBytes).document
+        } catch {
+            guard let status = error.status else { throw error }
+            throw HTTPError(error.url, .status(status, body: ""))
+        }
     }
 
     private func changeset(

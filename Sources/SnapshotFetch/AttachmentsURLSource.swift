@@ -5,17 +5,14 @@ import RemoteSettingsModel
 ///
 /// A failure is not kept: the next one who asks tries again.
 package actor AttachmentsURLSource {
-    private let client: ServerClient
     private var task: Task<AttachmentsURL, any Error>?
 
-    package init(client: ServerClient) {
-        self.client = client
-    }
+    package init() {}
 
+    /// - Parameter client: asks the server, where nobody has asked it yet.
     /// - Throws: `HTTPError`, `JSONError` or ``AttachmentsNotOffered``.
-    package func value() async throws -> AttachmentsURL {
+    package func value(_ client: ServerClient) async throws -> AttachmentsURL {
         if let task { return try await task.value }
-        let client = client
         let task = Task {
             let document = try await client.rootDocument()
             let root = try JSONValue(parsing: document.body, limits: client.limits)

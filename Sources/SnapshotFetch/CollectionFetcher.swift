@@ -5,12 +5,12 @@ import RemoteSettingsModel
 /// Brings one collection from what is held to the server's state, verified: as a delta where something is held, else in
 /// full; where a delta does not verify, everything is fetched once.
 package struct CollectionFetcher: Sendable {
-    /// What is asked for.
+    /// A request for one collection's state.
     package struct Wanted: Sendable {
         package var id: CollectionID
         /// The timestamp that the monitor gave.
         package var expected: Timestamp?
-        /// What is held, to ask a delta onto.
+        /// The state that is held; the server is asked for the changes since its timestamp.
         package var base: Payload?
         /// An older state than this one is refused.
         package var floor: Timestamp?
@@ -18,6 +18,8 @@ package struct CollectionFetcher: Sendable {
         package var wasSigned: Bool
         /// Whether other records under the timestamp of a base that is signed are refused.
         package var refusesEquivocation = true
+        /// Whether everything is fetched where the server answers that nothing is newer than the base.
+        package var needsState = false
 
         package init(id: CollectionID, expected: Timestamp?, base: Payload?, floor: Timestamp?, wasSigned: Bool) {
             self.id = id
@@ -28,32 +30,46 @@ package struct CollectionFetcher: Sendable {
         }
     }
 
-    /// What the server has, vouched for.
+    /// The server's state, verified or accepted without a signature.
     package struct Fetched: Sendable {
         package var snapshot: Snapshot
-        /// Why everything was fetched although something was held.
+        /// Why everything was fetched although a delta was asked for.
         package var retried: FetchError?
     }
 
     private let client: ServerClient
     private let chains: ChainStore
     private let policy: TrustPolicy
+    private let gate: RequestGate?
 
-    package init(client: ServerClient, chains: ChainStore, policy: TrustPolicy) {
+    /// - Parameter gate: bounds the fetches under way at once; `nil` where the caller does.
+    package init(client: ServerClient, chains: ChainStore, policy: TrustPolicy, gate: RequestGate? = nil) {
         self.client = client
         self.chains = chains
         self.policy = policy
+        self.gate = gate
     }
 
-    /// - Returns: `nil` where the server says that there is nothing newer than what is held.
+    /// Fetches and verifies. Does network, no I/O.
+    ///
+    /// - Returns: `nil` where the server answers that nothing is newer than the base, unless ``Wanted/needsState`` is set.
     package func fetch(_ wanted: Wanted) async throws(FetchError) -> Fetched? {
+        guard let gate else { return try await fetchUngated(wanted) }
+        return try await gate.pass { () async throws(FetchError) in try await fetchUngated(wanted) }
+    }
+
+    private func fetchUngated(_ wanted: Wanted) async throws(FetchError) -> Fetched? {
         guard let base = wanted.base else { return try await fetchAll(wanted, retried: nil) }
+        let failure: FetchError
         do throws(FetchError) {
-            return try await fetch(wanted, onto: base)
+            if let fetched = try await fetch(wanted, onto: base) { return fetched }
+            guard wanted.needsState else { return nil }
+            failure = .noAnswer(url: "\(client.server)")
         } catch {
             guard error.isWorthRetryingInFull else { throw error }
-            return try await fetchAll(wanted, retried: error)
+            failure = error
         }
+        return try await fetchAll(wanted, retried: failure)
     }
 
     private func fetchAll(_ wanted: Wanted, retried: FetchError?) async throws(FetchError) -> Fetched {

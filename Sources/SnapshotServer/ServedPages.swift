@@ -30,23 +30,14 @@ struct ServedPages: Sendable {
         let configured = (try? directory.configuration())?.collections ?? []
         let pins = Dictionary(configured.compactMap { each in each.pin.map { (each.id, $0) } }) { first, _ in first }
         return PageCatalog(
-            collections: state.origin.collections.map { collection in
-                let entry = state.entries[collection.id]
-                return PageCatalog.Collection(
-                    bundle: collection.bundle, bundleSize: entry?.bundle.size ?? 0, verdict: verdict(entry),
-                    server: entry?.server, pin: pins[collection.id].map(Self.text),
+            collections: state.origin.collections.compactMap { collection in
+                state.entries[collection.id].map { entry in (collection, entry) }
+            }.map { collection, entry in
+                PageCatalog.Collection(
+                    bundle: collection.bundle, bundleSize: entry.bundle.size, provenance: entry.trust,
+                    server: entry.server, pin: pins[collection.id].map(Self.text),
                     olderStates: collection.history.map { older in .init(timestamp: older.head.timestamp) { older } })
             }, problems: state.problems)
-    }
-
-    /// The server verifies each bundle against the lock before it serves it.
-    private func verdict(_ entry: LockFile.Collection?) -> PageCatalog.Verdict {
-        switch entry?.trust {
-        case .signed(let signature): .verified(signature)
-        case .unsigned: .unsigned
-        case .imported: .imported
-        case nil: .unchecked
-        }
     }
 
     private static func text(_ pin: Pin) -> String {

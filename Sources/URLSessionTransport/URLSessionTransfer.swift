@@ -24,11 +24,27 @@ struct URLSessionTransfer: Sendable {
         self.request = request
     }
 
-    /// Fails the answer where its head has not arrived in time.
-    func headIsLate() {
-        guard !answer.hasHead else { return }
-        let seconds = Int(clamping: request.headTimeout.components.seconds)
-        answer.fail(HTTPError(request.url, .timeout(.head, seconds: seconds)))
+    /// Fails the answer where its head has not arrived in time, or its body does not go on.
+    ///
+    /// `URLSession` has a time-out of its own, but any bytes on the wire satisfy it: the head may trickle, and a
+    /// compressed body may yield nothing.
+    func watch(_ task: URLSessionTask) async throws {
+        func fail(_ reason: HTTPError.Reason) {
+            answer.fail(HTTPError(request.url, reason))
+            task.cancel()
+        }
+        try await Task.sleep(for: request.headTimeout)
+        guard answer.hasHead else {
+            return fail(.timeout(.head, seconds: Int(clamping: request.headTimeout.components.seconds)))
+        }
+        var before: Int?
+        while let arrivals = answer.arrivals {
+            if arrivals.pieces == before {
+                return fail(.timeout(.body, seconds: Int(clamping: request.idleTimeout.components.seconds)))
+            }
+            before = arrivals.isPaused ? nil : arrivals.pieces
+            try await Task.sleep(for: request.idleTimeout)
+        }
     }
 
     /// - Returns: whether the body is wanted.
@@ -44,6 +60,10 @@ struct URLSessionTransfer: Sendable {
     }
 
     func received(_ data: Data, of task: URLSessionTask) {
+        guard task.countOfBytesReceived <= request.wireLimit else {
+            answer.fail(HTTPError(request.url, .tooLargeOnTheWire(limit: request.wireLimit)))
+            return task.cancel()
+        }
         #if canImport(FoundationNetworking)
             var isFull = false
             answer.append(data) { isFull = true }

@@ -8,12 +8,13 @@ import RemoteSettingsHTTP
 /// The transport of apps: `URLSession`, on Apple systems with its handling of proxies, VPNs and App Transport Security,
 /// elsewhere Foundation's own over libcurl.
 ///
-/// `URLSession` undoes gzip itself. It notices a body shorter than its `Content-Length`, but not every compressed
-/// stream that is cut; what comes of that is no valid JSON, and is refused there.
+/// `URLSession` decompresses by itself. It notices a body that is shorter than its `Content-Length`, but not every
+/// truncated compressed stream: the result of one is not valid JSON, and is refused as such.
 ///
-/// Over libcurl two duties of a transport are **not** kept, so that apps have `CurlTransport` there: a body that comes faster than it
-/// is read is held in memory (it fails above 64 MiB, but only once what has come is looked at: an endless body has filled
-/// 23 GB before that), and gzip is undone as fast as it comes.
+/// Over libcurl it does **not** give these guarantees of a transport, which is why apps use `CurlTransport` there: a body
+/// that arrives faster than it is read is buffered (the transfer fails above 64 MiB, but notices late: an endless body has
+/// filled 23 GB before that), compressed bodies are decompressed as fast as they arrive, and bytes on the wire are not
+/// counted apart from decompressed ones. Throughput and time are limited there as everywhere.
 public final class URLSessionTransport: HTTPTransport {
     private let session: URLSession
     private let transfers = URLSessionTransfers()
@@ -43,17 +44,16 @@ public final class URLSessionTransport: HTTPTransport {
         let transfer = URLSessionTransfer(request)
         let task = session.dataTask(with: outgoing)
         transfers.add(transfer, of: task)
+        let alarm = Task { try await transfer.watch(task) }
         // Releasing the body, or leaving here with an error, stops the transfer.
         let body = BufferedBody(
-            transfer.answer, url: request.url, resume: { task.resume() }, stop: { task.cancel() })
-        let alarm = Task {
-            try await Task.sleep(for: request.headTimeout)
-            transfer.headIsLate()
-            task.cancel()
-        }
-        defer { alarm.cancel() }
+            transfer.answer, url: request.url, resume: { task.resume() },
+            stop: {
+                task.cancel()
+                alarm.cancel()
+            })
         task.resume()
         let head = try await body.head()
-        return HTTPResponse(status: head.status, headers: head.headers, body: body)
+        return HTTPResponse(status: head.status, headers: head.headers, body: body, isDecoded: true)
     }
 }

@@ -18,7 +18,7 @@ struct ServerSession {
         transport = AsyncHTTPClientTransport(jobs: jobs, limits: limits)
         client = ServerClient(
             server: server, transport: transport, userAgent: UserAgent(name: "rsdump", version: Version.text),
-            limits: limits, backoff: BackoffStore(directory).read(limits: limits), onEvent: onEvent)
+            limits: limits, backoff: directory.backoff(limits: limits), onEvent: onEvent)
     }
 
     func end() async {

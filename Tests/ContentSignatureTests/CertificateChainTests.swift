@@ -38,7 +38,18 @@ struct CertificateChainTests {
 
     @Test(arguments: ["<html>404</html>", "\u{0}\u{1}", "MIIC9jCCAnugAwIBAgIIFc3kt9BoLrYw", "----"])
     func garbageIsNamed(text: String) {
-        #expect(throws: ContentSignatureError.notPEM(found: text)) { try chain(text) }
+        #expect(throws: ContentSignatureError.notPEM(found: "none in \(text.utf8.count) bytes")) { try chain(text) }
+    }
+
+    /// An x5u may lead to any machine: what it answers is not for the reader of a log.
+    @Test(arguments: ["token=hunter2", "----- hunter2 -----", "-----BEGIN hunter2-----"])
+    func garbageIsNotQuoted(text: String) {
+        let error = failure(of: { try chain(text) })
+        guard case .notPEM = error else {
+            Issue.record("expected notPEM, found \(String(describing: error))")
+            return
+        }
+        #expect(!String(describing: error).contains("hunter2"))
     }
 
     @Test func bytesThatAreNoTextAreNamed() {

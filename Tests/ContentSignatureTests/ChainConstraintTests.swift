@@ -123,7 +123,7 @@ struct ChainConstraintTests {
         ) { try made.verified() }
     }
 
-    @Test func everyNameOfTheLeafIsBound() throws {
+    @Test func nameConstraintsCoverEveryNameOfTheLeaf() throws {
         var pki = TestPKI()
         pki.leaf.alternativeNames.append(.dnsName("example.org"))
         let made = try pki.issue()

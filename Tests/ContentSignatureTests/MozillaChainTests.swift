@@ -6,6 +6,10 @@ import Testing
 /// Chains that Mozilla made, with RSA authorities and old OpenSSL extensions, and a signature made under one of them.
 ///
 /// `Tests/fetch-autograph-chains` fetches them; without them these tests fail.
+@Suite(
+    .enabled(
+        if: ProcessInfo.processInfo.environment["RS_EXTERNAL"] == "1",
+        "needs what Tests/fetch-autograph-chains fetches; scripts/test external runs it"))
 struct MozillaChainTests {
     static let signer = SignerName("normandy.content-signature.mozilla.org")
     /// All of both chains was valid then.

@@ -52,7 +52,7 @@ struct PinPlanTests {
         #expect(action(held: 4, .damaged("cut"), pin: 5, monitor: 5) == .refetch("its bundle is at 4"))
     }
 
-    @Test(arguments: [nil, 4, 6]) func takesNothingElse(monitor: UInt64?) {
+    @Test(arguments: [nil, 4, 6]) func otherStatesDoNotSatisfyThePin(monitor: UInt64?) {
         #expect(action(held: nil, .absent, pin: 5, monitor: monitor) == .pinUnmet("it was never fetched"))
         #expect(action(held: 4, pin: 5, monitor: monitor) == .pinUnmet("its bundle is at 4"))
         #expect(action(held: 5, .absent, pin: 5, monitor: monitor) == .pinUnmet("its bundle is missing"))

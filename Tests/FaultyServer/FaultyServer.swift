@@ -3,29 +3,34 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import Synchronization
 
-/// `FaultyServer.py`, running until this process ends, under a name of the test's own.
+/// A server on loopback that misbehaves on request, under a name of the test's own.
 public struct FaultyServer: Sendable {
-    public struct SeenRequest: Decodable {
+    public struct SeenRequest: Sendable {
+        /// Path and query, without the test's name.
         public let target: String
         /// Names in lower case.
         public let headers: [String: String]
     }
 
-    private static let process = Result { try FaultyServerProcess() }
-
     public let port: Int
     public let transport: any HTTPTransport
     public let events = EventLog()
+    private let server: FaultServer
     private let name = "test\(UInt32.random(in: 0 ... .max))"
 
     /// - Parameter transport: what is tested.
     public init(transport: any HTTPTransport) throws {
-        port = try Self.process.get().port
+        server = try FaultServer.shared.get()
+        port = server.port
         self.transport = transport
+        server.observations.withLock { $0[name] = Observations() }
     }
 
     /// The URL of a fault, without a slash at its end.
-    public func url(_ fault: String) -> String { "http://127.0.0.1:\(port)/\(name)/\(fault)" }
+    public func url(_ fault: String) -> String { url(fault, at: "http://127.0.0.1:\(port)") }
+
+    /// The same by way of another address, such as that of a proxy that speaks TLS.
+    public func url(_ fault: String, at address: String) -> String { "\(address)/\(name)/\(fault)" }
 
     /// A client whose server answers everything with `fault`. Repetitions come at once.
     public func client(
@@ -49,72 +54,16 @@ public struct FaultyServer: Sendable {
         try AttachmentsURL("\(url(fault))/", of: client.server)
     }
 
-    /// What the server has been asked so far.
-    public func requests() async throws -> [SeenRequest] {
-        try await ask("requests").split(separator: "\n").map {
-            try JSONDecoder().decode(SeenRequest.self, from: Data($0.utf8))
-        }
-    }
+    /// All requests so far.
+    public var requests: [SeenRequest] { observed.requests }
 
     /// How many bytes of its answers the server could give to the system so far.
-    public func sentBytes() async throws -> Int {
-        Int(try await ask("sent")) ?? 0
-    }
+    public var sentBytes: Int { observed.sentBytes }
 
     /// How many connections the requests came by.
-    public func connections() async throws -> Int {
-        Int(try await ask("connections")) ?? 0
-    }
+    public var connections: Int { observed.connections.count }
 
-    /// Starts a server that speaks TLS.
-    ///
-    /// - Parameter pem: the path of a file with its certificates and key.
-    /// - Returns: the URL of a fault by it, under the host name given.
-    public func startTLS(pem: String) async throws -> @Sendable (_ host: String, _ fault: String) -> String {
-        let port = try await ask("tls", "?" + pem)
-        return { [name] host, fault in "https://\(host):\(port)/\(name)/\(fault)" }
-    }
-
-    private func ask(_ question: String, _ query: String = "") async throws -> String {
-        let request = HTTPRequest(
-            url: try HTTPURL("\(url(question))/\(query)"), headers: HTTPHeaders(), headTimeout: .seconds(30),
-            idleTimeout: .seconds(30))
-        var body = try await transport.send(request).body
-        var answer: [UInt8] = []
-        while let piece = try await body.next() { answer += piece }
-        return String(decoding: answer, as: UTF8.self)
-    }
-}
-
-private struct NoPort: Error {
-    let printed: String
-}
-
-/// The process ends itself when the pipe to its standard input is closed, at the latest with this process.
-private final class FaultyServerProcess: Sendable {
-    let port: Int
-    private let input: Pipe
-
-    init() throws {
-        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "FaultyServer.py")
-        let process = Process()
-        let output = Pipe()
-        input = Pipe()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["python3", script.path]
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
-        var line = Data()
-        while !line.contains(UInt8(ascii: "\n")) {
-            let data = output.fileHandleForReading.availableData
-            if data.isEmpty { break }
-            line.append(data)
-        }
-        let text = String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-        guard let port = Int(text) else { throw NoPort(printed: text) }
-        self.port = port
-    }
+    private var observed: Observations { server.observations.withLock { $0[name] ?? Observations() } }
 }
 
 public final class EventLog: Sendable {
@@ -127,7 +76,7 @@ public final class EventLog: Sendable {
     }
 }
 
-/// The same bytes as `DOCUMENT` in `FaultyServer.py`.
+/// What the server answers where nothing is wrong.
 public let document: [UInt8] = {
     let records = (0..<4000).map { number in
         "{\"id\": \"record-\(number)\", \"text\": \"\(String(repeating: "x", count: number % 50))\"}"
@@ -135,5 +84,5 @@ public let document: [UInt8] = {
     return Array("{\"data\": [\(records.joined(separator: ", "))]}".utf8)
 }()
 
-/// The same bytes as `FILE` in `FaultyServer.py`.
+/// The attachment that the server has.
 public let file: [UInt8] = (0..<200_000).map { UInt8(($0 * 7 + $0 / 251) % 256) }

@@ -11,7 +11,7 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 SERVERS = HERE.parent / "Servers"
 REPOSITORY = HERE.parents[1]
-for folder in (SERVERS / "kinto", SERVERS / "demo-collections", SERVERS / "origin"):
+for folder in (SERVERS, SERVERS / "kinto", SERVERS / "demo-collections", SERVERS / "origin"):
     sys.path.insert(0, str(folder))
 
 import rsdump

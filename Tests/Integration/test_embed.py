@@ -6,6 +6,7 @@ import zipfile
 import pytest
 
 import rsdump
+import toolchain
 from dumps import Dumps
 
 SETTINGS, REGIONS = "main/settings", "main/regions"
@@ -20,7 +21,7 @@ def embed(dumps, folder, *arguments, **options):
 def compiles(folder):
     """Whether the C source compiles, and what it has read."""
     subprocess.run(
-        ["clang", "-c", f"{folder.name}.c", "-I", "include", "-o", "/dev/null", "-MD", "-MF", "out.d"], cwd=folder,
+        [toolchain.clang(), "-c", f"{folder.name}.c", "-I", "include", "-o", "/dev/null", "-MD", "-MF", "out.d"], cwd=folder,
         check=True)
     found = (folder / "out.d").read_text()
     (folder / "out.d").unlink()

@@ -181,6 +181,32 @@ def test_a_backoff_beside_good_data_keeps_the_data(dumps, sample):
     assert sample.requests(position) == []
 
 
+def test_a_backoff_on_every_answer_delays_the_next_run_only(sample, empty):
+    """A run that stopped at it would never get past the monitor, however often it is started."""
+    assert empty.add(sample, SETTINGS, REGIONS, ICONS).code == rsdump.DONE
+    sample.faults({"path": "", "headers": {"Backoff": "3600"}})
+    first = empty.refresh()
+    assert first.code == rsdump.DONE, str(first)
+    assert sorted(empty.names) == sorted([SETTINGS, REGIONS, ICONS])
+    assert empty.verify().code == rsdump.DONE
+    position = sample.log_position()
+    second = empty.refresh()
+    assert second.code == rsdump.BACKOFF, str(second)
+    assert sample.requests(position) == []
+
+
+def test_a_refusal_stops_a_run_at_once(dumps, sample):
+    edit(sample)
+    before = dumps.files()
+    sample.faults({"path": "changeset", "skip": 1, "status": 503, "headers": {"Retry-After": "3600"}})
+    position = sample.log_position()
+    outcome = dumps.refresh("--jobs", "1")
+    assert outcome.code == rsdump.BACKOFF, str(outcome)
+    # The monitor, and the first of two collections.
+    assert len(sample.requests(position)) == 2
+    assert dumps.files() == before
+
+
 def test_nothing_reachable(sample, empty):
     port = free_port()
     url = f"http://127.0.0.1:{port}/v1"

@@ -285,6 +285,16 @@ def test_a_server_that_asks_to_wait(networked, sample):
     assert outcome.code == rsdump.BACKOFF and sample.requests(position) == [], str(outcome)
 
 
+def test_a_backoff_on_every_answer_delays_the_next_sync_only(networked, sample):
+    sample.faults({"path": "", "headers": {"Backoff": "3600"}})
+    outcome = networked.sync(REGIONS, SETTINGS)
+    assert outcome.code == rsdump.DONE, str(outcome)
+    assert networked.records(REGIONS) == served(sample, REGIONS)
+    position = sample.log_position()
+    outcome = networked.sync(REGIONS)
+    assert outcome.code == rsdump.BACKOFF and sample.requests(position) == [], str(outcome)
+
+
 def test_one_that_fails_does_not_stop_the_others(networked, sample):
     sample.faults({"path": "settings/changeset", "body": "{}"})
     outcome = networked.sync(SETTINGS, REGIONS, "main/absent")

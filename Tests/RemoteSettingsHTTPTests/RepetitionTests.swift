@@ -43,10 +43,13 @@ final class ScriptedTransport: HTTPTransport {
 
 /// A clock that moves only where somebody sleeps by it, and notes the pauses.
 final class RecordingClock: Sendable {
-    private let state = Mutex<(now: Timestamp, pauses: [Duration])>((Timestamp(milliseconds: 1_795_251_600_000), []))
+    private static let start = Timestamp(milliseconds: 1_795_251_600_000)
+    private let state = Mutex<(now: Timestamp, pauses: [Duration])>((start, []))
 
     var now: Timestamp { state.withLock { $0.now } }
     var pauses: [Duration] { state.withLock { $0.pauses } }
+
+    func advance(by duration: Duration) { state.withLock { $0.now = $0.now.advanced(by: duration) } }
 
     func environment(random: Double) -> HTTPEnvironment {
         HTTPEnvironment(
@@ -57,7 +60,8 @@ final class RecordingClock: Sendable {
                     $0.pauses.append(duration)
                 }
             },
-            random: { random })
+            random: { random },
+            uptime: { self.now.elapsed(since: Self.start) })
     }
 }
 
@@ -154,7 +158,56 @@ struct RepetitionTests {
         #expect(await reason(of: client) == nil)
         let until = clock.now.advanced(by: .seconds(90))
         #expect(client.backoff.holds == [.init(origin: client.server.url.origin, until: until)])
-        #expect(await reason(of: client) == .backoff(until: until, seconds: 90))
+        #expect(await reason(of: client.startingRun()) == .backoff(until: until, seconds: 90))
+        #expect(transport.requests.count == 1)
+    }
+
+    /// A server that asks for a pause with every answer would else never be asked a second thing.
+    @Test(arguments: ["Backoff", "Retry-After"])
+    func aRunThatHasBegunFinishesAtAGentlerPace(_ header: String) async {
+        let answer = ScriptedTransport.Step.answer(200, [.init(header, "10")])
+        let transport = ScriptedTransport([answer, answer, answer, answer])
+        let client = client(transport)
+        for _ in 0..<3 { #expect(await reason(of: client) == nil) }
+        #expect(transport.requests.count == 3)
+        let pause = Duration.milliseconds(Limits().gentlePauseMilliseconds)
+        #expect(clock.pauses == [pause, pause])
+        let until = clock.now.advanced(by: .seconds(10))
+        let next = client.startingRun()
+        #expect(await reason(of: next) == .backoff(until: until, seconds: 10))
+        clock.advance(by: .seconds(11))
+        #expect(await reason(of: next) == nil)
+        #expect(transport.requests.count == 4)
+    }
+
+    @Test func requestsAtOnceKeepThePaceToo() async {
+        let answer = ScriptedTransport.Step.answer(200, [.init("Backoff", "10")])
+        let transport = ScriptedTransport(Array(repeating: answer, count: 9))
+        let client = client(transport)
+        #expect(await reason(of: client) == nil)
+        await withTaskGroup { group in
+            for _ in 0..<8 { group.addTask { #expect(await reason(of: client) == nil) } }
+        }
+        let pause = Duration.milliseconds(Limits().gentlePauseMilliseconds)
+        #expect(clock.pauses.count == 8 && clock.pauses.reduce(.zero, +) >= pause * 8)
+    }
+
+    @Test func aRefusalStopsEveryRunUnderWay() async {
+        let transport = ScriptedTransport([.answer(503, [.init("Retry-After", "60")])])
+        let client = client(transport)
+        let other = client.startingRun()
+        let until = clock.now.advanced(by: .seconds(60))
+        for held in [client, other, client.startingRun()] {
+            #expect(await reason(of: held) == .backoff(until: until, seconds: 60))
+        }
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func retryAfterOnAPermanentErrorStopsTheRun() async {
+        let transport = ScriptedTransport([.answer(404, [.init("Retry-After", "60")])])
+        let client = client(transport)
+        #expect(await reason(of: client) == .status(404, body: ""))
+        #expect(await reason(of: client) == .backoff(until: clock.now.advanced(by: .seconds(60)), seconds: 60))
         #expect(transport.requests.count == 1)
     }
 
@@ -204,7 +257,7 @@ struct RepetitionTests {
         #expect(await reason(of: client(transport, backoff: held)) == nil)
     }
 
-    @Test func aPermanentErrorSaysSoInSpiteOfAHold() async {
+    @Test func permanentErrorIsReportedInSpiteOfAHold() async {
         let transport = ScriptedTransport([.answer(404, [.init("Backoff", "60")], body: "no such thing")])
         let client = client(transport)
         #expect(await reason(of: client) == .status(404, body: "no such thing"))
@@ -222,7 +275,7 @@ struct RepetitionTests {
         #expect(BackoffState(state.holds) == state)
     }
 
-    @Test func eachFailureIsToldOf() async {
+    @Test func eachFailureIsReported() async {
         let events = Mutex<[HTTPEvent]>([])
         let transport = ScriptedTransport([.failure(.unreachable("x")), .answer(200)])
         _ = await reason(of: client(transport, random: 0) { event in events.withLock { $0.append(event) } })

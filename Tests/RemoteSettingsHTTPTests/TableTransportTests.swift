@@ -41,7 +41,7 @@ struct TableTransportTests {
     }
 
     @Test(arguments: ["http://example.org/a.pem", "http://localhost/a.pem"])
-    func chainIsNotAskedForInsecurely(_ x5u: String) async throws {
+    func chainIsNotRequestedOverPlainHTTP(_ x5u: String) async throws {
         let client = Self.client([:])
         let error = await #expect(throws: HTTPError.self) { try await client.chain(x5u: x5u) }
         #expect(error == HTTPError(x5u, .insecure))

@@ -4,7 +4,8 @@ import Testing
 
 /// Compares canonical JSON with `canonicaljson-rs` 0.9.3, the server's own implementation, byte for byte.
 ///
-/// Needs what `scripts/setup` sets up: the virtual environment and the real collections of Debian's firefox-esr.
+/// `canonical_cases.txt` is what `canonical_cases.py 1 400` printed. `scripts/test external` compares with many more
+/// documents, and with the real collections of Debian's firefox-esr.
 struct CanonicalJSONDifferentialTests {
     private static let root = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -17,9 +18,14 @@ struct CanonicalJSONDifferentialTests {
         let output = Pipe()
         process.standardOutput = output
         try process.run()
-        let text = try #require(String(bytes: output.fileHandleForReading.readDataToEndOfFile(), encoding: .ascii))
+        let lines = output.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
         try #require(process.terminationStatus == 0)
+        return try parsed(lines)
+    }
+
+    private static func parsed(_ lines: Data) throws -> [(document: Bytes, canonical: Bytes?)] {
+        let text = try #require(String(bytes: lines, encoding: .ascii))
         return try text.split(separator: "\n").map { line in
             let columns = line.split(separator: "\t")
             try #require(columns.count == 2)
@@ -35,7 +41,18 @@ struct CanonicalJSONDifferentialTests {
             })
     }
 
-    @Test func realCollections() throws {
+    @Test func committedDocuments() throws {
+        let file = Self.root.appending(path: "Tests/RemoteSettingsModelTests/canonical_cases.txt")
+        let cases = try Self.parsed(try Data(contentsOf: file))
+        #expect(cases.count == 400)
+        compare(cases, refused: 5...300)
+    }
+
+    private static let external = ConditionTrait.enabled(
+        if: ProcessInfo.processInfo.environment["RS_EXTERNAL"] == "1",
+        "needs the virtual environment and .cache/real-collections; scripts/test external runs it")
+
+    @Test(external) func realCollections() throws {
         let collections = Self.root.appending(path: ".cache/real-collections").path
         let cases = try Self.cases(["0", "0", collections])
         #expect(cases.count >= 31)
@@ -44,9 +61,13 @@ struct CanonicalJSONDifferentialTests {
         }
     }
 
-    @Test(arguments: 1...4) func generatedDocuments(seed: Int) throws {
+    @Test(external, arguments: 1...4) func generatedDocuments(seed: Int) throws {
         let cases = try Self.cases(["\(seed)", "5000"])
         #expect(cases.count == 5000)
+        compare(cases, refused: 51...3999)
+    }
+
+    private func compare(_ cases: [(document: Bytes, canonical: Bytes?)], refused range: ClosedRange<Int>) {
         var refused = 0
         for (document, expected) in cases {
             let found = try? CanonicalJSON.canonicalize(document, limits: Limits())
@@ -56,6 +77,6 @@ struct CanonicalJSONDifferentialTests {
             if expected == nil { refused += 1 }
         }
         // Both outcomes must occur, or the comparison says nothing.
-        #expect(refused > 50 && refused < 4000)
+        #expect(range.contains(refused))
     }
 }

@@ -1,5 +1,6 @@
 import Dumps
 import Foundation
+import InMemoryOrigin
 import RemoteSettings
 import Synchronization
 import Testing
@@ -21,8 +22,8 @@ extension ServerTests {
         }
 
         @Test func downloadedOnceThenCached() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.attach(Data("hello".utf8), to: "a")
+            let collection = try place.server.makeCollection()
+            try collection.attach(Data("hello".utf8), to: "a")
             let client = client(collection)
             try await client.sync()
             let record = try record("a", of: client)
@@ -46,41 +47,41 @@ extension ServerTests {
             #expect(try await client.attachment(for: record).source == .network)
         }
 
-        @Test func wrongBytesAreTriedThreeTimesAndNeverGiven() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.attach(Data("hello".utf8), to: "a")
+        @Test func wrongBytesAreRetriedThreeTimesAndNeverReturned() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.attach(Data("hello".utf8), to: "a")
             let client = client(collection)
             try await client.sync()
             let record = try record("a", of: client)
             let location = try #require(record.attachment?.location)
-            try await place.server.faults([["path": location, "corrupt": true]])
-            let position = try place.server.logPosition()
+            place.server.inject([Fault(location, effect: .corrupted)])
+            let asked = place.server.requests.count
             let error = await #expect(throws: RemoteSettingsError.self) {
                 try await client.getAttachment(record: record)
             }
             #expect(error.map { "\($0)" }?.contains("SHA-256") == true)
-            #expect(try place.server.requests(since: position).filter { $0.path.contains(location) }.count == 3)
-            try await place.server.faults([["path": location, "corrupt": true, "times": 2]])
+            #expect(place.server.requests.dropFirst(asked).filter { $0.path.contains(location) }.count == 3)
+            place.server.inject([Fault(location, effect: .corrupted, times: 2)])
             #expect(try await client.getAttachment(record: record) == Data("hello".utf8))
-            try await place.server.faults([])
+            place.server.inject([])
             let left = try FileManager.default.contentsOfDirectory(
                 atPath: "\(place.storage)/main/\(collection.name).attachments")
             #expect(left == [record.attachment?.hash])
         }
 
-        @Test func largeOnesAreStreamedWithProgress() async throws {
-            let collection = try await place.server.makeCollection()
+        @Test func largeAttachmentsReportProgress() async throws {
+            let collection = try place.server.makeCollection()
             let content = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
-            try await collection.attach(content, to: "a")
+            try collection.attach(content, to: "a")
             let client = client(collection)
             try await client.sync()
             let record = try record("a", of: client)
             let location = try #require(record.attachment?.location)
             // The connection breaks once in the middle.
-            try await place.server.faults([["path": location, "truncate": 1_000_000, "times": 1]])
+            place.server.inject([Fault(location, effect: .truncated(1_000_000), times: 1)])
             let seen = Mutex<[AttachmentProgress]>([])
             let file = try await client.attachmentURL(for: record) { progress in seen.withLock { $0.append(progress) } }
-            try await place.server.faults([])
+            place.server.inject([])
             #expect(file.source == .network)
             #expect(try Data(contentsOf: file.url) == content)
             let progress = seen.withLock { $0 }
@@ -89,9 +90,9 @@ extension ServerTests {
             #expect(try await client.attachmentURL(for: record).source == .cached)
         }
 
-        @Test func packagedAsAFile() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.attach(Data(repeating: 7, count: 100_000), to: "a")
+        @Test func packagedAttachmentAsAFile() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.attach(Data(repeating: 7, count: 100_000), to: "a")
             let dumps = try await place.package([collection])
             let client = client(collection) {
                 $0.packaged = [.directory(dumps)]
@@ -104,16 +105,16 @@ extension ServerTests {
             #expect(client.localAttachment(for: record)?.source == .cached)
         }
 
-        @Test func manyComeInTheServersZip() async throws {
-            let collection = try await place.server.makeCollection(metadata: ["attachment": ["bundle": true]])
-            for number in 0..<20 { try await collection.attach(Data("file \(number)".utf8), to: "r\(number)") }
-            try await collection.buildZip(omit: ["r3"], corrupt: ["r4"])
+        @Test func manyAttachmentsComeInTheServersZip() async throws {
+            let collection = try place.server.makeCollection(offersZip: true)
+            for number in 0..<20 { try collection.attach(Data("file \(number)".utf8), to: "r\(number)") }
+            try collection.buildZip(omit: ["r3"], corrupt: ["r4"])
             let client = client(collection)
             try await client.sync()
-            let position = try place.server.logPosition()
+            let asked = place.server.requests.count
             let summary = try await client.cacheAttachments()
             #expect(summary == CachedAttachmentsSummary(present: 0, fromZip: 18, downloaded: 2))
-            let requests = try place.server.requests(since: position)
+            let requests = place.server.requests.dropFirst(asked)
             #expect(requests.filter { $0.path.hasSuffix(".zip") }.count == 1)
             // The root document, the zip, and the two that it did not give.
             #expect(requests.count == 4)
@@ -125,26 +126,26 @@ extension ServerTests {
             }
         }
 
-        @Test func withoutTheZipOneByOne() async throws {
-            let collection = try await place.server.makeCollection(metadata: ["attachment": ["bundle": true]])
-            for number in 0..<18 { try await collection.attach(Data("file \(number)".utf8), to: "r\(number)") }
+        @Test func attachmentsAreDownloadedOneByOneWithoutAZip() async throws {
+            let collection = try place.server.makeCollection(offersZip: true)
+            for number in 0..<18 { try collection.attach(Data("file \(number)".utf8), to: "r\(number)") }
             let client = client(collection)
             try await client.sync()
             #expect(try await client.cacheAttachments() == CachedAttachmentsSummary(downloaded: 18))
         }
 
-        @Test func staleOnesOnRequest() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.attach(Data("old".utf8), to: "a")
-            try await collection.attach(Data("old b".utf8), to: "b")
+        @Test func staleAttachmentsAreReturnedOnRequest() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.attach(Data("old".utf8), to: "a")
+            try collection.attach(Data("old b".utf8), to: "b")
             let dumps = try await place.package([collection])
             let cachedClient = client(collection)
             try await cachedClient.sync()
             _ = try await cachedClient.getAttachment(record: record("a", of: cachedClient))
-            try await collection.attach(Data("new".utf8), to: "a")
+            try collection.attach(Data("new".utf8), to: "a")
             try await cachedClient.sync()
             let record = try record("a", of: cachedClient)
-            try await place.server.faults([["path": "/attachments/", "status": 404]])
+            place.server.inject([Fault("/attachments/", effect: .status(404))])
             for client in [cachedClient, client(collection)] {
                 await #expect(throws: RemoteSettingsError.self) { try await client.attachment(for: record) }
                 let stale = try await client.attachment(for: record, staleFallback: true)
@@ -162,19 +163,19 @@ extension ServerTests {
             #expect(
                 try Data(contentsOf: await packaged.attachmentURL(for: record, staleFallback: true).url)
                     == Data("old".utf8))
-            try await place.server.faults([])
+            place.server.inject([])
             #expect(try await cachedClient.attachment(for: record).data == Data("new".utf8))
         }
 
         @Test func orphansAreRemoved() async throws {
-            let collection = try await place.server.makeCollection()
-            for id in ["a", "b"] { try await collection.attach(Data("file \(id)".utf8), to: id) }
+            let collection = try place.server.makeCollection()
+            for id in ["a", "b"] { try collection.attach(Data("file \(id)".utf8), to: id) }
             let client = client(collection)
             try await client.sync()
             try await client.cacheAttachments()
             let directory = "\(place.storage)/main/\(collection.name).attachments"
             #expect(try FileManager.default.contentsOfDirectory(atPath: directory).count == 2)
-            try await collection.delete("a")
+            collection.delete("a")
             try await client.sync()
             let left = try FileManager.default.contentsOfDirectory(atPath: directory)
             #expect(left == [try record("b", of: client).attachment?.hash])
@@ -182,9 +183,9 @@ extension ServerTests {
             #expect(!FileManager.default.fileExists(atPath: directory))
         }
 
-        @Test func omittedFromThePackage() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.attach(Data("not packaged".utf8), to: "a")
+        @Test func attachmentOmittedFromThePackageIsDownloaded() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.attach(Data("not packaged".utf8), to: "a")
             let dumps = try await place.package([collection], attachments: AttachmentRule(.none))
             let client = client(collection) { $0.packaged = [.directory(dumps)] }
             let record = try record("a", of: client)

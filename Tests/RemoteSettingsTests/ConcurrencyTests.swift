@@ -1,5 +1,8 @@
+import FaultyServer
 import Foundation
+import InMemoryOrigin
 import RemoteSettings
+import RemoteSettingsHTTP
 import Synchronization
 import Testing
 
@@ -9,10 +12,20 @@ extension ServerTests {
 
         init() throws { place = try Workplace() }
 
-        /// Two processes sync and read one directory, while the server changes. `RS_ROUNDS` makes it longer.
+        /// Two processes sync and read one directory, while the server changes. They reach it on loopback. `RS_ROUNDS`
+        /// makes the test longer.
         @Test func twoProcesses() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.put("r0")
+            let listener = try LoopbackListener()
+            let place = try Workplace(address: "http://127.0.0.1:\(listener.port)")
+            listener.serve { connection in
+                while let request = try connection.nextRequest() {
+                    let reply = try place.server.reply(to: request.target, headers: HTTPHeaders())
+                    let fields = reply.headers.fields.filter { $0.name != "Content-Length" }
+                    try connection.answer("\(reply.status) Answer", reply.body, fields.map { ($0.name, $0.value) })
+                }
+            }
+            let collection = try place.server.makeCollection()
+            try collection.put("r0")
             let rounds = ProcessInfo.processInfo.environment["RS_ROUNDS"].flatMap { Int($0) } ?? 25
             let outputs = (0..<2).map { place.path("output\($0)") }
             var processes: [Process] = []
@@ -31,8 +44,9 @@ extension ServerTests {
             var number = 0
             while processes.contains(where: \.isRunning) {
                 number += 1
-                try await collection.put("r\(number)", ["number": number])
-                if number % 5 == 0 { try await collection.delete("r\(number - 2)") }
+                try collection.put("r\(number)", ["number": number])
+                if number % 5 == 0 { collection.delete("r\(number - 2)") }
+                try await Task.sleep(for: .milliseconds(5))
             }
             for (process, output) in zip(processes, outputs) {
                 process.waitUntilExit()
@@ -42,7 +56,7 @@ extension ServerTests {
             }
             let client = place.service().makeClient(collectionName: collection.name)
             try await client.sync()
-            #expect(try await state(of: client) == collection.state())
+            #expect(try state(of: client) == collection.state())
             let left = try FileManager.default.contentsOfDirectory(atPath: "\(storage)/main")
             #expect(left == ["\(collection.name).snapshot"])
         }
@@ -63,9 +77,9 @@ extension ServerTests {
         }
 
         /// Another process that holds the directory is waited for, and reported if it does not end.
-        @Test func aDirectoryThatIsHeld() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.put("a")
+        @Test func lockedDirectoryIsWaitedForThenReported() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
             let waits = Waits()
             let client = place.service {
                 $0.limits.storageLockSeconds = 1

@@ -3,9 +3,12 @@ import RemoteSettings
 import Testing
 
 /// Calls as an app makes them, by the names and shapes of Mozilla's Swift binding, with `await` and `try` where its calls
-/// would block. That this compiles is what it is for; it is also run, offline.
+/// would block. That this compiles is half of the test; it is also run, against a server in memory or offline.
 @Suite struct GuideExamples {
+    private let place: Workplace
     private let storage = FileManager.default.temporaryDirectory.appending(path: "rs-guide-\(UUID().uuidString)").path
+
+    init() throws { place = try Workplace() }
 
     @Test func makingAService() throws {
         let config = RemoteSettingsConfig(server: .stage, bucketName: "main", appContext: nil)
@@ -31,9 +34,19 @@ import Testing
         #expect(service.makeClient(collection: "regions").collectionName() == "regions")
     }
 
-    @Test func readingRecords() async {
-        let service = RemoteSettingsService(storageDir: storage, config: RemoteSettingsConfig())
-        let client = service.makeClient(collectionName: "search-telemetry-v2")
+    /// A client that has synced two records of main/regions, the second one with an attachment.
+    private func syncedClient() async throws -> RemoteSettingsClient {
+        let regions = try place.server.makeCollection(id: "main/regions")
+        try regions.put("a", ["name": "Nowhere"])
+        try regions.attach(Data("a map".utf8), to: "b")
+        let client = place.service().makeClient(collectionName: "regions")
+        try await client.sync()
+        return client
+    }
+
+    @Test func readingRecords() async throws {
+        let client = try await syncedClient()
+        var seen: [String] = []
         if let records: [RemoteSettingsRecord] = client.getRecords() {
             for record in records {
                 let id: String = record.id
@@ -41,13 +54,23 @@ import Testing
                 let deleted: Bool = record.deleted
                 let attachment: RemoteSettings.Attachment? = record.attachment
                 let fields: String = record.fields
-                print(id, lastModified, deleted, attachment?.location ?? "-", fields)
+                #expect(lastModified > 0 && !deleted)
+                seen.append("\(id) \(attachment?.filename ?? "-") \(fields.contains("Nowhere"))")
             }
         }
+        #expect(seen == ["a - true", "b f.bin false"])
         let byID: [String: RemoteSettingsRecord]? = client.getRecordsMap()
         let timestamp: UInt64? = client.getLastModifiedTimestamp()
-        #expect(byID == nil)
-        #expect(timestamp == nil)
+        #expect(byID?.count == 2)
+        #expect(timestamp == byID?["b"]?.lastModified)
+    }
+
+    @Test func readingWhereNothingIsHeld() async {
+        let client = RemoteSettingsService(storageDir: storage, config: RemoteSettingsConfig())
+            .makeClient(collectionName: "search-telemetry-v2")
+        #expect(client.getRecords() == nil)
+        #expect(client.getRecordsMap() == nil)
+        #expect(client.getLastModifiedTimestamp() == nil)
         client.shutdown()
         let afterwards = await client.getRecords(syncIfEmpty: true)
         #expect(afterwards == nil)
@@ -57,30 +80,42 @@ import Testing
         var config = RemoteSettingsConfig(transport: NoTransport())
         config.limits.tries = 1
         let service = RemoteSettingsService(storageDir: storage, config: config)
-        service.setTelemetry(telemetry: Uptake())
         let client = service.makeClient(collectionName: "regions")
+        // One report is of the monitor, the other one of the whole service.
+        let isNetwork = try await confirmation("reports", expectedCount: 2) { reported in
+            service.setTelemetry(telemetry: Uptake(reported: reported))
+            return try await failsToReachTheNetwork(service, client)
+        }
+        #expect(isNetwork)
+        try client.resetStorage()
+        service.shutdown()
+    }
+
+    private func failsToReachTheNetwork(
+        _ service: RemoteSettingsService, _ client: RemoteSettingsClient
+    ) async throws -> Bool {
         do {
             let names: [String] = try await service.sync()
             try await client.sync()
             Issue.record("synced \(names) without a network")
         } catch .Network(let reason) {
-            #expect(reason.contains("offline"))
+            return reason.contains("offline")
         } catch .Backoff(let seconds) {
             Issue.record("backoff of \(seconds)")
         } catch .Other(let reason) {
             Issue.record("\(reason)")
         }
-        try client.resetStorage()
-        service.shutdown()
+        return false
     }
 
-    @Test func attachments() async {
-        let service = RemoteSettingsService(storageDir: storage, config: RemoteSettingsConfig())
-        let client = service.makeClient(collectionName: "regions")
-        for record in client.getRecords() ?? [] {
+    @Test func attachments() async throws {
+        let client = try await syncedClient()
+        var contents: [String: Data] = [:]
+        for record in client.getRecords() ?? [] where record.attachment != nil {
             let data: Data? = try? await client.getAttachment(record: record)
-            #expect(data != nil)
+            contents[record.id] = data
         }
+        #expect(contents == ["b": Data("a map".utf8)])
         let error = await #expect(throws: RemoteSettingsError.self) {
             try await client.getAttachment(location: "main-workspace/regions/a.json")
         }
@@ -93,12 +128,16 @@ import Testing
         let name: String?
     }
 
-    @Test func decoding() throws {
-        let service = RemoteSettingsService(storageDir: storage, config: RemoteSettingsConfig())
-        let client = service.makeClient(collectionName: "regions")
-        #expect(try client.records(as: Region.self) == nil)
+    @Test func decoding() async throws {
+        let client = try await syncedClient()
+        let regions: [Region]? = try client.records(as: Region.self)
+        #expect(regions?.map(\.name) == ["Nowhere", nil])
         let first = try client.getRecords()?.first?.decode(as: Region.self)
-        #expect(first == nil)
+        #expect(first?.id == "a")
+        #expect(first?.last_modified == client.getRecords()?.first?.lastModified)
+        let empty = RemoteSettingsService(storageDir: storage, config: RemoteSettingsConfig())
+            .makeClient(collectionName: "regions")
+        #expect(try empty.records(as: Region.self) == nil)
     }
 
     /// Names that no collection can have are answered, not trapped.
@@ -112,8 +151,11 @@ import Testing
     }
 
     private struct Uptake: RemoteSettingsTelemetry {
+        let reported: Confirmation
+
         func reportUptake(_ event: UptakeEvent) {
             #expect(event.status == .networkError)
+            reported()
         }
     }
 }

@@ -1,10 +1,11 @@
 import Foundation
+import InMemoryOrigin
 import RemoteSettings
 import Testing
 
 extension ServerTests {
-    /// A server, a mirror or a file that lies never gets a record through; what was held stays; the error says what was
-    /// refused.
+    /// No record of a lying server, mirror or file reaches the app. The client keeps what it had, and the error says what
+    /// was refused.
     @Suite struct LieTests {
         let place: Workplace
 
@@ -12,11 +13,11 @@ extension ServerTests {
 
         /// A collection with one record, synced, and then another one on the server.
         private func behind() async throws -> (ServerCollection, RemoteSettingsClient) {
-            let collection = try await place.server.makeCollection()
-            try await collection.put("a")
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
             let client = place.service().makeClient(collectionName: collection.name)
             try await client.sync()
-            try await collection.put("b")
+            try collection.put("b")
             return (collection, client)
         }
 
@@ -32,18 +33,18 @@ extension ServerTests {
         }
 
         /// Serves this changeset instead of the collection's own, with the monitor as it is.
-        private func serve(_ changeset: [String: Any], as collection: ServerCollection) async throws {
+        private func serve(_ changeset: [String: Any], as collection: ServerCollection) throws {
             let body = String(decoding: try JSONSerialization.data(withJSONObject: changeset), as: UTF8.self)
-            try await place.server.faults([["path": "/\(collection.name)/changeset", "body": body]])
+            place.server.inject([Fault("/\(collection.name)/changeset", effect: .body(body))])
         }
 
         @Test func badSignature() async throws {
             let (collection, client) = try await behind()
-            try await collection.sign([["tampered": true]])
-            let position = try place.server.logPosition()
+            collection.sign([SignatureForm(isTampered: true)])
+            let asked = place.server.requests.count
             #expect(await refusal(of: client).contains("signature"))
             // One delta, one full retry, no more.
-            #expect(try place.server.requests(since: position).filter { $0.path.contains(collection.name) }.count == 2)
+            #expect(place.server.requests.dropFirst(asked).filter { $0.path.contains(collection.name) }.count == 2)
         }
 
         @Test func otherRoot() async throws {
@@ -61,92 +62,92 @@ extension ServerTests {
 
         @Test func tamperedRecord() async throws {
             let (collection, client) = try await behind()
-            var answer = try await collection.changeset()
+            var answer = try collection.changeset()
             answer["changes"] = [["id": "a", "last_modified": 1, "evil": true]]
-            try await serve(answer, as: collection)
+            try serve(answer, as: collection)
             #expect(await refusal(of: client).contains("signature"))
-            try await place.server.faults([])
+            place.server.inject([])
         }
 
-        @Test func recordsOfTwoStates() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.put("a", ["n": 1])
-            let first = try await collection.changeset()
+        @Test func mixedRecordsOfTwoStates() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a", ["n": 1])
+            let first = try collection.changeset()
             let client = place.service().makeClient(collectionName: collection.name)
             try await client.sync()
-            try await collection.put("b", ["n": 1])
-            try await collection.put("a", ["n": 2])
-            var mixed = try await collection.changeset()
+            try collection.put("b", ["n": 1])
+            try collection.put("a", ["n": 2])
+            var mixed = try collection.changeset()
             let old = try #require(first["changes"] as? [[String: Any]])
             let new = try #require(mixed["changes"] as? [[String: Any]])
             mixed["changes"] = old + new.filter { $0["id"] as? String == "b" }
-            try await serve(mixed, as: collection)
+            try serve(mixed, as: collection)
             #expect(await refusal(of: client).contains("signature"))
-            try await place.server.faults([])
+            place.server.inject([])
             try await client.sync()
-            #expect(try await state(of: client) == collection.state())
+            #expect(try state(of: client) == collection.state())
         }
 
         @Test func metadataOfAnotherCollection() async throws {
             let (collection, client) = try await behind()
-            let other = try await place.server.makeCollection()
-            try await other.put("evil")
-            try await serve(try await other.changeset(), as: collection)
+            let other = try place.server.makeCollection()
+            try other.put("evil")
+            try serve(other.changeset(), as: collection)
             #expect(await refusal(of: client).contains(other.id))
-            try await place.server.faults([])
+            place.server.inject([])
         }
 
         @Test func metadataOfAnotherBucket() async throws {
             let (collection, client) = try await behind()
-            var answer = try await collection.changeset()
+            var answer = try collection.changeset()
             var metadata = try #require(answer["metadata"] as? [String: Any])
             metadata["bucket"] = "security-state"
             answer["metadata"] = metadata
-            try await serve(answer, as: collection)
+            try serve(answer, as: collection)
             #expect(await refusal(of: client).contains("security-state/"))
-            try await place.server.faults([])
+            place.server.inject([])
         }
 
         @Test func replayedOlderState() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.put("a")
-            let old = try await collection.changeset()
-            try await collection.put("b")
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let old = try collection.changeset()
+            try collection.put("b")
             let client = place.service().makeClient(collectionName: collection.name)
             try await client.sync()
-            try await collection.put("c")
-            try await serve(old, as: collection)
+            try collection.put("c")
+            try serve(old, as: collection)
             let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
             #expect(error.map { "\($0)" }?.contains("older state") == true)
             #expect(client.getRecords()?.count == 2)
-            try await place.server.faults([])
+            place.server.inject([])
         }
 
-        /// Two states with good signatures and one timestamp: a record is written as of the past, which does not move the
+        /// Two states with good signatures and one timestamp: a record is written with an earlier time, which does not move the
         /// collection's timestamp. The monitor keeps the collection to itself, so that it is asked for all the same.
-        @Test func otherRecordsUnderTheTimestampHeld() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.put("a")
+        @Test func otherRecordsAtTheSameTimestamp() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
             let client = place.service().makeClient(collectionName: collection.name)
             try await client.sync()
-            let held = try await collection.timestamp()
-            try await collection.put("b", ["last_modified": held - 1])
-            #expect(try await collection.timestamp() == held)
+            let held = try collection.timestamp()
+            try collection.put("b", ["last_modified": held - 1])
+            #expect(try collection.timestamp() == held)
             let monitor = #"{"timestamp":\#(held),"changes":[]}"#
-            try await place.server.faults([["path": "/monitor/collections/changes/changeset", "body": monitor]])
+            place.server.inject([Fault("/monitor/collections/changes/changeset", effect: .body(monitor))])
             #expect(await refusal(of: client).contains("other records under the timestamp that is held, \(held)"))
-            try await place.server.faults([])
-            try await collection.put("c")
+            place.server.inject([])
+            try collection.put("c")
             try await client.sync()
             #expect(client.getRecords()?.map(\.id) == ["a", "b", "c"])
         }
 
         /// The high-water mark outlives a cache file whose payload was damaged.
         @Test func replayedOlderStateAfterDamage() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.put("a")
-            let old = try await collection.changeset()
-            try await collection.put("b")
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let old = try collection.changeset()
+            try collection.put("b")
             try await place.service().makeClient(collectionName: collection.name).sync()
             let file = URL(fileURLWithPath: "\(place.storage)/main/\(collection.name).snapshot")
             var content = try Data(contentsOf: file)
@@ -154,27 +155,27 @@ extension ServerTests {
             try content.write(to: file)
             let client = place.service().makeClient(collectionName: collection.name)
             #expect(client.getRecords() == nil)
-            try await collection.put("c")
-            try await serve(old, as: collection)
+            try collection.put("c")
+            try serve(old, as: collection)
             let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
-            try await place.server.faults([])
+            place.server.inject([])
             #expect(error.map { "\($0)" }?.contains("older state") == true)
             #expect(client.getRecords() == nil)
             try await client.sync()
             #expect(client.getRecords()?.count == 3)
         }
 
-        @Test func signatureThatWentAway() async throws {
+        @Test func missingSignatureOfASignedCollection() async throws {
             let (collection, _) = try await behind()
             let client = place.service { $0.acceptsUnsigned = true }.makeClient(collectionName: collection.name)
-            var answer = try await collection.changeset()
+            var answer = try collection.changeset()
             var metadata = try #require(answer["metadata"] as? [String: Any])
             metadata["signature"] = nil
             metadata["signatures"] = nil
             answer["metadata"] = metadata
-            try await serve(answer, as: collection)
+            try serve(answer, as: collection)
             #expect(await refusal(of: client).contains("no signature"))
-            try await place.server.faults([])
+            place.server.inject([])
         }
 
         @Test(arguments: ["status 503", "truncated", "not JSON", "endless", "gzip bomb", "redirect loop"])
@@ -186,28 +187,28 @@ extension ServerTests {
             let small = limits
             let client = place.service { $0.limits = small }.makeClient(collectionName: collection.name)
             let path = "/\(collection.name)/changeset"
-            let rule: [String: Any] =
+            let effect: Fault.Effect =
                 switch fault {
-                case "status 503": ["status": 503]
-                case "truncated": ["truncate": 50]
-                case "not JSON": ["body": "<html>"]
-                case "endless": ["endless": true]
-                case "gzip bomb": ["gzip_bomb": 1 << 30]
-                default: ["redirect": "self"]
+                case "status 503": .status(503)
+                case "truncated": .truncated(50)
+                case "not JSON": .body("<html>")
+                case "endless": .endless
+                case "gzip bomb": .gzipBomb(1 << 30)
+                default: .redirectLoop
                 }
-            try await place.server.faults([rule.merging(["path": path]) { first, _ in first }])
+            place.server.inject([Fault(path, effect: effect)])
             #expect(await refusal(of: client).contains(collection.name))
-            try await place.server.faults([])
+            place.server.inject([])
             try await client.sync()
             #expect(client.getRecords()?.count == 2)
         }
 
-        /// Every byte of a cache file, one after another in steps: whatever is changed, no other record is served.
+        /// Whichever byte of a cache file is changed, no other record is served. Every seventeenth byte is tried.
         @Test func damagedCacheFile() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.put("a", ["text": "the truth"])
+            let collection = try place.server.makeCollection()
+            try collection.put("a", ["text": "the truth"])
             let dumps = try await place.package([collection])
-            try await collection.put("b", ["text": "the truth"])
+            try collection.put("b", ["text": "the truth"])
             let first = place.service().makeClient(collectionName: collection.name)
             try await first.sync()
             let held = try #require(first.getRecords())
@@ -254,8 +255,8 @@ extension ServerTests {
         /// Another collection's cache file under this one's name.
         @Test func exchangedCacheFile() async throws {
             let (collection, _) = try await behind()
-            let other = try await place.server.makeCollection()
-            try await other.put("evil")
+            let other = try place.server.makeCollection()
+            try other.put("evil")
             try await place.service().makeClient(collectionName: other.name).sync()
             let path = "\(place.storage)/main/\(collection.name).snapshot"
             try Data(contentsOf: URL(fileURLWithPath: "\(place.storage)/main/\(other.name).snapshot"))
@@ -265,8 +266,8 @@ extension ServerTests {
 
         /// A packaged bundle in a directory that others may write to.
         @Test func damagedBundle() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.put("a", ["text": String(repeating: "the truth ", count: 50)])
+            let collection = try place.server.makeCollection()
+            try collection.put("a", ["text": String(repeating: "the truth ", count: 50)])
             let dumps = try await place.package([collection])
             let file = URL(fileURLWithPath: "\(dumps)/main/\(collection.name).zip")
             let good = try Data(contentsOf: file)

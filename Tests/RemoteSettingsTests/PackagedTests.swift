@@ -1,4 +1,5 @@
 import Foundation
+import InMemoryOrigin
 import RemoteSettings
 import Testing
 
@@ -22,11 +23,11 @@ extension ServerTests {
 
         @Test func offlineWithAnEmptyStorageDirectory() async throws {
             let collections = [
-                try await place.server.makeCollection(), try await place.server.makeCollection("security-state"),
+                try place.server.makeCollection(), try place.server.makeCollection("security-state"),
             ]
             for collection in collections {
-                try await collection.put("a", ["n": 1.5, "text": "äöü 🦊"])
-                try await collection.attach(Data("attached to \(collection.id)".utf8), to: "b")
+                try collection.put("a", ["n": 1.5, "text": "äöü 🦊"])
+                try collection.attach(Data("attached to \(collection.id)".utf8), to: "b")
             }
             let dumps = try await place.package(collections)
             for source in [
@@ -42,7 +43,7 @@ extension ServerTests {
                     })
                 for collection in collections {
                     let client = service.makeClient(collectionName: collection.id)
-                    #expect(try await state(of: client) == collection.state())
+                    #expect(try state(of: client) == collection.state())
                     #expect(client.snapshot.source == .packaged(source.name))
                     let record = try #require(client.getRecordsMap()?["b"])
                     #expect(try await client.getAttachment(record: record) == Data("attached to \(collection.id)".utf8))
@@ -56,18 +57,23 @@ extension ServerTests {
             #expect(!FileManager.default.fileExists(atPath: place.path("nothing")))
         }
 
+        /// As many collections as Mozilla has.
+        @Test func manyCollectionsOffline() async throws {
+            try await offline(place.server.makeManyCollections())
+        }
+
         /// The collections of Debian's firefox-esr, as `scripts/setup` fetches them, with their attachments made up.
-        @Test func everyRealCollectionOffline() async throws {
-            let real = KintoServer.repository.appending(path: ".cache/real-collections").path
-            try await place.server.control("POST", "load", ["dumps": real, "names": [String](), "synthesize": 2000])
-            let collections = try FileManager.default.subpathsOfDirectory(atPath: real).compactMap { path in
-                let parts = path.split(separator: "/")
-                guard parts.count == 2, parts[1].hasSuffix(".json"), !parts[1].hasSuffix(".meta.json") else {
-                    return nil as ServerCollection?
-                }
-                return ServerCollection(
-                    server: place.server, bucket: String(parts[0]), name: String(parts[1].dropLast(5)))
-            }
+        @Test(
+            .enabled(
+                if: ProcessInfo.processInfo.environment["RS_EXTERNAL"] == "1",
+                "needs .cache/real-collections; scripts/test external runs it"))
+        func everyRealCollectionOffline() async throws {
+            let real = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+                .deletingLastPathComponent().appending(path: ".cache/real-collections").path
+            try await offline(place.server.loadCollections(from: real, attachmentBytes: 2000))
+        }
+
+        private func offline(_ collections: [ServerCollection]) async throws {
             #expect(collections.count == 31)
             let dumps = try await place.package(collections)
             for source in [.directory(dumps), try embedded(dumps, collections)] as [PackagedSource] {
@@ -81,7 +87,7 @@ extension ServerTests {
                 var attachments = 0
                 for collection in collections {
                     let client = service.makeClient(collectionName: collection.id)
-                    let server = try await collection.state()
+                    let server = try collection.state()
                     let records = try #require(client.getRecords(), "\(client.snapshot)")
                     #expect(client.snapshot.records == server.count)
                     #expect(try #require(client.getRecordsMap()).count == records.count)
@@ -97,9 +103,9 @@ extension ServerTests {
             }
         }
 
-        @Test func whyAPackageIsNotUsed() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.put("a")
+        @Test func unusedPackagesSayWhy() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
             let dumps = try await place.package([collection])
             func reason(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> SnapshotStatus.Unused.Reason? {
                 let service = place.service {
@@ -135,9 +141,9 @@ extension ServerTests {
             }
         }
 
-        @Test func validationIsLoud() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.put("a")
+        @Test func validationReportsEveryProblem() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
             let dumps = try await place.package([collection])
             func problem(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> String? {
                 do throws(RemoteSettingsError) {
@@ -163,10 +169,10 @@ extension ServerTests {
             #expect(problem()?.contains(bundle) == true)
         }
 
-        @Test func unsignedOnlyInSoManyWords() async throws {
+        @Test func unsignedNeedsExplicitPermission() async throws {
             // The test server signs in `main` and `security-state` only.
-            let collection = try await place.server.makeCollection("unsigned")
-            try await collection.put("a")
+            let collection = try place.server.makeCollection("unsigned")
+            try collection.put("a")
             let dumps = try await place.package([collection], acceptsUnsigned: true)
             let strict = place.service { $0.packaged = [.directory(dumps, trusted: true)] }
                 .makeClient(collectionName: collection.id)
@@ -179,7 +185,7 @@ extension ServerTests {
             }.makeClient(collectionName: collection.id)
             #expect(lax.getRecords()?.count == 1)
             #expect(lax.snapshot.trust == .unsigned)
-            try await collection.put("b")
+            try collection.put("b")
             try await lax.sync()
             #expect(lax.getRecords()?.count == 2)
             #expect(lax.snapshot.trust == .unsigned)
@@ -187,10 +193,10 @@ extension ServerTests {
         }
 
         @Test func theNewestOfSeveralSources() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.put("a")
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
             let old = try await place.package([collection], as: "old")
-            try await collection.put("b")
+            try collection.put("b")
             let new = try await place.package([collection], as: "new")
             for sources in [[old, new], [new, old]] {
                 let client = place.service { $0.packaged = sources.map { .directory($0) } }
@@ -201,11 +207,11 @@ extension ServerTests {
             }
         }
 
-        @Test func whatTheSnapshotTells() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.put("a")
+        @Test func snapshotStatusDescribesThePackage() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
             let dumps = try await place.package([collection])
-            let timestamp = Timestamp(milliseconds: try await collection.timestamp())
+            let timestamp = Timestamp(milliseconds: try collection.timestamp())
             let client = place.service {
                 $0.packaged = [.directory(dumps)]
                 $0.environment.now = { timestamp.advanced(by: .seconds(90)) }
@@ -220,11 +226,11 @@ extension ServerTests {
             #expect(snapshot.isVerifiedHere)
         }
 
-        @Test func resetBringsThePackageBack() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.put("a")
+        @Test func resetFallsBackToThePackage() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
             let dumps = try await place.package([collection])
-            try await collection.put("b")
+            try collection.put("b")
             let client = place.service { $0.packaged = [.directory(dumps)] }.makeClient(collectionName: collection.name)
             try await client.sync()
             #expect(client.getRecords()?.count == 2)

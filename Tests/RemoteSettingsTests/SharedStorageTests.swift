@@ -1,4 +1,5 @@
 import Foundation
+import InMemoryOrigin
 import RemoteSettings
 import Testing
 
@@ -20,16 +21,16 @@ extension ServerTests {
             URL(fileURLWithPath: "\(place.storage)/main/\(collection.name).snapshot")
         }
 
-        @Test func whatAnotherProcessSyncedIsServed() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.put("a", ["n": 1])
+        @Test func stateSyncedByAnotherProcessIsServed() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a", ["n": 1])
             let dumps = try await place.package([collection])
             let reader = reader(collection, packaged: [.directory(dumps)])
             #expect(reader.getRecords()?.map(\.id) == ["a"])
             var changes = reader.changes.makeAsyncIterator()
             let writer = place.service().makeClient(collectionName: collection.name)
-            try await collection.put("a", ["n": 2])
-            try await collection.put("b")
+            try collection.put("a", ["n": 2])
+            try collection.put("b")
             try await writer.sync()
             #expect(state(of: reader) == state(of: writer))
             #expect(reader.snapshot.source == .cached)
@@ -39,7 +40,7 @@ extension ServerTests {
             #expect(told.updated.map(\.new.id) == ["a"])
             #expect(told.current.count == 2)
             // And again, from one cached state to the next.
-            try await collection.delete("a")
+            collection.delete("a")
             try await writer.sync()
             #expect(reader.getRecords()?.map(\.id) == ["b"])
             #expect(await changes.next()?.deleted.map(\.id) == ["a"])
@@ -48,14 +49,14 @@ extension ServerTests {
 
         /// A file that is older, damaged or gone does not take back what a process has seen; a later sync puts it right.
         @Test(arguments: ["older", "damaged", "gone"])
-        func withinAProcessOnlyForward(_ what: String) async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.put("a")
+        func stateNeverGoesBackWithinAProcess(_ what: String) async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
             let client = place.service().makeClient(collectionName: collection.name)
             try await client.sync()
             let file = snapshotFile(collection)
             let old = try Data(contentsOf: file)
-            try await collection.put("b")
+            try collection.put("b")
             try await client.sync()
             switch what {
             case "older": try old.write(to: file, options: .atomic)
@@ -66,18 +67,18 @@ extension ServerTests {
                 #expect(client.getRecords()?.map(\.id) == ["a", "b"])
                 #expect(client.snapshot.unused.count == (what == "gone" ? 0 : 1))
             }
-            try await collection.put("c")
+            try collection.put("c")
             try await client.sync()
-            #expect(try await state(of: client) == collection.state())
+            #expect(try state(of: client) == collection.state())
             #expect(state(of: reader(collection)) == state(of: client))
         }
 
         /// The explicit way back.
         @Test func resetIsExplicit() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.put("a")
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
             let dumps = try await place.package([collection])
-            try await collection.put("b")
+            try collection.put("b")
             let reader = reader(collection, packaged: [.directory(dumps)])
             let writer = place.service { $0.packaged = [.directory(dumps)] }.makeClient(collectionName: collection.name)
             try await writer.sync()

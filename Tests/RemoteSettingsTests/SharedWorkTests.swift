@@ -1,4 +1,5 @@
 import Foundation
+import InMemoryOrigin
 import RemoteSettings
 import Synchronization
 import Testing
@@ -11,10 +12,10 @@ extension ServerTests {
 
         /// A client that has synced, whose downloads are held back.
         private func heldClient() async throws -> (RemoteSettingsClient, RemoteSettingsRecord, GatedTransport) {
-            let collection = try await place.server.makeCollection()
-            try await collection.attach(Data("hello".utf8), to: "a")
+            let collection = try place.server.makeCollection()
+            try collection.attach(Data("hello".utf8), to: "a")
             try await place.service().makeClient(collectionName: collection.name).sync()
-            let gate = GatedTransport(holding: "/attachments/")
+            let gate = GatedTransport(place.server, holding: "/attachments/")
             let client = place.service { $0.transport = gate }.makeClient(collectionName: collection.name)
             return (client, try #require(client.getRecords()?.first), gate)
         }
@@ -40,7 +41,7 @@ extension ServerTests {
             #expect(Set(log.all) == [AttachmentProgress(received: 5, total: 5)])
         }
 
-        @Test func whoIsCancelledLeavesAtOnce() async throws {
+        @Test func cancelledCallerReturnsAtOnce() async throws {
             let (client, record, gate) = try await heldClient()
             let first = Task { try await client.getAttachment(record: record) }
             await gate.hasHeld()
@@ -51,7 +52,7 @@ extension ServerTests {
             #expect(try await second.value == Data("hello".utf8))
         }
 
-        @Test func whatNobodyWaitsForIsCancelled() async throws {
+        @Test func downloadWithoutWaitingCallersIsCancelled() async throws {
             let (client, record, gate) = try await heldClient()
             let tasks = (0..<3).map { _ in Task { try await client.getAttachment(record: record) } }
             await gate.hasHeld()
@@ -63,14 +64,14 @@ extension ServerTests {
             #expect(try await next.value == Data("hello".utf8))
         }
 
-        @Test func telemetrySetMeanwhileEndsNoSync() async throws {
+        @Test func settingTelemetryDoesNotEndASync() async throws {
             final class Log: RemoteSettingsTelemetry {
                 let events = Mutex<[UptakeEvent]>([])
                 func reportUptake(_ event: UptakeEvent) { events.withLock { $0.append(event) } }
             }
-            let collection = try await place.server.makeCollection()
-            try await collection.put("a")
-            let gate = GatedTransport(holding: "/collections/\(collection.name)/")
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let gate = GatedTransport(place.server, holding: "/collections/\(collection.name)/")
             let service = place.service { $0.transport = gate }
             let client = service.makeClient(collectionName: collection.name)
             let sync = Task { try await client.sync() }

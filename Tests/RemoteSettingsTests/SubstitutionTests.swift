@@ -1,4 +1,5 @@
 import Foundation
+import InMemoryOrigin
 import RemoteSettings
 import Testing
 
@@ -11,19 +12,19 @@ extension ServerTests {
         init() throws { place = try Workplace() }
 
         /// Serves another collection's state as this one's, with its metadata rewritten.
-        private func pass(off other: ServerCollection, as collection: ServerCollection) async throws {
-            var answer = try await other.changeset()
+        private func pass(off other: ServerCollection, as collection: ServerCollection) throws {
+            var answer = try other.changeset()
             var metadata = try #require(answer["metadata"] as? [String: Any])
             metadata["bucket"] = collection.bucket
             metadata["id"] = collection.name
             answer["metadata"] = metadata
             let body = String(decoding: try JSONSerialization.data(withJSONObject: answer), as: UTF8.self)
-            try await place.server.faults([["path": "/\(collection.name)/changeset", "body": body]])
+            place.server.inject([Fault("/\(collection.name)/changeset", effect: .body(body))])
         }
 
-        private func refusal(of client: RemoteSettingsClient) async throws -> String {
+        private func refusal(of client: RemoteSettingsClient) async -> String {
             let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
-            try await place.server.faults([])
+            place.server.inject([])
             return error.map { "\($0)" } ?? ""
         }
 
@@ -31,29 +32,29 @@ extension ServerTests {
         private func collections(
             _ bucket: String = "main"
         ) async throws -> (collection: ServerCollection, other: ServerCollection, dumps: String) {
-            let other = try await place.server.makeCollection(bucket)
-            try await other.put("evil")
-            let collection = try await place.server.makeCollection()
-            try await collection.put("a")
+            let other = try place.server.makeCollection(bucket)
+            try other.put("evil")
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
             let dumps = try await place.package([collection])
-            try await collection.put("b")
+            try collection.put("b")
             return (collection, other, dumps)
         }
 
         @Test func theSignersNameDiffersByBucket() async throws {
             let (collection, other, _) = try await collections("security-state")
-            try await other.put("newer")
-            try await pass(off: other, as: collection)
+            try other.put("newer")
+            try pass(off: other, as: collection)
             let client = place.service().makeClient(collectionName: collection.name)
-            #expect(try await refusal(of: client).contains("remote-settings.content-signature.mozilla.org"))
+            #expect(await refusal(of: client).contains("remote-settings.content-signature.mozilla.org"))
             #expect(client.getRecords() == nil)
         }
 
         @Test func thePackagedTimestampIsAFloor() async throws {
             let (collection, other, dumps) = try await collections()
-            try await pass(off: other, as: collection)
+            try pass(off: other, as: collection)
             let client = place.service { $0.packaged = [.directory(dumps)] }.makeClient(collectionName: collection.name)
-            #expect(try await refusal(of: client).contains("older state"))
+            #expect(await refusal(of: client).contains("older state"))
             #expect(client.getRecords()?.map(\.id) == ["a"])
         }
 
@@ -63,10 +64,10 @@ extension ServerTests {
             try await place.service().makeClient(collectionName: collection.name).sync()
             let file = URL(fileURLWithPath: "\(place.storage)/main/\(collection.name).snapshot")
             try Data(contentsOf: file).dropLast().write(to: file, options: .atomic)
-            try await collection.put("c")
-            try await pass(off: other, as: collection)
+            try collection.put("c")
+            try pass(off: other, as: collection)
             let client = place.service().makeClient(collectionName: collection.name)
-            #expect(try await refusal(of: client).contains("older state"))
+            #expect(await refusal(of: client).contains("older state"))
             #expect(client.getRecords() == nil)
         }
 
@@ -90,31 +91,29 @@ extension ServerTests {
         }
 
         /// What is left: a newer collection of the same signer passes. The trust article says so.
-        @Test func aNewerOneOfTheSameSignerPasses() async throws {
+        @Test func newerCollectionOfTheSameSignerPasses() async throws {
             let (collection, other, dumps) = try await collections()
-            try await other.put("newer")
-            try await pass(off: other, as: collection)
+            try other.put("newer")
+            try pass(off: other, as: collection)
             let client = place.service { $0.packaged = [.directory(dumps)] }.makeClient(collectionName: collection.name)
-            _ = try? await client.sync()
-            try await place.server.faults([])
+            try await client.sync()
+            place.server.inject([])
             #expect(client.getRecords()?.contains { $0.id == "evil" } == true)
         }
 
-        /// A monitor that knows of an older state than what is held.
+        /// The monitor names an older state than the one that the client has.
         @Test func anOlderMonitor() async throws {
             let (collection, _, _) = try await collections()
-            let monitor = try await place.server.send(
-                "GET", "/buckets/monitor/collections/changes/changeset?_expected=0")
-            let body = String(decoding: try JSONSerialization.data(withJSONObject: monitor), as: UTF8.self)
-            try await collection.put("c")
+            let monitor = try place.server.monitor()
+            try collection.put("c")
             let client = place.service().makeClient(collectionName: collection.name)
             try await client.sync()
-            try await collection.put("d")
-            try await place.server.faults([["path": "monitor/collections/changes", "body": body]])
-            #expect(try await refusal(of: client).contains("older state"))
+            try collection.put("d")
+            place.server.inject([Fault("monitor/collections/changes", effect: .body(monitor))])
+            #expect(await refusal(of: client).contains("older state"))
             #expect(client.getRecords()?.count == 3)
             try await client.sync()
-            #expect(try await state(of: client) == collection.state())
+            #expect(try state(of: client) == collection.state())
         }
     }
 }

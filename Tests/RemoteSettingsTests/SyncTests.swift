@@ -1,10 +1,10 @@
 import Foundation
+import InMemoryOrigin
 import RemoteSettings
 import Testing
 
-/// Everything that talks to the test server, one after another: its faults and settings are for all.
-@Suite(.serialized)
-enum ServerTests {}
+/// Everything that talks to a server. Each test has its own, in memory.
+@Suite enum ServerTests {}
 
 extension ServerTests {
     /// After every sync a client holds exactly the server's state.
@@ -14,20 +14,20 @@ extension ServerTests {
         init() throws { place = try Workplace() }
 
         @Test func firstSyncThenChangesAndDeletions() async throws {
-            let collection = try await place.server.makeCollection()
-            for id in ["a", "b", "c"] { try await collection.put(id, ["n": 1]) }
+            let collection = try place.server.makeCollection()
+            for id in ["a", "b", "c"] { try collection.put(id, ["n": 1]) }
             let client = place.service().makeClient(collectionName: collection.name)
             #expect(client.getRecords() == nil)
             #expect(client.snapshot.source == .none)
             try await client.sync()
-            #expect(try await state(of: client) == collection.state())
-            try await collection.put("b", ["n": 2])
-            try await collection.put("d", ["n": 1])
-            try await collection.delete("a")
+            #expect(try state(of: client) == collection.state())
+            try collection.put("b", ["n": 2])
+            try collection.put("d", ["n": 1])
+            collection.delete("a")
             try await client.sync()
             #expect(client.getRecords()?.map(\.id) == ["b", "c", "d"])
-            #expect(try await state(of: client) == collection.state())
-            #expect(try await client.getLastModifiedTimestamp() == collection.timestamp())
+            #expect(try state(of: client) == collection.state())
+            #expect(try client.getLastModifiedTimestamp() == collection.timestamp())
             // The same in a process that starts later, offline.
             let later = place.service { $0.transport = NoTransport() }.makeClient(collectionName: collection.name)
             #expect(state(of: later) == state(of: client))
@@ -35,96 +35,91 @@ extension ServerTests {
         }
 
         @Test func secondSyncAsksOnlyTheMonitor() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.put("a")
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
             let client = place.service().makeClient(collectionName: collection.name)
             try await client.sync()
-            let position = try place.server.logPosition()
+            let asked = place.server.requests.count
             try await client.sync()
             #expect(
-                try place.server.requests(since: position).map(\.path) == [
+                place.server.requests.dropFirst(asked).map(\.path) == [
                     "/v1/buckets/monitor/collections/changes/changeset?_expected=0"
                 ])
         }
 
-        @Test func emptiedAndRecreated() async throws {
-            let collection = try await place.server.makeCollection()
-            for id in ["a", "b"] { try await collection.put(id) }
+        @Test func emptiedThenRecreatedCollection() async throws {
+            let collection = try place.server.makeCollection()
+            for id in ["a", "b"] { try collection.put(id) }
             let client = place.service().makeClient(collectionName: collection.name)
             try await client.sync()
-            try await collection.deleteAll()
+            collection.deleteAll()
             try await client.sync()
             #expect(client.getRecords() == [])
-            #expect(try await client.getLastModifiedTimestamp() == collection.timestamp())
-            try await collection.put("z")
+            #expect(try client.getLastModifiedTimestamp() == collection.timestamp())
+            try collection.put("z")
             try await client.sync()
             #expect(client.getRecords()?.map(\.id) == ["z"])
-            try await collection.deleteCollection()
-            try await collection.create()
-            try await collection.put("y")
+            collection.deleteCollection()
+            try collection.create()
+            try collection.put("y")
             try await client.sync()
-            #expect(try await state(of: client) == collection.state())
+            #expect(try state(of: client) == collection.state())
         }
 
         @Test func sinceOlderThanTheServersRetention() async throws {
-            let collection = try await place.server.makeCollection()
-            for id in ["a", "b", "c"] { try await collection.put(id) }
+            let collection = try place.server.makeCollection()
+            for id in ["a", "b", "c"] { try collection.put(id) }
             let dumps = try await place.package([collection])
-            try await collection.delete("b")
-            try await collection.put("d")
-            try await collection.forget()
-            let timestamp = try await collection.timestamp()
-            try await place.server.protocolSettings(["oldest_since": [collection.id: timestamp]])
+            collection.delete("b")
+            try collection.put("d")
+            collection.forgetOlderStates()
             let client = place.service { $0.packaged = [.directory(dumps)] }.makeClient(collectionName: collection.name)
             #expect(client.getRecords()?.count == 3)
-            let position = try place.server.logPosition()
+            let asked = place.server.requests.count
             try await client.sync()
-            try await place.server.protocolSettings([:])
-            #expect(try place.server.requests(since: position).contains { $0.status == 307 })
+            #expect(place.server.requests.dropFirst(asked).contains { $0.status == 307 })
             #expect(client.getRecords()?.map(\.id) == ["a", "c", "d"])
-            #expect(try await state(of: client) == collection.state())
+            #expect(try state(of: client) == collection.state())
         }
 
         @Test func tombstonesWithoutTimestamps() async throws {
-            let collection = try await place.server.makeCollection()
-            for id in ["a", "b"] { try await collection.put(id) }
+            let collection = try place.server.makeCollection()
+            for id in ["a", "b"] { try collection.put(id) }
             let client = place.service().makeClient(collectionName: collection.name)
             try await client.sync()
-            try await place.server.protocolSettings(["tombstones_without_timestamp": true])
-            try await collection.delete("a")
+            place.server.setTombstoneTimestamps(false)
+            collection.delete("a")
             try await client.sync()
-            try await place.server.protocolSettings([:])
+            place.server.setTombstoneTimestamps(true)
             #expect(client.getRecords()?.map(\.id) == ["b"])
         }
 
         @Test func signatureRefreshChangesNothing() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.put("a")
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
             let client = place.service().makeClient(collectionName: collection.name)
             try await client.sync()
             let before = client.snapshot
-            try await collection.signAgain()
+            collection.signAgain()
             try await client.sync()
             #expect(client.snapshot.timestamp == before.timestamp)
-            #expect(try await state(of: client) == collection.state())
+            #expect(try state(of: client) == collection.state())
         }
 
         /// Key rotation, a mode that is not known here, and a chain whose URL is relative.
         @Test(arguments: [
-            #"[{"key": "leaf"}, {"key": "next"}]"#, #"[{"key": "next"}, {"key": "leaf"}]"#, #"[{"key": "next"}]"#,
-            #"[{"tampered": true}, {"key": "next"}]"#, #"[{"mode": "rot13"}, {"key": "next"}]"#,
-            #"[{"chain": "expired"}, {"key": "next"}]"#, #"[{"relative": true}]"#,
+            [SignatureForm(.current), SignatureForm(.next)], [SignatureForm(.next), SignatureForm(.current)],
+            [SignatureForm(.next)], [SignatureForm(isTampered: true), SignatureForm(.next)],
+            [SignatureForm(mode: "rot13"), SignatureForm(.next)], [SignatureForm(.expired), SignatureForm(.next)],
+            [SignatureForm(isRelative: true)],
         ])
-        func anyValidSignatureIsEnough(_ specification: String) async throws {
-            let parsed = try JSONSerialization.jsonObject(with: Data(specification.utf8))
-            let signatures = try #require(parsed as? [[String: Any]])
-            let collection = try await place.server.makeCollection()
-            try await collection.sign([[:]])
-            try await collection.put("a")
+        func anyValidSignatureIsEnough(_ signatures: [SignatureForm]) async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
             let client = place.service().makeClient(collectionName: collection.name)
             try await client.sync()
-            try await collection.sign(signatures)
-            try await collection.put("b")
+            collection.sign(signatures)
+            try collection.put("b")
             try await client.sync()
             #expect(client.getRecords()?.map(\.id) == ["a", "b"])
             // It is verified again from the storage directory, in a process that starts later.
@@ -134,8 +129,8 @@ extension ServerTests {
 
         /// Version 2 of the protocol: a `_since` it never gave is answered in full, and tombstones have no timestamp.
         @Test func versionTwo() async throws {
-            let collection = try await place.server.makeCollection()
-            for id in ["a", "b"] { try await collection.put(id) }
+            let collection = try place.server.makeCollection()
+            for id in ["a", "b"] { try collection.put(id) }
             let dumps = try await place.package([collection])
             let client = place.service {
                 $0.server = .custom(url: place.server.url.dropLast(2) + "v2")
@@ -143,26 +138,26 @@ extension ServerTests {
             }.makeClient(collectionName: collection.name)
             // What was packaged from version 1 of the server is the server's.
             #expect(client.getRecords()?.count == 2)
-            try await collection.delete("a")
-            try await collection.put("c")
-            let position = try place.server.logPosition()
+            collection.delete("a")
+            try collection.put("c")
+            let asked = place.server.requests.count
             try await client.sync()
-            #expect(try place.server.requests(since: position).contains { $0.path.hasPrefix("/v2/") })
+            #expect(place.server.requests.dropFirst(asked).contains { $0.path.hasPrefix("/v2/") })
             #expect(client.getRecords()?.map(\.id) == ["b", "c"])
-            try await collection.delete("b")
-            try await collection.forget()
+            collection.delete("b")
+            collection.forgetOlderStates()
             try await client.sync()
             #expect(client.getRecords()?.map(\.id) == ["c"])
         }
 
         /// What the server no longer has stays, and the sync says so.
-        @Test func goneFromTheServer() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.put("a")
+        @Test func collectionDeletedOnTheServer() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
             let service = place.service()
             let client = service.makeClient(collectionName: collection.name)
             try await client.sync()
-            try await collection.deleteCollection()
+            collection.deleteCollection()
             let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
             #expect(error.map { "\($0)" }?.contains(collection.name) == true)
             #expect(client.getRecords()?.map(\.id) == ["a"])
@@ -170,22 +165,22 @@ extension ServerTests {
         }
 
         @Test func newerPackageWinsOverTheCache() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.put("a")
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
             let old = try await place.package([collection], as: "old")
             let client = place.service { $0.packaged = [.directory(old)] }.makeClient(collectionName: collection.name)
-            try await collection.put("b")
+            try collection.put("b")
             try await client.sync()
-            try await collection.put("c")
+            try collection.put("c")
             let new = try await place.package([collection], as: "new")
             // The app's upgrade.
             let upgraded = place.service { $0.packaged = [.directory(new)] }.makeClient(collectionName: collection.name)
             #expect(upgraded.getRecords()?.count == 3)
             #expect(upgraded.snapshot.source == .packaged(new))
             #expect(upgraded.snapshot.unused.map(\.reason) == [.older])
-            try await collection.put("d")
+            try collection.put("d")
             try await upgraded.sync()
-            #expect(try await state(of: upgraded) == collection.state())
+            #expect(try state(of: upgraded) == collection.state())
             // The app's downgrade: what was synced is newer than what is packaged.
             let downgraded = place.service { $0.packaged = [.directory(old)] }
                 .makeClient(collectionName: collection.name)
@@ -194,37 +189,37 @@ extension ServerTests {
         }
 
         @Test func onlyWhatIsNewerCrossesTheWire() async throws {
-            let collection = try await place.server.makeCollection()
+            let collection = try place.server.makeCollection()
             for number in 0..<50 {
-                try await collection.put("r\(number)", ["text": String(repeating: "x", count: 200)])
+                try collection.put("r\(number)", ["text": String(repeating: "x", count: 200)])
             }
             let dumps = try await place.package([collection])
-            try await collection.put("r7", ["text": "changed"])
+            try collection.put("r7", ["text": "changed"])
             let client = place.service { $0.packaged = [.directory(dumps)] }.makeClient(collectionName: collection.name)
-            let position = try place.server.logPosition()
+            let asked = place.server.requests.count
             try await client.sync()
-            let requests = try place.server.requests(since: position)
+            let requests = place.server.requests.dropFirst(asked)
             // The monitor, the changeset, the chain.
             #expect(requests.count == 3)
             let changeset = try #require(requests.first { $0.path.contains(collection.name) })
             #expect(changeset.path.contains("_since="))
             #expect(changeset.bytes < 2500)
-            #expect(try await state(of: client) == collection.state())
+            #expect(try state(of: client) == collection.state())
         }
 
         @Test func oneFailingCollectionDoesNotStopTheOthers() async throws {
-            let good = try await place.server.makeCollection()
-            let bad = try await place.server.makeCollection()
-            for collection in [good, bad] { try await collection.put("a") }
+            let good = try place.server.makeCollection()
+            let bad = try place.server.makeCollection()
+            for collection in [good, bad] { try collection.put("a") }
             let service = place.service()
             let goodClient = service.makeClient(collectionName: good.name)
             let badClient = service.makeClient(collectionName: bad.name)
-            try await place.server.faults([["path": "\(bad.name)/changeset", "body": "{}"]])
-            let position = try place.server.logPosition()
+            place.server.inject([Fault("/\(bad.name)/changeset", effect: .body("{}"))])
+            let asked = place.server.requests.count
             let results = try await service.syncCollections()
-            try await place.server.faults([])
+            place.server.inject([])
             #expect(results.filter(\.isSynced).map(\.collection) == [good.id])
-            #expect(try place.server.requests(since: position).filter { $0.path.contains("monitor") }.count == 1)
+            #expect(place.server.requests.dropFirst(asked).filter { $0.path.contains("monitor") }.count == 1)
             #expect(goodClient.getRecords()?.count == 1)
             #expect(badClient.getRecords() == nil)
             // The other one is up to date.
@@ -233,69 +228,69 @@ extension ServerTests {
         }
 
         @Test func concurrentCallsShareOneSync() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.put("a")
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
             let client = place.service().makeClient(collectionName: collection.name)
-            try await place.server.faults([["path": "\(collection.name)/changeset", "delay": 0.3]])
-            let position = try place.server.logPosition()
+            place.server.inject([Fault("/\(collection.name)/changeset", delay: .milliseconds(300))])
+            let asked = place.server.requests.count
             let counts = await withTaskGroup(of: Int?.self) { group in
                 for _ in 0..<20 { group.addTask { await client.getRecords(syncIfEmpty: true)?.count } }
                 return await group.reduce(into: [Int?]()) { $0.append($1) }
             }
-            try await place.server.faults([])
+            place.server.inject([])
             #expect(counts == Array(repeating: 1, count: 20))
-            #expect(try place.server.requests(since: position).filter { $0.path.contains(collection.name) }.count == 1)
+            #expect(place.server.requests.dropFirst(asked).filter { $0.path.contains(collection.name) }.count == 1)
         }
 
-        @Test func pushMessage() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.put("a")
+        @Test func pushMessageGivesTheExpectedTimestamp() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
             let client = place.service().makeClient(collectionName: collection.name)
-            let position = try place.server.logPosition()
-            let timestamp = try await collection.timestamp()
+            let asked = place.server.requests.count
+            let timestamp = try collection.timestamp()
             let outcome = try await client.sync(expectedTimestamp: timestamp)
             #expect(outcome == .updated(Timestamp(milliseconds: timestamp)))
             #expect(
-                try place.server.requests(since: position).contains {
+                place.server.requests.dropFirst(asked).contains {
                     $0.path.contains("monitor") && $0.path.contains("_expected=\(timestamp)")
                 })
         }
 
         @Test func backoffSurvivesARestart() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.put("a")
-            try await place.server.faults([
-                ["path": "changeset", "status": 503, "headers": ["Retry-After": "3600"], "times": 1]
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            place.server.inject([
+                Fault("changeset", effect: .status(503), headers: [.init("Retry-After", "3600")], times: 1)
             ])
             let client = place.service().makeClient(collectionName: collection.name)
             await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
-            try await place.server.faults([])
+            place.server.inject([])
             let restarted = place.service().makeClient(collectionName: collection.name)
-            let position = try place.server.logPosition()
+            let asked = place.server.requests.count
             let error = await #expect(throws: RemoteSettingsError.self) { try await restarted.sync() }
             guard case .Backoff(let seconds)? = error else {
                 Issue.record("\(String(describing: error))")
                 return
             }
             #expect((3500...3600).contains(seconds))
-            #expect(try place.server.requests(since: position).isEmpty)
+            #expect(place.server.requests.dropFirst(asked).isEmpty)
         }
 
-        @Test func changesAreTold() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.put("a", ["n": 1])
-            try await collection.put("b", ["n": 1])
+        @Test func changesAreDelivered() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a", ["n": 1])
+            try collection.put("b", ["n": 1])
             let client = place.service {
                 $0.appContext = RemoteSettingsContext(channel: "release")
             }.makeClient(collectionName: collection.name)
             try await client.sync()
             var changes = client.changes.makeAsyncIterator()
             // Not for this app: nothing is told of it.
-            try await collection.put("x", ["filter_expression": "env.channel == 'nightly'"])
+            try collection.put("x", ["filter_expression": "env.channel == 'nightly'"])
             try await client.sync()
-            try await collection.put("a", ["n": 2])
-            try await collection.delete("b")
-            try await collection.put("c", ["n": 1])
+            try collection.put("a", ["n": 2])
+            collection.delete("b")
+            try collection.put("c", ["n": 1])
             try await client.sync()
             let told = try #require(await changes.next())
             #expect(told.created.map(\.id) == ["c"])

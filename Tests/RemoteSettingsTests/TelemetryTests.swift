@@ -1,4 +1,5 @@
 import Foundation
+import InMemoryOrigin
 import RemoteSettings
 import Synchronization
 import Testing
@@ -29,8 +30,8 @@ extension ServerTests {
         }
 
         @Test func sourcesStatusesAndTriggers() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.put("a")
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
             let received = Received()
             let service = place.service { $0.telemetry = received }
             let client = service.makeClient(collectionName: collection.name)
@@ -42,8 +43,8 @@ extension ServerTests {
                 received.lines() == [
                     "settings-changes-monitoring success manual", "\(collection.id) up_to_date manual",
                 ])
-            try await collection.put("b")
-            let timestamp = try await collection.timestamp()
+            try collection.put("b")
+            let timestamp = try collection.timestamp()
             try await client.sync(expectedTimestamp: timestamp)
             let events = received.take()
             #expect(events.map(\.trigger) == [.broadcast, .broadcast])
@@ -57,31 +58,30 @@ extension ServerTests {
                 ])
         }
 
-        @Test func whatFails() async throws {
-            let collection = try await place.server.makeCollection()
-            try await collection.put("a")
+        @Test func failuresAreReported() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
             let received = Received()
             let service = place.service { $0.limits.tries = 1 }
             service.setTelemetry(telemetry: received)
             let client = service.makeClient(collectionName: collection.name)
             try await client.sync()
             _ = received.take()
-            try await collection.put("b")
+            try collection.put("b")
 
-            try await place.server.faults([["path": "monitor", "status": 500]])
+            place.server.inject([Fault("monitor", effect: .status(500))])
             await #expect(throws: RemoteSettingsError.self) { try await service.sync() }
             #expect(
                 received.lines() == [
                     "settings-changes-monitoring server_error manual", "settings-sync server_error manual",
                 ])
 
-            let faults: [([String: Any], String)] = [
-                (["body": "{"], "parse_error"), (["body": "{}"], "content_error"), (["status": 500], "server_error"),
-                (["truncate": 20], "network_error"),
+            let faults: [(Fault.Effect, String)] = [
+                (.body("{"), "parse_error"), (.body("{}"), "content_error"), (.status(500), "server_error"),
+                (.truncated(20), "network_error"),
             ]
-            for (fault, status) in faults {
-                let path = ["path": "\(collection.name)/changeset"] as [String: Any]
-                try await place.server.faults([fault.merging(path) { first, _ in first }])
+            for (effect, status) in faults {
+                place.server.inject([Fault("/\(collection.name)/changeset", effect: effect)])
                 await #expect(throws: RemoteSettingsError.self) { try await service.sync() }
                 let events = received.take()
                 #expect(events.map(\.source) == ["settings-changes-monitoring", collection.id, "settings-sync"])
@@ -89,24 +89,24 @@ extension ServerTests {
                 #expect(events.dropFirst().first?.errorDescription?.contains(collection.name) == true)
             }
 
-            try await place.server.faults([])
-            try await collection.sign([["tampered": true]])
+            place.server.inject([])
+            collection.sign([SignatureForm(isTampered: true)])
             await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
             #expect(received.take().last?.status == .signRetryError)
-            try await collection.sign([["chain": "otherroot"]])
+            collection.sign([SignatureForm(.ofOtherRoot)])
             await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
             #expect(received.take().last?.status == .certificateError)
             // A delta that does not verify, and a full answer that does.
-            try await collection.sign([[:]])
-            try await place.server.faults([["path": "\(collection.name)/changeset.*_since", "body": "{}"]])
+            collection.sign([SignatureForm()])
+            place.server.inject([Fault("/\(collection.name)/changeset", "_since", effect: .body("{}"))])
             try await client.sync()
             #expect(received.take().map(\.status) == [.success, .contentError, .success])
 
-            try await place.server.faults([
-                ["path": "monitor", "status": 503, "headers": ["Retry-After": "3600"]]
+            place.server.inject([
+                Fault("monitor", effect: .status(503), headers: [.init("Retry-After", "3600")])
             ])
             await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
-            try await place.server.faults([])
+            place.server.inject([])
             await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
             #expect(received.take().map(\.status) == [.backoff, .backoff])
         }

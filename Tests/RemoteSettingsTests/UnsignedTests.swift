@@ -1,4 +1,5 @@
 import Foundation
+import InMemoryOrigin
 import RemoteSettings
 import Testing
 
@@ -11,8 +12,8 @@ extension ServerTests {
 
         /// A signed collection with the record `a`, packaged.
         private func packaged() async throws -> (ServerCollection, String) {
-            let collection = try await place.server.makeCollection()
-            try await collection.put("a")
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
             return (collection, try await place.package([collection]))
         }
 
@@ -31,15 +32,15 @@ extension ServerTests {
         private func withoutSignatures<Value>(
             _ collection: ServerCollection, _ body: () async throws -> Value
         ) async throws -> Value {
-            var answer = try await collection.changeset()
+            var answer = try collection.changeset()
             var metadata = try #require(answer["metadata"] as? [String: Any])
             metadata["signature"] = nil
             metadata["signatures"] = nil
             answer["metadata"] = metadata
             let text = String(decoding: try JSONSerialization.data(withJSONObject: answer), as: UTF8.self)
-            try await place.server.faults([["path": "/\(collection.name)/changeset", "body": text]])
+            place.server.inject([Fault("/\(collection.name)/changeset", effect: .body(text))])
             let value = try await body()
-            try await place.server.faults([])
+            place.server.inject([])
             return value
         }
 
@@ -52,7 +53,7 @@ extension ServerTests {
             URL(fileURLWithPath: "\(place.storage)/main/\(collection.name).snapshot")
         }
 
-        /// What somebody writes who can write to the storage directory: no signature, another record, a newer time.
+        /// Writes what an attacker with access to the storage directory could: no signature, another record, a newer time.
         private func forgeUnsigned(_ collection: ServerCollection, from file: URL) throws {
             let content = try Data(contentsOf: file)
             let end = try #require(content.firstIndex(of: UInt8(ascii: "\n")))
@@ -73,7 +74,7 @@ extension ServerTests {
 
         @Test func aPackagedSignatureRefusesAnUnsignedCache() async throws {
             let (collection, dumps) = try await packaged()
-            try await collection.put("b")
+            try collection.put("b")
             let synced = client(collection)
             try await synced.sync()
             try forgeUnsigned(collection, from: snapshotFile(collection))
@@ -90,11 +91,11 @@ extension ServerTests {
             let next = client(collection, [.directory(dumps)])
             try await next.sync()
             #expect(next.snapshot.source == .cached)
-            #expect(try await state(of: next) == collection.state())
+            #expect(try state(of: next) == collection.state())
         }
 
         /// What is left open, and where: without `acceptsUnsigned` nothing is; with it, a collection that no package knows.
-        @Test func whereNothingSignedIsPackaged() async throws {
+        @Test func unsignedCacheWithoutASignedPackage() async throws {
             let (collection, _) = try await packaged()
             try await client(collection).sync()
             try forgeUnsigned(collection, from: snapshotFile(collection))
@@ -109,7 +110,7 @@ extension ServerTests {
 
         @Test func aSignedPackageRefusesAnUnsignedServer() async throws {
             let (collection, dumps) = try await packaged()
-            try await collection.put("b")
+            try collection.put("b")
             try await withoutSignatures(collection) {
                 let client = client(collection, [.directory(dumps)])
                 #expect(await refusal(of: client).contains("no signature"))
@@ -125,7 +126,7 @@ extension ServerTests {
 
         /// A cache file that was signed is remembered where it cannot serve, until the storage is reset.
         @Test(arguments: ["damaged", "of a root that is no longer pinned"])
-        func aSignedCacheThatCannotServe(_ how: String) async throws {
+        func unusableSignedCacheStillRefusesUnsigned(_ how: String) async throws {
             let (collection, _) = try await packaged()
             try await client(collection).sync()
             if how == "damaged" {
@@ -137,7 +138,7 @@ extension ServerTests {
                 client(collection) { if how != "damaged" { $0.trustRoots = place.server.otherRoot } }
             }
             #expect(fresh().getRecords() == nil)
-            try await collection.put("b")
+            try collection.put("b")
             try await withoutSignatures(collection) {
                 // Twice: the first one has set a damaged file aside.
                 for _ in 0..<2 { #expect(await refusal(of: fresh()).contains("no signature")) }
@@ -150,10 +151,10 @@ extension ServerTests {
         }
 
         /// A directory that others may write to cannot take a signature away; the program itself can.
-        @Test func anUnsignedPackageOverASignedCache() async throws {
+        @Test func unsignedPackageOverASignedCache() async throws {
             let (collection, _) = try await packaged()
             try await client(collection).sync()
-            try await collection.put("b")
+            try collection.put("b")
             let dumps = try await withoutSignatures(collection) {
                 try await place.package([collection], as: "unsigned", acceptsUnsigned: true)
             }
@@ -164,23 +165,23 @@ extension ServerTests {
             #expect(programs.getRecords()?.map(\.id) == ["a", "b"])
             #expect(programs.snapshot.trust == .unsigned)
             // And from then on the server's word without signature is enough.
-            try await collection.put("c")
+            try collection.put("c")
             try await withoutSignatures(collection) { try await programs.sync() }
             #expect(client(collection, [.directory(dumps, trusted: true)]).getRecords()?.count == 3)
         }
 
-        @Test func fromUnsignedToSigned() async throws {
+        @Test func unsignedBecomesSigned() async throws {
             let (collection, _) = try await packaged()
             try await withoutSignatures(collection) { try await client(collection).sync() }
             #expect(client(collection).snapshot.trust == .unsigned)
-            try await collection.put("b")
+            try collection.put("b")
             let signed = client(collection)
             try await signed.sync()
             guard case .signed? = signed.snapshot.trust else {
                 Issue.record("\(signed.snapshot)")
                 return
             }
-            try await collection.put("c")
+            try collection.put("c")
             try await withoutSignatures(collection) { #expect(await refusal(of: signed).contains("no signature")) }
             #expect(signed.getRecords()?.map(\.id) == ["a", "b"])
         }

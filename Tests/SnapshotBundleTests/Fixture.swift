@@ -2,7 +2,7 @@ import Foundation
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A snapshot with attachments, made by code: record `r0000007` has an attachment of its own unless told otherwise.
+/// A snapshot with attachments, made by code. Each record has an attachment of its own unless the test says otherwise.
 struct Fixture {
     var collection = "main/fixture"
     var timestamp: UInt64 = 1_700_000_000_123

@@ -6,7 +6,11 @@ import Testing
 /// A bundle is a plain ZIP: other programs open it, and a bundle that another program wrote is one.
 @Suite struct InteroperationTests {
     /// 65,531 attachments are 65,535 entries, the most that a ZIP without ZIP64 records can count.
-    @Test(arguments: [0, 40, 65_531, 65_532])
+    @Test(
+        .enabled(
+            if: ProcessInfo.processInfo.environment["RS_EXTERNAL"] == "1",
+            "needs Python, unzip and bsdtar; scripts/test external runs it"),
+        arguments: [0, 40, 65_531, 65_532])
     func otherProgramsOpenBundles(count: Int) throws {
         try TemporaryDirectory.with { directory in
             let fixture = Fixture.records(count)
@@ -88,7 +92,11 @@ import Testing
         return methods
     }
 
-    @Test func bundleWrittenByPythonIsRead() throws {
+    @Test(
+        .enabled(
+            if: ProcessInfo.processInfo.environment["RS_EXTERNAL"] == "1",
+            "needs Python; scripts/test external runs it"))
+    func bundleWrittenByPythonIsRead() throws {
         let fixture = Fixture.records(20)
         try TemporaryDirectory.with { directory in
             let written = try fixture.writer().write(toNewFile: directory + "/b.zip")

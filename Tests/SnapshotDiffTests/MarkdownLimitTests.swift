@@ -35,7 +35,7 @@ struct MarkdownLimitTests {
         #expect(headings == rows)
     }
 
-    @Test func whatIsLeftOutIsCounted() throws {
+    @Test func omittedLinesAreCounted() throws {
         let text = DiffMarkdown(try report(collections: 1, records: 25)).text
         #expect(text.contains("- … and 5 more records\n"))
         let fields = (0..<20).map { "\"f\(10 + $0)\":1" }.joined(separator: ",")

@@ -70,7 +70,7 @@ struct RenderingTests {
                 """)
     }
 
-    @Test func nothingChangedIsSaid() throws {
+    @Test func unchangedIsReported() throws {
         let records = [#"{"id":"a"}"#]
         let same = try #require(SnapshotDiff(from: try States.snapshot(records), to: try States.snapshot(records)))
         let report = DiffReport(old: "a", new: "b", collections: [same])

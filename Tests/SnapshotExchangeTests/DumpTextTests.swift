@@ -43,7 +43,7 @@ struct DumpTextTests {
             ("{\n  \"data\": []\n}\n", nil), ("{\n    \"data\": []\n}", (4, false)), ("{\"data\":[]}", (0, false)),
             ("{\n  \"data\": []\n}", (2, false)),
         ] as [(String, (Int, Bool)?)])
-    func aStyleIsSeenWhereItIsAnother(_ text: String, _ expected: (Int, Bool)?) throws {
+    func foreignStyleIsDetected(_ text: String, _ expected: (Int, Bool)?) throws {
         let id = try CollectionID("main/example")
         let seen = DumpStyle.seen(in: Bytes(utf8: text), of: .firefox(id))
         #expect(seen?.indent == expected?.0 && seen?.endsWithNewline == expected?.1)

@@ -27,7 +27,7 @@ struct FirefoxDumpsTests {
         #expect(client.snapshot.trust == .imported)
     }
 
-    /// What has no signature is served where somebody vouches for it who could change the program as well.
+    /// Imported data without a signature is served where it is part of the program: who can change it can change the program.
     @Test func importedIsServedOnlyOnRequest() {
         defer { try? FileManager.default.removeItem(atPath: storage) }
         let trusted = PackagedSource.directory(dumps, trusted: true)

@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func whatIsCommittedAndIsNoBundle() async throws {
+    @Test func committedFilesThatAreNotBundles() async throws {
         try await WorkTree.with { tree in
             try tree.write(Array("no bundle".utf8), to: "main/regions.zip")
             try tree.commit("damaged", second: 1)

@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNoFileIsNone() async throws {
+    @Test func nonFilesAreNotFound() async throws {
         try await WorkTree.with { tree in
             try tree.write(SmallBundle(timestamp: 5))
             try tree.commit("first", second: 1)

@@ -2,7 +2,7 @@ import RemoteSettingsModel
 import SnapshotPage
 import Testing
 
-/// Records and attachments of somebody who wants to run in the page, or to look like something else.
+/// Records and attachments that try to run scripts in the page, or to look like something else.
 struct HostileContentTests {
     static let texts = [
         "<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "javascript:alert(1)", "</title><script>",
@@ -16,7 +16,7 @@ struct HostileContentTests {
         fixture.files = ["one": (text, text, Array(text.replacing("\u{0}", with: "").utf8))]
         fixture.older = [(1, ["one": ["name": .string(text + text), text: .string(text)]])]
         fixture.pin = text
-        fixture.verdict = .failed(text)
+        fixture.problem = text
         return fixture
     }
 
@@ -54,7 +54,7 @@ struct HostileContentTests {
         return tags.filter { !$0.hasSuffix("span") && !$0.hasPrefix("span class") }
     }
 
-    @Test func whatCannotBeSeenIsShown() async throws {
+    @Test func invisibleCharactersAreShown() async throws {
         let text = try await fixture("in\u{202E}txt.\u{200B}\u{1B}[31m").answer("/collections/main/samples").text
         for name in ["U+202E", "U+200B", "U+001B"] { #expect(text.contains(">\(name)</span>")) }
         let isClean = !text.unicodeScalars.contains { [0x202E, 0x200B, 0x1B].contains($0.value) }

@@ -7,7 +7,8 @@ import SnapshotPage
 struct PageFixture {
     var name = "main/samples"
     var timestamp: UInt64 = 1_700_000_000_123
-    var verdict = PageCatalog.Verdict.unsigned
+    /// Why the collection is not served as locked.
+    var problem: String?
     var pin: String?
     /// The members of each record besides its id, by id.
     var records: [String: [String: JSONValue]] = ["one": ["name": .string("First")]]
@@ -18,7 +19,9 @@ struct PageFixture {
     static let now = Timestamp(milliseconds: 1_700_000_000_123 + 3 * 86_400_000)
 
     func answer(_ target: String) async throws -> PageAnswer {
-        try await Self.answer(target, of: PageCatalog(collections: [collection()]))
+        let collection = try collection()
+        return await Self.answer(
+            target, of: PageCatalog(collections: [collection], problems: problem.map { [collection.id: $0] } ?? [:]))
     }
 
     static func answer(_ target: String, of catalog: PageCatalog) async -> PageAnswer {
@@ -31,7 +34,7 @@ struct PageFixture {
         let bytes = try bundle(records, timestamp)
         return PageCatalog.Collection(
             bundle: try BundleReader(bytes: Bytes(bytes), name: "\(name).zip"), bundleSize: bytes.count,
-            verdict: verdict, server: "http://127.0.0.1:8888/v1", pin: pin,
+            provenance: .unsigned, server: "http://127.0.0.1:8888/v1", pin: pin,
             olderStates: try older.map { state in
                 let bundle = try BundleReader(
                     bytes: Bytes(try bundle(state.records, state.timestamp)), name: "older")

@@ -6,12 +6,12 @@ struct PageTests {
     @Test func theFrontPageTellsWhatIsServed() async throws {
         var fixture = PageFixture()
         fixture.pin = "1700000000123"
-        fixture.verdict = .failed("certificate chain: expired")
+        fixture.problem = "certificate chain: expired"
         let answer = try await fixture.answer("/")
         #expect(answer.status == 200)
         for part in [
-            "samples</a>", "1700000000123", "2023-11-14 22:13 UTC", "3 days", "Verification failed",
-            "1 collection failed verification", "data-label=\"Pin\"", "<caption>", "scope=\"col\"", "scope=\"row\"",
+            "samples</a>", "1700000000123", "2023-11-14 22:13 UTC", "3 days", "certificate chain: expired",
+            "main/samples is not served as the lock names it", "Unsigned", "data-label=\"Pin\"", "<caption>", "scope=\"col\"", "scope=\"row\"",
         ] {
             #expect(answer.text.contains(part), "\(part)")
         }
@@ -78,7 +78,7 @@ struct PageTests {
         "/collections/main/samples/records/one/download", "/collections/..%2F..%2Fetc/passwd", "/collections/main/%zz",
         "//", "", "/collections/main/samples/records/%2e%2e",
     ])
-    func whatIsNotThereIsNotFound(path: String) async throws {
+    func missingPagesAreNotFound(path: String) async throws {
         let answer = try await PageFixture().answer(path)
         #expect(answer.status == 404)
         #expect(answer[header: "Content-Security-Policy"]?.contains("default-src 'none'") == true)

@@ -47,7 +47,7 @@ struct RecordFilterTests {
     }
 
     /// Where a chain of names ends in nothing the value is undefined, so that a negated test includes.
-    @Test func anAppThatSaysNothing() throws {
+    @Test func appWithoutAttributes() throws {
         #expect(try FilterExpression(parsing: #"env.appinfo.OS != "iOS""#).matches(.empty))
         #expect(try FilterExpression(parsing: #"env.appinfo.OS == "iOS""#).matches(.empty) == false)
         #expect(try FilterExpression(parsing: #"env.version|versionCompare("1") >= 0"#).matches(.empty) == false)

@@ -16,7 +16,7 @@ struct CurlTransportTests {
                 idleTimeout: .seconds(30))
             #expect(try await server.transport.send(request).status == 200)
         }
-        let seen = try await server.requests().map(\.headers)
+        let seen = server.requests.map(\.headers)
         let host = "127.0.0.1:\(server.port)"
         #expect(seen == [["host": host], ["host": host, "x-empty": "", "x-one": "1", "accept": "text/plain"]])
     }
@@ -26,7 +26,7 @@ struct CurlTransportTests {
         let answer = "HTTP/1.1 200 OK\r\nSet-Cookie: a=b; Path=/\r\nContent-Length: 2\r\n\r\nhi"
         let client = try server.client(server.raw(answer))
         for _ in 0..<2 { #expect(try await client.rootDocument().body.text == "hi") }
-        #expect(try await server.requests().allSatisfy { $0.headers["cookie"] == nil })
+        #expect(server.requests.allSatisfy { $0.headers["cookie"] == nil })
     }
 
     @Test func interimAnswersAndTrailersAreNotTheAnswer() async throws {

@@ -6,7 +6,7 @@ import Testing
 @Suite("Downloads over a real connection")
 struct DownloadTests {
 
-    /// What a receiver makes of a download: it starts again where it is told to.
+    /// A receiver of a download, which goes back to the offset of each start.
     struct Received {
         var bytes: [UInt8]
         var starts: [Int] = []
@@ -53,7 +53,7 @@ struct DownloadTests {
         #expect(received.starts == [0])
         #expect(received.last == DownloadStart(offset: 0, size: file.count, validator: "\"one\""))
         #expect(client.metrics.bodyBytes == file.count)
-        let request = try #require(try await server.requests().first)
+        let request = try #require(server.requests.first)
         #expect(request.target == "/file/main/a%20b.bin")
         #expect(request.headers["accept-encoding"] == "identity")
         #expect(request.headers["range"] == nil)
@@ -67,7 +67,7 @@ struct DownloadTests {
         #expect(received.bytes == file)
         #expect(received.starts == [150_000])
         #expect(client.metrics.bodyBytes == 50_000)
-        let request = try #require(try await server.requests().first)
+        let request = try #require(server.requests.first)
         #expect(request.headers["range"] == "bytes=150000-")
         #expect(request.headers["if-range"] == "\"one\"")
     }
@@ -107,7 +107,7 @@ struct DownloadTests {
         #expect(client.metrics.bodyBytes == file.count)
         let offset = try #require(received.starts.last)
         #expect((1...70_000).contains(offset))
-        #expect(try await server.requests().last?.headers["range"] == "bytes=\(offset)-")
+        #expect(server.requests.last?.headers["range"] == "bytes=\(offset)-")
     }
 
     @Test(arguments: TestedTransport.allCases)
@@ -160,7 +160,7 @@ struct DownloadTests {
         #expect(
             await reason { try await client.attachmentsZip(CollectionID("main/regions"), at: base) { _ in } }
                 == .status(404, body: ""))
-        #expect(try await server.requests().first?.target.hasSuffix("/bundles/main--regions.zip") == true)
+        #expect(server.requests.first?.target.hasSuffix("/bundles/main--regions.zip") == true)
     }
 
     struct DiskFull: Error {}
@@ -179,7 +179,7 @@ struct DownloadTests {
     }
 
     @Test(arguments: TestedTransport.allCases)
-    func badLocationIsNotAskedFor(_ transport: TestedTransport) async throws {
+    func badLocationIsNotRequested(_ transport: TestedTransport) async throws {
         let server = try FaultyServer(transport)
         let client = try server.client("ok")
         let base = try server.attachments("file", of: client)

@@ -10,7 +10,7 @@ struct ServerCertificate {
     /// PEM, the server's certificate and its key.
     let certificateAndKey: String
 
-    /// - Parameter validFor: days from now on, less than nought for one that has expired.
+    /// - Parameter validFor: how many days from now it is valid; negative for a certificate that has expired.
     init(name: String = "localhost", validFor days: Int = 30) throws {
         let authorityKey = Certificate.PrivateKey(P256.Signing.PrivateKey())
         let authorityName = try DistinguishedName { CommonName("Test authority \(UInt32.random(in: 0 ... .max))") }

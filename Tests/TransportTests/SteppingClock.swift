@@ -2,7 +2,7 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import Synchronization
 
-/// A clock that moves only where somebody sleeps by it, or moves it.
+/// A clock that moves only when a test advances it or code sleeps by it.
 final class SteppingClock: Sendable {
     private struct State {
         var now: Timestamp
@@ -22,9 +22,10 @@ final class SteppingClock: Sendable {
         state.withLock { $0.now = $0.now.advanced(by: duration) }
     }
 
-    /// Without chance: the jitter is always nought.
+    /// The jitter is always zero.
     var environment: HTTPEnvironment {
-        HTTPEnvironment(
+        let start = state.withLock { $0.now }
+        return HTTPEnvironment(
             now: { self.state.withLock { $0.now } },
             sleep: { duration in
                 self.state.withLock {
@@ -32,6 +33,7 @@ final class SteppingClock: Sendable {
                     $0.slept += duration
                 }
             },
-            random: { 0 })
+            random: { 0 },
+            uptime: { self.state.withLock { $0.now.elapsed(since: start) } })
     }
 }

@@ -13,14 +13,12 @@ struct TLSTests {
     ) async throws -> (ServerClient, FaultyServer) {
         let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UInt64.random(in: 0 ... .max))")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let pem = folder.appending(path: "server.pem")
         let roots = folder.appending(path: "roots.pem")
-        try certificate.certificateAndKey.write(to: pem, atomically: true, encoding: .utf8)
         try (authority ?? certificate).authority.write(to: roots, atomically: true, encoding: .utf8)
         let server = try FaultyServer(transport: CurlTransport())
-        let url = try await server.startTLS(pem: pem.path)
+        let proxy = try await TLSProxy(to: server, pem: certificate.certificateAndKey)
         let client = ServerClient(
-            server: try ServerURL(url(host, "ok") + "/v1"),
+            server: try ServerURL(server.url("ok", at: "https://\(host):\(proxy.port)") + "/v1"),
             transport: CurlTransport(certificateAuthorities: roots.path),
             userAgent: UserAgent(name: "tests", version: "1.0"), limits: oneTry())
         return (client, server)
@@ -32,13 +30,13 @@ struct TLSTests {
             Issue.record("\(String(describing: why))")
             return
         }
-        #expect(try await server.requests().isEmpty)
+        #expect(server.requests.isEmpty)
     }
 
     @Test func rightCertificate() async throws {
         let (client, server) = try await ask(ServerCertificate())
         for _ in 0..<3 { #expect(try await client.rootDocument().body == Bytes(document)) }
-        #expect(try await server.connections() == 1)
+        #expect(server.connections == 1)
     }
 
     @Test func ofAnotherAuthority() async throws {
@@ -58,11 +56,10 @@ struct TLSTests {
 
     @Test func notOneOfTheSystems() async throws {
         let (_, server) = try await ask(ServerCertificate())
-        let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UInt64.random(in: 0 ... .max)).pem")
-        try ServerCertificate().certificateAndKey.write(to: folder, atomically: true, encoding: .utf8)
-        let url = try await server.startTLS(pem: folder.path)
+        let proxy = try await TLSProxy(to: server, pem: ServerCertificate().certificateAndKey)
         let client = ServerClient(
-            server: try ServerURL(url("localhost", "ok") + "/v1"), transport: CurlTransport(),
+            server: try ServerURL(server.url("ok", at: "https://localhost:\(proxy.port)") + "/v1"),
+            transport: CurlTransport(),
             userAgent: UserAgent(name: "tests", version: "1.0"), limits: oneTry())
         try await isRefused(client, server)
     }

@@ -1,8 +1,15 @@
 import FaultyServer
+import Foundation
 import RemoteSettingsHTTP
 import RemoteSettingsModel
+import Synchronization
 import Testing
-import URLSessionTransport
+
+@testable import URLSessionTransport
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
 
 /// What a transport has to see to, over real connections.
 struct URLSessionTransportTests {
@@ -29,7 +36,7 @@ struct URLSessionTransportTests {
     func whole(_ fault: String) async throws {
         let client = try server.client(fault)
         for _ in 0..<5 { #expect(try await client.rootDocument().body == Bytes(document)) }
-        let request = try #require(try await server.requests().first)
+        let request = try #require(server.requests.first)
         #expect(request.target == "/\(fault)/v1/")
         #expect(request.headers["user-agent"] == "tests/1.0")
         #expect(request.headers["accept-encoding"]?.contains("gzip") == true)
@@ -80,9 +87,46 @@ struct URLSessionTransportTests {
     #endif
 
     @Test func silence() async throws {
-        let limits = Self.limits { $0.headTimeoutSeconds = 1 }
+        // On a busy machine the alarm for the head may be late, but URLSession's own time-out does not come before it.
+        let limits = Self.limits {
+            $0.headTimeoutSeconds = 1
+            $0.idleTimeoutSeconds = 300
+        }
         let client = try server.client("silent", limits: limits)
         #expect(await failure { try await client.rootDocument() }?.reason == .timeout(.head, seconds: 1))
+    }
+
+    /// The uptime grows with every look at it.
+    @Test func anAnswerHasItsTime() async throws {
+        let looks = Mutex(0)
+        let environment = HTTPEnvironment(
+            now: HTTPEnvironment.system.now, sleep: { _ in }, random: { 0 },
+            uptime: {
+                looks.withLock { count in
+                    count += 1
+                    return .seconds(200 * count)
+                }
+            })
+        let limits = Self.limits { $0.leastBytesPerSecond = 0 }
+        let client = try server.client("ok", limits: limits, environment: environment)
+        #expect(await failure { try await client.rootDocument() }?.reason == .timeout(.answer, seconds: 600))
+    }
+
+    /// A compressed body may keep the connection busy and yield nothing, which `URLSession`'s own time-out does not see.
+    @Test func aBodyThatYieldsNothingStalls() async throws {
+        let request = HTTPRequest(
+            url: try HTTPURL("https://nobody.invalid/"), headers: HTTPHeaders(), headTimeout: .zero,
+            idleTimeout: .milliseconds(1))
+        let transfer = URLSessionTransfer(request)
+        let url = try #require(URL(string: "https://nobody.invalid/"))
+        // Never resumed: nothing arrives after the head.
+        let task = URLSession.shared.dataTask(with: URLRequest(url: url))
+        let body = BufferedBody(transfer.answer, url: request.url, resume: {}, stop: { task.cancel() })
+        transfer.answer.begin(.init(status: 200, headers: HTTPHeaders()))
+        transfer.answer.append([1, 2, 3], pause: {})
+        try await transfer.watch(task)
+        #expect(try await body.next() == [1, 2, 3])
+        #expect(await failure { try await body.next() }?.reason == .timeout(.body, seconds: 0))
     }
 
     @Test func stalledBody() async throws {
@@ -121,6 +165,6 @@ struct URLSessionTransportTests {
         }
         #expect(received == file)
         #expect(starts.count >= 2)
-        #expect(try await server.requests().last?.headers["accept-encoding"] == "identity")
+        #expect(server.requests.last?.headers["accept-encoding"] == "identity")
     }
 }

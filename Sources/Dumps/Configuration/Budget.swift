@@ -1,3 +1,6 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
 /// How large bundles and attachments may become before a refresh refuses to write them. Bytes; `nil` for no limit.
 public struct Budget: Hashable, Sendable {
     /// A bundle's file.
@@ -8,5 +11,101 @@ public struct Budget: Hashable, Sendable {
     public init(bundle: UInt64? = nil, attachment: UInt64? = nil) {
         self.bundle = bundle
         self.attachment = attachment
+    }
+}
+
+/// What is larger than `dumps.yaml` allows, and what makes it so large.
+public struct BudgetExcess: Error, Hashable, Sendable, CustomStringConvertible {
+    public enum Subject: String, Hashable, Sendable {
+        case attachment
+        case bundle
+        case total
+    }
+
+    /// A part of what is too large.
+    public struct Contributor: Hashable, Sendable {
+        public let name: String
+        /// Bytes.
+        public let size: UInt64
+
+        package init(name: String, size: UInt64) {
+            self.name = name
+            self.size = size
+        }
+    }
+
+    public let subject: Subject
+    /// Bytes: of the largest attachment, of the bundle, or of all bundles.
+    public let size: UInt64
+    public let limit: UInt64
+    /// The largest first, at most five. The parts of a bundle are counted uncompressed.
+    public let largest: [Contributor]
+
+    package init(_ subject: Subject, size: UInt64, limit: UInt64, contributors: [Contributor]) {
+        self.subject = subject
+        self.size = size
+        self.limit = limit
+        largest = Array(
+            contributors.sorted { ($1.size, $0.name) < ($0.size, $1.name) }.prefix(5))
+    }
+
+    public var description: String {
+        let parts = largest.map { "\($0.name) \(ByteSize.text($0.size))" }.joined(separator: ", ")
+        return switch subject {
+        case .attachment:
+            "attachments are over the budget of \(exact(limit)) each: \(parts); what is held stays; raise attachment: "
+                + "under budget: in dumps.yaml, or leave them out with max-size or include"
+        case .bundle:
+            "the bundle would have \(exact(size)), over the budget of \(exact(limit)); largest, uncompressed: \(parts); "
+                + "what is held stays; raise bundle: under budget: in dumps.yaml, or leave attachments out"
+        case .total:
+            "all bundles together would have \(exact(size)), over the budget of \(exact(limit)); largest: \(parts); "
+                + "nothing was changed; raise total: under budget: in dumps.yaml, or leave something out"
+        }
+    }
+
+    /// The size as people read it, and in bytes where that is not the same.
+    private func exact(_ bytes: UInt64) -> String {
+        bytes < 1024 ? ByteSize.text(bytes) : "\(ByteSize.text(bytes)) (\(bytes) bytes)"
+    }
+}
+
+extension Budget {
+    /// Holds attachments against the budget, before they are downloaded.
+    package func check(_ wanted: [WantedAttachment]) throws(BudgetExcess) {
+        guard let limit = attachment else { return }
+        let over = wanted.filter { UInt64($0.size) > limit }
+        guard let largest = over.map(\.size).max() else { return }
+        throw BudgetExcess(
+            .attachment, size: UInt64(largest), limit: limit,
+            contributors: over.map { .init(name: "\($0.location) of record \($0.record)", size: UInt64($0.size)) })
+    }
+
+    /// Holds a finished bundle against the budget, before it gets its name.
+    package func check(size: Int, of manifest: Manifest) throws(BudgetExcess) {
+        guard let limit = bundle, UInt64(size) > limit else { return }
+        throw BudgetExcess(.bundle, size: UInt64(size), limit: limit, contributors: Self.contributors(of: manifest))
+    }
+
+    static func contributors(of manifest: Manifest) -> [BudgetExcess.Contributor] {
+        var previous: SHA256Digest?
+        var parts = manifest.entries.map { BudgetExcess.Contributor(name: $0.name, size: UInt64($0.size)) }
+        for file in manifest.files where file.omitted == nil && file.sha256 != previous {
+            previous = file.sha256
+            parts.append(.init(name: "\(file.location) of record \(file.records[0])", size: UInt64(file.size)))
+        }
+        return parts
+    }
+}
+
+extension LockFile {
+    /// What all bundles together are over the budget; `nil` where they are within it.
+    public func excess(over limit: UInt64?) -> BudgetExcess? {
+        guard let limit else { return nil }
+        let bundles = collections.map { id, entry in
+            BudgetExcess.Contributor(name: "\(id)", size: UInt64(entry.bundle.size))
+        }
+        let sum = bundles.reduce(0) { $0 + $1.size }
+        return sum > limit ? BudgetExcess(.total, size: sum, limit: limit, contributors: bundles) : nil
     }
 }

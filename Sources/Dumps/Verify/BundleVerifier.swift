@@ -17,12 +17,15 @@ public struct BundleVerifier: Sendable {
     ///
     /// - Throws: `BundleError` or `ContentSignatureError`.
     package func snapshot(of bundle: BundleReader, _ entry: LockFile.Collection) throws -> Snapshot {
-        try snapshot(of: bundle, bundle.unverifiedSnapshot(), entry)
+        try snapshot(of: bundle, bundle.payload(), entry)
     }
 
-    private func snapshot(
-        of bundle: BundleReader, _ unverified: UnverifiedSnapshot, _ entry: LockFile.Collection
+    /// The same, where the caller has the bundle's payload already.
+    package func snapshot(
+        of bundle: BundleReader, _ payload: Payload, _ entry: LockFile.Collection
     ) throws -> Snapshot {
+        let unverified = UnverifiedSnapshot(
+            collection: bundle.head.collection, payload: payload, metadata: try bundle.metadata())
         guard let verdict = entry.trust.verdict else {
             return Snapshot(vouchingFor: unverified, chain: nil, provenance: entry.trust)
         }
@@ -78,7 +81,6 @@ public struct BundleVerifier: Sendable {
                 "\(head.records) and \(head.attachments), or other omissions")
         }
         guard head.trust == entry.trust.kind else { throw differs("trust", "\(entry.trust)", head.trust.rawValue) }
-        let unverified = UnverifiedSnapshot(collection: id, payload: payload, metadata: try bundle.metadata())
-        _ = try snapshot(of: bundle, unverified, entry)
+        _ = try snapshot(of: bundle, payload, entry)
     }
 }

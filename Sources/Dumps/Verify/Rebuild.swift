@@ -48,19 +48,12 @@ public struct Rebuild: Sendable {
         let unknown = names.filter { lock.collections[$0] == nil }
         guard unknown.isEmpty else { throw DumpsError.notLocked(unknown, directory.lockPath) }
         let wanted = lock.collections.filter { names.isEmpty || names.contains($0.key) }
-        return await withTaskGroup(of: Outcome.self) { group in
-            for (id, entry) in wanted {
-                group.addTask {
-                    do {
-                        return Outcome(id: id, entry: entry, verdict: try rebuild(id, entry))
-                    } catch {
-                        return Outcome(id: id, entry: entry, verdict: .failed(error))
-                    }
-                }
+        return await wanted.sorted { $0.key < $1.key }.concurrentMap { id, entry in
+            do {
+                return Outcome(id: id, entry: entry, verdict: try rebuild(id, entry))
+            } catch {
+                return Outcome(id: id, entry: entry, verdict: .failed(error))
             }
-            var outcomes: [Outcome] = []
-            for await outcome in group { outcomes.append(outcome) }
-            return outcomes.sorted { $0.id < $1.id }
         }
     }
 

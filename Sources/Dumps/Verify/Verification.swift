@@ -44,13 +44,8 @@ public struct Verification: Sendable {
         let unknown = wanted.filter { !known.contains($0) }
         guard unknown.isEmpty else { throw DumpsError.notConfigured(unknown, directory.configurationPath) }
         let pins = Dictionary(uniqueKeysWithValues: configured.map { ($0.id, $0.pin) })
-        return await withTaskGroup(of: Outcome.self) { group in
-            for id in wanted {
-                group.addTask { verify(id, lock.collections[id], pending: pending[id], pin: pins[id] ?? nil) }
-            }
-            var outcomes: [Outcome] = []
-            for await outcome in group { outcomes.append(outcome) }
-            return outcomes.sorted { $0.id < $1.id }
+        return await wanted.sorted().concurrentMap { id in
+            verify(id, lock.collections[id], pending: pending[id], pin: pins[id] ?? nil)
         }
     }
 

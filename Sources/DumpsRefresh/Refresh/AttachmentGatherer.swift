@@ -67,7 +67,7 @@ struct AttachmentGatherer: Sendable {
                 problem: "it has \(attachment.size) bytes, more than the limit of \(limits.attachmentBytes); "
                     + "leave it out with max-size in dumps.yaml")
         }
-        let base = try await attachmentsURL.value()
+        let base = try await attachmentsURL.value(client)
         if hasZip, missing.count > Self.zipThreshold {
             let count = missing.count
             missing = try await takeFromZip(
@@ -101,16 +101,8 @@ extension AttachmentGatherer {
     private func download(
         _ missing: [WantedAttachment], of id: CollectionID, at base: AttachmentsURL, into staged: StagedAttachments
     ) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            var queue = missing.makeIterator()
-            for _ in 0..<jobs {
-                guard let next = queue.next() else { break }
-                group.addTask { try await downloadOne(next, of: id, at: base, into: staged) }
-            }
-            while try await group.next() != nil {
-                guard let next = queue.next() else { continue }
-                group.addTask { try await downloadOne(next, of: id, at: base, into: staged) }
-            }
+        _ = try await missing.concurrentMap(width: jobs) { next in
+            try await downloadOne(next, of: id, at: base, into: staged)
         }
     }
 

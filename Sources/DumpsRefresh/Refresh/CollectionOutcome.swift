@@ -25,6 +25,16 @@ public struct CollectionOutcome: Sendable {
         public var deleted = 0
 
         public init() {}
+
+        init(from old: RecordTable, to new: RecordTable) {
+            for difference in new.differences(from: old) {
+                switch difference {
+                case .created: created += 1
+                case .updated: updated += 1
+                case .deleted: deleted += 1
+                }
+            }
+        }
     }
 
     /// Where the bundle's attachments came from, in files.

@@ -3,11 +3,12 @@ import Dumps
 import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
+import SnapshotFetch
 
 /// Takes one collection through the stages: fetch and verify, gather, pack.
 struct CollectionRefresher: Sendable {
     let directory: DumpsDirectory
-    let fetcher: SnapshotFetcher
+    let fetcher: CollectionFetcher
     let gatherer: AttachmentGatherer
     let deflaters: DeflaterPool
     let policy: TrustPolicy
@@ -34,18 +35,31 @@ struct CollectionRefresher: Sendable {
         _ planned: PlannedCollection, _ outcome: inout CollectionOutcome, _ onEvent: (RefreshEvent) -> Void
     ) async throws {
         let present = presentBundle(planned)
-        let fetched: SnapshotFetcher.Fetched
-        if planned.action == .repack, let present {
-            fetched = try reread(planned, present)
+        // Inflated and read here, and nowhere else.
+        let payload = present.map { bundle in Result { () throws(BundleError) in try bundle.payload() } }
+        let old = try? payload?.get()
+        let snapshot: Snapshot
+        if planned.action == .repack, let present, let payload {
+            guard let held = planned.held else { throw CollectionError.configuration("there is no lock entry") }
+            // Verified again at the time that the lock keeps.
+            snapshot = try BundleVerifier(policy, limits: limits).snapshot(of: present, payload.get(), held)
         } else {
-            fetched = try await fetcher.fetch(planned, base: base(planned, present))
+            if case .failure(let error)? = payload {
+                outcome.notes.append("the present bundle's records cannot be read (\(error)); everything was fetched")
+            }
+            let base = planned.isBase(present?.head) ? old : nil
+            let fetched = try await fetcher.fetch(planned, onto: base)
+            if let retried = fetched.retried {
+                outcome.notes.append("a delta could not be used (\(retried)); everything was fetched")
+            }
+            snapshot = fetched.snapshot
         }
-        if let pin = planned.settings.pin, fetched.snapshot.timestamp != pin.at {
-            throw PinError.unmet(planned.id, pin, reason: "the server now has \(fetched.snapshot.timestamp)")
+        if let pin = planned.settings.pin, snapshot.timestamp != pin.at {
+            throw PinError.unmet(planned.id, pin, reason: "the server now has \(snapshot.timestamp)")
         }
-        outcome.notes += fetched.notes
-        outcome.serverTimestamp = fetched.snapshot.timestamp
-        let isSameState = try compare(planned, present, fetched, &outcome)
+        outcome.serverTimestamp = snapshot.timestamp
+        if let old { outcome.changes = .init(from: old.records, to: snapshot.records) }
+        let isSameState = try isSame(planned, present, old, snapshot)
         if isSameState && planned.action != .repack && isUsable(planned, present) {
             outcome.status = .unchanged
             return
@@ -59,18 +73,18 @@ struct CollectionRefresher: Sendable {
         }
         let (wanted, omitted): ([WantedAttachment], [SHA256Digest: OmissionReason])
         do {
-            (wanted, omitted) = try selector.select(fetched.snapshot.records)
+            (wanted, omitted) = try selector.select(snapshot.records)
         } catch {
             throw CollectionError.fetch(.changeset(error, url: server))
         }
         try planned.settings.budget.check(wanted)
-        async let records = packed(fetched.snapshot)
+        async let records = packed(snapshot)
         var sources = try await gatherer.gather(
-            wanted, of: planned.id, base: present, hasZip: fetched.snapshot.metadata.hasAttachmentsZip, into: &outcome)
+            wanted, of: planned.id, base: present, hasZip: snapshot.metadata.hasAttachmentsZip, into: &outcome)
         for (digest, reason) in omitted { sources[digest] = .omitted(reason) }
 
         onEvent(.packing(planned.id))
-        outcome.entry = try pack(planned, fetched.snapshot, sources, try await records)
+        outcome.entry = try pack(planned, snapshot, sources, try await records)
         outcome.isHeldBack = holdsBack && FileStore.size(directory.packPath(planned.id)) != nil
         if !outcome.isHeldBack { try FileStore.remove(directory.stagedPath(planned.id)) }
         outcome.status =
@@ -82,15 +96,6 @@ struct CollectionRefresher: Sendable {
         try? BundleReader(path: directory.bundlePath(planned.id), limits: limits)
     }
 
-    /// What a delta can be asked onto.
-    private func base(_ planned: PlannedCollection, _ present: BundleReader?) -> BundleReader? {
-        guard let present, let held = planned.held, present.head.timestamp == held.timestamp else { return nil }
-        switch planned.action {
-        case .update, .probe: return present
-        default: return nil
-        }
-    }
-
     private func isUsable(_ planned: PlannedCollection, _ present: BundleReader?) -> Bool {
         guard present != nil else { return false }
         switch planned.action {
@@ -99,31 +104,19 @@ struct CollectionRefresher: Sendable {
         }
     }
 
-    /// Whether the server's state is the one that is held; also counts what differs.
-    private func compare(
-        _ planned: PlannedCollection, _ present: BundleReader?, _ fetched: SnapshotFetcher.Fetched,
-        _ outcome: inout CollectionOutcome
+    /// Whether the server's state is the one that is held.
+    private func isSame(
+        _ planned: PlannedCollection, _ present: BundleReader?, _ old: Payload?, _ snapshot: Snapshot
     ) throws(CollectionError) -> Bool {
-        guard let present, let payload = try? present.payload() else {
-            return false
-        }
-        outcome.changes = RecordComparison.changes(from: payload.records, to: fetched.snapshot.records)
-        guard let held = planned.held, held.timestamp == fetched.snapshot.timestamp,
-            present.head.timestamp == held.timestamp
+        guard let present, let old, let held = planned.held, held.timestamp == snapshot.timestamp,
+            old.timestamp == held.timestamp
         else { return false }
-        if payload == fetched.snapshot.payload { return true }
-        // A damaged bundle differs too; only an intact one shows that the server says two things.
+        if old == snapshot.payload { return true }
+        // A damaged bundle differs too; only an intact one shows that the server contradicts itself.
         if (try? present.verifyContents()) != nil, present.head.trust != .imported {
             throw .fetch(.equivocation(held.timestamp))
         }
         return false
-    }
-
-    /// The bundle's own snapshot, verified again at the time that the lock keeps.
-    private func reread(_ planned: PlannedCollection, _ present: BundleReader) throws -> SnapshotFetcher.Fetched {
-        guard let held = planned.held else { throw CollectionError.configuration("there is no lock entry") }
-        let verified = try BundleVerifier(policy, limits: limits).snapshot(of: present, held)
-        return SnapshotFetcher.Fetched(snapshot: verified)
     }
 
     private func packed(_ snapshot: Snapshot) async throws -> PackedRecords? {

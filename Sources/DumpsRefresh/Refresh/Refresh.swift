@@ -139,18 +139,19 @@ public struct Refresh: Sendable {
 
     /// Tells without writing anything whether each collection is what the server has.
     private func compare(_ plan: [PlannedCollection]) async -> [CollectionOutcome] {
-        let fetcher = SnapshotFetcher(
-            client: client, chains: ChainStore(client: client, policy: policy, time: now),
-            gate: RequestGate(width: options.jobs), policy: policy)
+        let fetcher = CollectionFetcher(
+            client: client, chains: ChainStore(client: client, policy: policy, time: now), policy: policy)
         var outcomes: [CollectionOutcome] = []
         for planned in plan {
             var outcome = settled(planned) ?? self.planned(planned)
             // The monitor says nothing of it, so that only its state itself can tell.
             if planned.action == .probe {
                 do {
-                    let fetched = try await fetcher.fetch(planned, base: nil)
+                    let fetched = try await fetcher.fetch(planned, onto: nil)
                     outcome.serverTimestamp = fetched.snapshot.timestamp
-                    if directory.isHeld(fetched.snapshot, planned, limits: limits) { outcome.status = .unchanged }
+                    if try directory.isHeld(fetched.snapshot, planned, limits: limits) { outcome.status = .unchanged }
+                } catch let error as BundleError {
+                    outcome.notes.append("its bundle cannot be read (\(error))")
                 } catch {
                     outcome.status = .failed
                     outcome.error = CollectionError(error)
@@ -166,45 +167,26 @@ public struct Refresh: Sendable {
         let deflaters = DeflaterPool()
         let refresher = CollectionRefresher(
             directory: directory,
-            fetcher: SnapshotFetcher(
-                client: client, chains: ChainStore(client: client, policy: policy, time: now), gate: gate,
-                policy: policy),
+            fetcher: CollectionFetcher(
+                client: client, chains: ChainStore(client: client, policy: policy, time: now), policy: policy,
+                gate: gate),
             gatherer: AttachmentGatherer(
                 client: client, directory: directory, gate: gate,
-                attachmentsURL: AttachmentsURLSource(client: client), deflaters: deflaters, jobs: options.jobs,
+                attachmentsURL: AttachmentsURLSource(), deflaters: deflaters, jobs: options.jobs,
                 limits: limits, onEvent: onEvent),
             deflaters: deflaters,
             policy: policy, server: "\(client.server)", limits: limits,
             holdsBack: configuration.totalBudget != nil)
-        return await withTaskGroup(of: CollectionOutcome.self) { group in
-            var outcomes: [CollectionOutcome] = []
-            var queue = plan.makeIterator()
-            func enqueue(_ planned: PlannedCollection) {
-                if let settled = settled(planned) {
-                    outcomes.append(settled)
-                    onEvent(.finished(settled))
-                    return
-                }
-                group.addTask {
-                    onEvent(.began(planned.id))
-                    let outcome = await refresher.refresh(planned, onEvent: onEvent)
-                    // What waits for its name may still come to be over the budget.
-                    if !outcome.isHeldBack { onEvent(.finished(outcome)) }
-                    return outcome
-                }
+        return await plan.concurrentMap(width: options.jobs) { planned in
+            if let settled = settled(planned) {
+                onEvent(.finished(settled))
+                return settled
             }
-            var running = 0
-            while let planned = queue.next() {
-                let before = outcomes.count
-                enqueue(planned)
-                if outcomes.count == before { running += 1 }
-                if running >= options.jobs, let outcome = await group.next() {
-                    outcomes.append(outcome)
-                    running -= 1
-                }
-            }
-            for await outcome in group { outcomes.append(outcome) }
-            return outcomes.sorted { $0.id < $1.id }
+            onEvent(.began(planned.id))
+            let outcome = await refresher.refresh(planned, onEvent: onEvent)
+            // What waits for its name may still come to be over the budget.
+            if !outcome.isHeldBack { onEvent(.finished(outcome)) }
+            return outcome
         }
     }
 
@@ -236,7 +218,7 @@ public struct Refresh: Sendable {
     private func keepBackoff() throws {
         let state = client.backoff
         if !state.holds(at: now).isEmpty || FileStore.isDirectory(directory.workPath) {
-            try BackoffStore(directory).write(state, now: now)
+            try directory.keepBackoff(state, now: now)
         }
     }
 
@@ -249,5 +231,19 @@ public struct Refresh: Sendable {
         if FileStore.isDirectory(directory.workPath) {
             try directory.finishWork(keepingDownloads: outcomes.contains { $0.status == .failed })
         }
+    }
+}
+
+extension DumpsDirectory {
+    private var backoffPath: String { "\(workPath)/backoff.json" }
+
+    /// The holds that servers asked for (`Backoff`, `Retry-After`), as the last refresh kept them. A file that cannot be
+    /// read counts as none: the server will ask again.
+    public func backoff(limits: Limits) -> BackoffState { BackoffFile.read(backoffPath, limits: limits) }
+
+    /// Writes the holds that still stand, or removes the file where there are none.
+    fileprivate func keepBackoff(_ state: BackoffState, now: Timestamp) throws(FileError) {
+        if !state.holds(at: now).isEmpty { try prepareWork() }
+        try BackoffFile.write(state, to: backoffPath, now: now)
     }
 }

@@ -2,6 +2,7 @@ import ContentSignature
 import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
+import SnapshotFetch
 
 /// What a refresh is going to do with one collection.
 public struct PlannedCollection: Sendable {
@@ -42,6 +43,12 @@ public struct PlannedCollection: Sendable {
     public let serverTimestamp: Timestamp?
 
     public var id: CollectionID { settings.id }
+
+    /// Whether the server is asked for the changes since the bundle with this head, not for everything.
+    func isBase(_ head: BundleHead?) -> Bool {
+        guard let held, head?.timestamp == held.timestamp else { return false }
+        return action == .update || action == .probe
+    }
 }
 
 /// The first stage of a refresh: compares the lock, the files and the monitor. Decides; does no I/O.
@@ -114,6 +121,25 @@ struct RefreshPlanner {
             policy.roots.roots.contains(signature.root) ? nil : "its root is no longer trusted"
         case .unsigned: policy.acceptsUnsigned ? nil : "it is unsigned, which is no longer accepted"
         case .imported: nil
+        }
+    }
+}
+
+extension CollectionFetcher {
+    /// Fetches the state that a plan asks for: as a delta onto `base` where there is one, else everything.
+    func fetch(_ planned: PlannedCollection, onto base: Payload?) async throws(CollectionError) -> Fetched {
+        var wanted = Wanted(
+            id: planned.id, expected: planned.serverTimestamp, base: base, floor: planned.held?.timestamp,
+            wasSigned: planned.held?.trust.isSigned ?? false)
+        // The refresh itself judges whether the server contradicts itself: it knows whether the bundle is intact.
+        wanted.refusesEquivocation = false
+        wanted.needsState = true
+        do throws(FetchError) {
+            guard let fetched = try await fetch(wanted) else { throw .noAnswer(url: "\(planned.id)") }
+            return fetched
+        } catch {
+            if case .unknownCollection = error, planned.held != nil { throw .gone }
+            throw .fetch(error)
         }
     }
 }

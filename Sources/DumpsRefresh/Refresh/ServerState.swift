@@ -48,17 +48,15 @@ public struct ServerState: Sendable {
         let lock = try directory.lockFile(limits: client.limits)
         let survey = Survey(directory, configuration: configuration, policy: policy, now: now, limits: client.limits)
         let plan = try await survey.planned(settings, lock, client: client, isFull: false)
-        let fetcher = SnapshotFetcher(
-            client: client, chains: ChainStore(client: client, policy: policy, time: now),
-            gate: RequestGate(width: jobs),
-            policy: policy)
-        return await withTaskGroup(of: (CollectionID, Outcome).self) { group in
-            for planned in plan { group.addTask { (planned.id, await outcome(planned, fetcher)) } }
-            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        let fetcher = CollectionFetcher(
+            client: client, chains: ChainStore(client: client, policy: policy, time: now), policy: policy)
+        let outcomes = await plan.concurrentMap(width: jobs) { planned in
+            (planned.id, await outcome(planned, fetcher))
         }
+        return Dictionary(uniqueKeysWithValues: outcomes)
     }
 
-    private func outcome(_ planned: PlannedCollection, _ fetcher: SnapshotFetcher) async -> Outcome {
+    private func outcome(_ planned: PlannedCollection, _ fetcher: CollectionFetcher) async -> Outcome {
         let present = try? BundleReader(path: directory.bundlePath(planned.id), limits: client.limits)
         switch planned.action {
         case .refuse:
@@ -75,10 +73,10 @@ public struct ServerState: Sendable {
             }
         case .create, .update, .refetch, .probe, .pinned, .pinUnmet: break
         }
-        let canTakeDelta = planned.action == .update || planned.action == .probe
-        let base = canTakeDelta && present?.head.timestamp == planned.held?.timestamp ? present : nil
         do {
-            return .snapshot(try await fetcher.fetch(planned, base: base).snapshot)
+            // A bundle that cannot be read is no base for a delta, and no matter here: nothing is written.
+            let base = planned.isBase(present?.head) ? try? present?.payload() : nil
+            return .snapshot(try await fetcher.fetch(planned, onto: base).snapshot)
         } catch {
             switch CollectionError(error) {
             case .gone, .fetch(.unknownCollection): return .absent

@@ -121,12 +121,13 @@ extension DumpsConfiguration {
 
 extension DumpsDirectory {
     /// Whether a snapshot is the very state that the bundle has.
-    func isHeld(_ snapshot: Snapshot, _ planned: PlannedCollection, limits: Limits) -> Bool {
+    ///
+    /// - Throws: `BundleError` where the bundle cannot be read.
+    func isHeld(_ snapshot: Snapshot, _ planned: PlannedCollection, limits: Limits) throws(BundleError) -> Bool {
         guard let held = planned.held, held.timestamp == snapshot.timestamp,
-            held.attachmentRule == planned.settings.attachments.text, diskState(planned.id, held) == .asLocked,
-            let bundle = try? BundleReader(path: bundlePath(planned.id), limits: limits)
+            held.attachmentRule == planned.settings.attachments.text, diskState(planned.id, held) == .asLocked
         else { return false }
-        return (try? bundle.payloadText()) == snapshot.payload.bytes
+        return try BundleReader(path: bundlePath(planned.id), limits: limits).payloadText() == snapshot.payload.bytes
     }
 
     /// What is where a bundle should be, told from its size and its first bytes.

@@ -21,13 +21,15 @@ extension LocalCollection {
             guard seen.insert(wanted.digest).inserted else { continue }
             if localAttachment(wanted) != nil { summary.present += 1 } else { missing.append(wanted) }
         }
+        guard !missing.isEmpty else { return summary }
+        let client = try session.startingRun()
         if missing.count > Self.zipThreshold, hasZip {
             let count = missing.count
-            missing = await takeFromZip(missing)
+            missing = await takeFromZip(missing, by: client)
             summary.fromZip = count - missing.count
         }
         _ = try await missing.concurrentMap(width: Self.width) { wanted throws(RemoteSettingsError) in
-            try await self.download(wanted, progress: nil)
+            try await self.download(wanted, by: client)
         }
         summary.downloaded = missing.count
         return summary
@@ -43,9 +45,9 @@ extension LocalCollection {
     /// has in another version, is still missing afterwards.
     ///
     /// - Returns: the attachments that are still missing.
-    private func takeFromZip(_ missing: [WantedAttachment]) async -> [WantedAttachment] {
+    private func takeFromZip(_ missing: [WantedAttachment], by client: ServerClient) async -> [WantedAttachment] {
         do {
-            let bytes = try await zip()
+            let bytes = try await zip(by: client)
             let zip = try AttachmentsZIP(bytes, name: "the server's zip of \(id)", limits: session.limits)
             let left = try missing.filter { wanted in
                 guard let file = zip.file(of: wanted.record, size: wanted.size),
@@ -66,9 +68,8 @@ extension LocalCollection {
     }
 
     /// The server's zip in memory, whose size ``Limits/attachmentsZipBytes`` limits.
-    private func zip() async throws -> Bytes {
-        let client = try session.client()
-        let base = try await session.attachmentsURL(client).value()
+    private func zip(by client: ServerClient) async throws -> Bytes {
+        let base = try await session.attachmentsURL.value(client)
         var bytes: [UInt8] = []
         try await client.attachmentsZip(id, at: base) { part in
             switch part {

@@ -49,7 +49,7 @@ extension LocalCollection {
     {
         if let local = localAttachment(wanted) { return local }
         do throws(RemoteSettingsError) {
-            let path = try await download(wanted, progress: nil)
+            let path = try await download(wanted)
             guard let bytes = cached(wanted.digest, size: wanted.size) else {
                 throw .Other(reason: "\(path): the file was removed or changed right after its download; try again")
             }

@@ -11,31 +11,32 @@ extension LocalCollection {
 
     /// Downloads an attachment. Calls at the same time for one attachment share one download.
     ///
+    /// - Parameter client: the client of the run that the download is a part of; `nil` where it is a run of its own.
     /// - Returns: the file's path.
     func download(
-        _ wanted: WantedAttachment, progress: (@Sendable (AttachmentProgress) -> Void)?
+        _ wanted: WantedAttachment, by client: ServerClient? = nil,
+        progress: (@Sendable (AttachmentProgress) -> Void)? = nil
     ) async throws(RemoteSettingsError) -> String {
         let path = session.storage.attachmentPath(id, wanted.digest)
         try await session.downloads.run(path, progress: progress) { [self] progress in
             // Another download may have ended since the caller looked.
             if isCached(wanted) { return .success(()) }
-            return await fetch(wanted, progress: progress)
+            do throws(RemoteSettingsError) {
+                let client = if let client { client } else { try session.startingRun() }
+                return .success(try await fetch(wanted, by: client, progress: progress))
+            } catch {
+                return .failure(error)
+            }
         }.get()
         return path
     }
 
     private func fetch(
-        _ wanted: WantedAttachment, progress: @Sendable (AttachmentProgress) -> Void
-    ) async -> Result<Void, RemoteSettingsError> {
-        let client: ServerClient
-        do throws(RemoteSettingsError) {
-            client = try session.client()
-        } catch {
-            return .failure(error)
-        }
+        _ wanted: WantedAttachment, by client: ServerClient, progress: @Sendable (AttachmentProgress) -> Void
+    ) async throws(RemoteSettingsError) {
         let began = session.now
         do {
-            let base = try await session.attachmentsURL(client).value()
+            let base = try await session.attachmentsURL.value(client)
             for attempt in 1... {
                 do {
                     try await receive(wanted, from: client, at: base, progress: progress)
@@ -45,12 +46,11 @@ extension LocalCollection {
                     session.logger.info("attempt \(attempt) failed, trying again: \(error)")
                 }
             }
-            return .success(())
         } catch {
             session.keepBackoff(client)
             let status: UptakeEvent.Status = error is WrongAttachment ? .contentError : .downloadError
             session.report("\(id)", status, .manual, since: began, error: error)
-            return .failure(RemoteSettingsError(error))
+            throw RemoteSettingsError(error)
         }
     }
 

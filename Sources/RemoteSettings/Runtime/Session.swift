@@ -21,7 +21,6 @@ final class Session: Sendable {
     private struct State {
         var loader: SnapshotLoader?
         var client: ServerClient?
-        var attachmentsURL: AttachmentsURLSource?
         var telemetry: (any RemoteSettingsTelemetry)?
         var isClosed = false
     }
@@ -32,6 +31,8 @@ final class Session: Sendable {
     let trust: TrustPolicy
     let changes: ChangeHub
     let filterContext: FilterContext
+    /// The base URL of the server's attachments.
+    let attachmentsURL = AttachmentsURLSource()
     let syncs = SharedWork<CollectionID, SyncOutcome, Never>(endsWithLastCaller: false)
     /// Syncs of a whole service; there is one key, as a service has one list of collections.
     let serviceSyncs = SharedWork<Bool, [CollectionSyncResult], Never>(endsWithLastCaller: false)
@@ -93,17 +94,18 @@ final class Session: Sendable {
         }
     }
 
-    /// Asks the server. The first call reads from the storage directory how long servers asked not to be asked.
-    func client() throws(RemoteSettingsError) -> ServerClient {
-        if let known = state.withLock({ $0.client }) { return known }
+    /// A client for one run: a sync, or the download of one or more attachments. The first call reads from the storage
+    /// directory how long servers asked not to be asked.
+    func startingRun() throws(RemoteSettingsError) -> ServerClient {
+        if let known = state.withLock({ $0.client }) { return known.startingRun() }
         let server = try server.get()
         let client = ServerClient(
             server: server, transport: config.transport ?? Self.platformTransport(), userAgent: config.userAgent,
-            limits: limits,
-            environment: config.environment, backoff: BackoffFile.read(storage.backoffPath, limits: limits),
+            limits: limits, environment: config.environment,
+            backoff: BackoffFile.read(storage.backoffPath, limits: limits),
             onEvent: { [logger] event in Self.log(event, logger) })
         return state.withLock { state in
-            if let first = state.client { return first }
+            if let first = state.client { return first.startingRun() }
             state.client = client
             return client
         }
@@ -115,16 +117,6 @@ final class Session: Sendable {
         #else
             CurlTransport()
         #endif
-    }
-
-    /// The base URL of the server's attachments, which is asked for once.
-    func attachmentsURL(_ client: ServerClient) -> AttachmentsURLSource {
-        state.withLock { state in
-            if let known = state.attachmentsURL { return known }
-            let source = AttachmentsURLSource(client: client)
-            state.attachmentsURL = source
-            return source
-        }
     }
 
     private static func log(_ event: HTTPEvent, _ logger: Logger) {

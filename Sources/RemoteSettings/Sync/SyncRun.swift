@@ -84,7 +84,7 @@ struct SyncRun: Sendable {
         for collection in collections { floors[collection.id] = collection.held().floor(at: session.now) }
         self.floors = floors
         do throws(RemoteSettingsError) {
-            client = try session.client()
+            client = try session.startingRun()
         } catch {
             throw SyncRunFailure(error: error, status: .init(error))
         }
@@ -120,6 +120,7 @@ struct SyncRun: Sendable {
             let outcome = try await outcome(of: collection)
             let status: UptakeEvent.Status =
                 if case .upToDate = outcome { .upToDate } else { .success }
+            session.keepBackoff(client)
             session.report("\(collection.id)", status, trigger, timestamp: outcome.timestamp, since: began)
             return .success(outcome)
         } catch {

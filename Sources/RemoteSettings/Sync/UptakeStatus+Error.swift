@@ -38,11 +38,11 @@ extension UptakeEvent.Status {
     private init(http error: HTTPError) {
         switch error.reason {
         case .backoff: self = .backoff
-        case .timeout: self = .timeoutError
+        case .timeout, .tooSlow: self = .timeoutError
         case .status, .badRedirect, .redirectLoop, .tooManyRedirects, .redirectDowngrade: self = .serverError
         case .cancelled: self = .shutdownError
         case .tls: self = .certificateError
-        case .tooLarge, .badEncoding, .badRange, .rangeNotSatisfied: self = .contentError
+        case .tooLarge, .tooLargeOnTheWire, .badEncoding, .badRange, .rangeNotSatisfied: self = .contentError
         default: self = .networkError
         }
     }

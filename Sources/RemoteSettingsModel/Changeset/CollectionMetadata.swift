@@ -68,3 +68,19 @@ extension ServedSignature {
         self.init(signature: signature, mode: value["mode"]?.string ?? "p384ecdsa", x5u: x5u)
     }
 }
+
+/// A signature as a collection's metadata gives it. Not checked.
+public struct ServedSignature: Hashable, Sendable {
+    /// base64url of the raw signature.
+    public let signature: String
+    /// How it was made; only `p384ecdsa` is known.
+    public let mode: String
+    /// Where the certificate chain is: a URL, absolute or relative to the server's.
+    public let x5u: String
+
+    public init(signature: String, mode: String, x5u: String) {
+        self.signature = signature
+        self.mode = mode
+        self.x5u = x5u
+    }
+}

@@ -46,3 +46,39 @@ public enum JSONValue: Hashable, Sendable {
         if case .array(let elements) = self { elements } else { nil }
     }
 }
+
+extension JSONValue {
+    /// An object of the members that have a value.
+    package static func members(_ members: KeyValuePairs<String, JSONValue?>) -> JSONValue {
+        .object(members.compactMap { key, value in value.map { Member(key: key, value: $0) } })
+    }
+
+    package static func count(_ value: some BinaryInteger) -> JSONValue { .number(JSONNumber(value)) }
+}
+
+/// A JSON number exactly as it was written.
+public struct JSONNumber: Hashable, Sendable {
+    /// The number's text, by the grammar of RFC 8259, section 6.
+    public let text: String
+
+    init(text: String) {
+        self.text = text
+    }
+
+    public init(_ value: some BinaryInteger) {
+        text = String(value)
+    }
+
+    /// The value where it is written as an integer and fits; never rounded.
+    public var int64: Int64? { Int64(text) }
+
+    /// The value where it is written as an integer and fits; never rounded.
+    public var uint64: UInt64? { text == "-0" ? 0 : UInt64(text) }
+
+    /// The nearest double; infinite where the number is beyond its range.
+    public var double: Double { Double(text) ?? .nan }
+}
+
+extension JSONNumber: CustomStringConvertible {
+    public var description: String { text }
+}

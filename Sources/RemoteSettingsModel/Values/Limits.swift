@@ -42,8 +42,26 @@ public struct Limits: Sendable, Hashable {
     public var patienceSeconds = 5
     /// Seconds until an answer's head must have come.
     public var headTimeoutSeconds = 30
-    /// Seconds that a body may stand still.
+    /// Seconds to wait for more of a body.
     public var idleTimeoutSeconds = 30
+    /// The most bytes that a body may have on the wire, before decompression, beyond its limit after decompression. No
+    /// body that compression makes longer needs a thousandth more.
+    public var wireExcessBytes = 1 << 20
+    /// The least throughput of a body, in bytes a second on the wire, over `throughputSeconds` of waiting for it; 0 for no
+    /// such limit. Time that a reader takes between two reads does not count.
+    public var leastBytesPerSecond = 256
+    /// Seconds over which the throughput of a body is measured.
+    public var throughputSeconds = 60
+    /// Seconds for one document (monitor, changeset, chain, root document), from its first request to its last byte, with
+    /// redirects, repetitions and the pauses between them.
+    public var documentSeconds = 600
+    /// Seconds for one download (an attachment, a zip of attachments), likewise. At this default, an attachment of
+    /// `attachmentBytes` needs 1.2 MB/s.
+    public var downloadSeconds = 14_400
+    /// Seconds for all requests of one run: a refresh, a sync, a download of a collection's attachments.
+    public var runSeconds = 43_200
+    /// Milliseconds between two requests to a server that asked for a `Backoff` in the run that is under way.
+    public var gentlePauseMilliseconds = 200
     /// Seconds to wait for another process that writes to the same storage directory.
     public var storageLockSeconds = 5
     /// An older state's file in version control, in bytes; it is read into memory.
@@ -66,6 +84,67 @@ public struct Limits: Sendable, Hashable {
     public var server = ServerLimits()
     /// Filter expressions.
     public var filter = FilterLimits()
+
+    public init() {}
+}
+
+/// The limits on one filter expression, from its text to its value.
+///
+/// An expression that goes over one of them is an error, which excludes its record.
+public struct FilterLimits: Sendable, Hashable {
+    /// An expression's text, in bytes of UTF-8.
+    public var expressionBytes = 16 << 10
+    /// Parentheses, brackets, braces, arguments and branches of `?:` inside each other.
+    public var nesting = 32
+    /// The work of one evaluation, in steps: an operation, an element looked at, 16 bytes of text, or a step of a
+    /// regular expression each cost one.
+    public var steps = 200_000
+    /// Any one text that an evaluation makes, in bytes of UTF-8.
+    public var textBytes = 64 << 10
+    /// Any one array or object that an evaluation makes, in elements.
+    public var elements = 10_000
+    /// A regular expression, in Unicode scalars.
+    public var patternScalars = 1000
+    /// A compiled regular expression, in instructions; bounded repetitions such as `a{2,5}` are written out.
+    public var patternInstructions = 5000
+
+    public init() {}
+}
+
+/// The limits of a server of one's own on its clients.
+public struct ServerLimits: Sendable, Hashable {
+    /// Connections at once; more wait until one ends. Fewer where the system allows fewer open files.
+    public var connections = 16_384
+    /// One header field, in bytes, name and value; the request line alike.
+    public var headerFieldBytes = 8 << 10
+    /// All header fields of a request, in bytes.
+    public var headerBytes = 32 << 10
+    /// Header fields of a request.
+    public var headerFields = 100
+    /// A request's body, in bytes; none is read, but small ones are passed over.
+    public var requestBodyBytes = 64 << 10
+    /// A request as it comes over the wire, in bytes: also what is neither header nor body, such as chunks' extensions.
+    public var requestBytes = 1 << 20
+    /// Seconds from the connection until the first request is complete.
+    public var requestSeconds = 15
+    /// Seconds from an answer until the next request is complete.
+    public var idleSeconds = 75
+    /// Seconds that the client may take to accept the next ``pieceBytes`` of an answer.
+    public var stallSeconds = 30
+    /// An answer's bytes that are on their way to a client at once, and the least that it must accept in ``stallSeconds``.
+    public var pieceBytes = 256 << 10
+    /// Seconds that requests may go on after the server was asked to end.
+    public var shutdownSeconds = 10
+    /// Older states of a collection that deltas can begin at.
+    public var historyStates = 64
+    /// Bytes of older bundles that are kept in memory, because they come from git.
+    public var historyBytes = 256 << 20
+    /// Bytes of a body that is kept in memory once a client has asked for it; larger ones are read each time.
+    public var keptBodyBytes = 4 << 20
+    /// Bytes of all bodies that are kept in memory.
+    public var keptBytes = 64 << 20
+    /// Milliseconds between two looks at a directory that is watched.
+    public var watchMilliseconds = 500
 
     public init() {}
 }

@@ -1,7 +1,7 @@
 /// Percent-encoding of paths and queries (RFC 3986 §2.1).
 package enum PercentEncoding {
-    /// Encodes the bytes that may not stand in a path or query, and leaves what is encoded already as it is; `nil`
-    /// where a `%` is not followed by two hexadecimal digits.
+    /// Encodes the bytes that a path or query cannot contain, and keeps existing escapes; `nil` where a `%` is not
+    /// followed by two hexadecimal digits.
     package static func complete(_ text: some StringProtocol) -> String? {
         let bytes = Array(text.utf8)
         if bytes.allSatisfy({ isAllowed($0) }) { return String(text) }
@@ -33,15 +33,15 @@ package enum PercentEncoding {
         return String(decoding: out, as: UTF8.self)
     }
 
-    /// The text behind the encoding; what is not UTF-8 becomes U+FFFD, a `%` without digits stays.
+    /// Decodes all escapes. Bytes that are not UTF-8 become U+FFFD; a `%` without two digits is kept.
     ///
     /// - Parameter plusIsSpace: as in a form's query (application/x-www-form-urlencoded, WHATWG URL §5), not in a path.
     package static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String {
         isPlain(text) ? String(text) : String(decoding: bytes(of: text, plusIsSpace: plusIsSpace).bytes, as: UTF8.self)
     }
 
-    /// The text behind the encoding; `nil` where a `%` is not followed by two hexadecimal digits, or where the bytes are
-    /// not UTF-8.
+    /// Decodes all escapes; `nil` where a `%` is not followed by two hexadecimal digits, or where the bytes are not
+    /// UTF-8.
     package static func strictlyDecode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
         if isPlain(text) { return String(text) }
         let (bytes, isWhole) = bytes(of: text, plusIsSpace: plusIsSpace)

@@ -94,14 +94,13 @@ public final class ServedCollection: Sendable {
     public func delta(since: Timestamp, _ version: APIVersion) throws(BundleError) -> OriginResource? {
         let key = DeltaKey(since: since, version: version)
         if let known = deltas.withLock({ $0[key] }) { return known }
-        let delta: SnapshotDelta
-        if since == timestamp {
-            delta = SnapshotDelta(from: RecordTable(), to: RecordTable())
-        } else {
+        var changes: [Bytes] = []
+        if since != timestamp {
             guard let old = history.first(where: { $0.head.timestamp == since }) else { return nil }
-            delta = SnapshotDelta(from: try old.payload().records, to: try records())
+            changes = Self.changes(
+                try records().differences(from: try old.payload().records),
+                tombstonesAt: version == .v1 ? timestamp : nil)
         }
-        let changes = delta.changes(deletedAt: version == .v1 ? timestamp : nil)
         var body = head.array
         for (index, change) in changes.enumerated() {
             if index > 0 { body.append(UInt8(ascii: ",")) }
@@ -115,6 +114,24 @@ public final class ServedCollection: Sendable {
             deltas[key] = made
             return made
         }
+    }
+
+    /// The elements of a changeset's `changes`: records that are new or other than before, then tombstones.
+    ///
+    /// Records are compared by their canonical bytes, never by `last_modified`: what a record says about its own age need
+    /// not be true.
+    ///
+    /// - Parameter time: the `last_modified` of tombstones; `nil` leaves it out, as v2 does.
+    private static func changes(_ differences: [RecordDifference], tombstonesAt time: Timestamp?) -> [Bytes] {
+        var (changed, deleted): ([Bytes], [Bytes]) = ([], [])
+        let time = time.map { ",\"last_modified\":\($0)" } ?? ""
+        for difference in differences {
+            switch difference {
+            case .created(let record), .updated(_, let record): changed.append(record.json)
+            case .deleted(let record): deleted.append(Bytes(utf8: "{\"deleted\":true,\"id\":\"\(record.id)\"\(time)}"))
+            }
+        }
+        return changed + deleted
     }
 
     private var head: Bytes {

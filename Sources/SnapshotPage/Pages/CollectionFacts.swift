@@ -35,16 +35,12 @@ struct CollectionFacts {
     }
 
     private func signature(_ html: inout HTMLWriter) {
-        html.verdict(collection.verdict)
-        switch collection.verdict {
-        case .verified(let signature), .locked(let signature):
-            html.element(.small, text: "by \(signature.signer)")
-            html.element(.small, text: "verified at \(Wording.date(signature.verifiedAt)) UTC")
-            html.element(.small, text: "chain ends \(Wording.date(signature.chainNotAfter)) UTC")
-            html.element(.small, text: "root \(signature.root)")
-        case .failed(let reason): html.element(.small, text: reason)
-        case .unchecked, .unsigned, .imported: break
-        }
+        html.provenance(collection.provenance)
+        guard let signature = collection.provenance.verdict else { return }
+        html.element(.small, text: "by \(signature.signer)")
+        html.element(.small, text: "verified at \(Wording.date(signature.verifiedAt)) UTC")
+        html.element(.small, text: "chain ends \(Wording.date(signature.chainNotAfter)) UTC")
+        html.element(.small, text: "root \(signature.root)")
     }
 
     private func fact(

@@ -36,30 +36,21 @@ struct CollectionsPage {
         return parts.joined(separator: " · ")
     }
 
-    /// The signer of most collections, which is said once.
+    /// The signer of most collections, which the page names once.
     private var usualSigner: String? {
         var counts: [String: Int] = [:]
         for collection in catalog.collections {
-            if let signer = collection.verdict.signature?.signer { counts[signer, default: 0] += 1 }
+            if let signer = collection.provenance.verdict?.signer { counts[signer, default: 0] += 1 }
         }
         return counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
     }
 
-    /// What is not as it should be comes first.
+    /// Problems come first.
     private func problems(_ html: inout HTMLWriter) {
         for (id, problem) in catalog.problems.sorted(by: { $0.key < $1.key }) {
             html.element(.p, .class("notice bad")) { html in
                 html.element(.strong, text: "\(id) is not served as the lock names it. ")
                 html.text(problem)
-            }
-        }
-        let failed = catalog.collections.filter { if case .failed = $0.verdict { true } else { false } }
-        guard !failed.isEmpty else { return }
-        html.element(.p, .class("notice bad")) { html in
-            html.text("\(Wording.count(failed.count, "collection", "collections")) failed verification: ")
-            for (index, collection) in failed.enumerated() {
-                if index > 0 { html.text(", ") }
-                html.element(.a, .href(.collection(collection.id)), text: "\(collection.id)")
             }
         }
     }
@@ -137,8 +128,8 @@ struct CollectionsPage {
                 .td, .role("cell"), .cellLabel("Size"), .class("number nowrap"),
                 text: Wording.size(collection.bundleSize))
             html.element(.td, .role("cell"), .cellLabel("Signature"), .class("wide beside")) { html in
-                html.verdict(collection.verdict)
-                if let signer = collection.verdict.signature?.signer, signer != usualSigner {
+                html.provenance(collection.provenance)
+                if let signer = collection.provenance.verdict?.signer, signer != usualSigner {
                     html.element(.small, text: signer)
                 }
             }

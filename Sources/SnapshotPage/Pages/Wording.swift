@@ -3,7 +3,7 @@ import SnapshotBundle
 
 /// Numbers and times as people read them.
 enum Wording {
-    /// With a narrow space between thousands' groups, as in 1 918 (ISO 80000-1), here a comma as English has it.
+    /// With a comma between groups of thousands, as in 1,918.
     static func number(_ value: Int) -> String {
         var digits = Array(String(value.magnitude))
         for place in stride(from: digits.count - 3, to: 0, by: -3) { digits.insert(",", at: place) }
@@ -31,7 +31,7 @@ enum Wording {
         return seconds >= 0 ? "just now" : "in the future"
     }
 
-    /// The age within a sentence.
+    /// The age as part of a sentence.
     static func ago(_ time: Timestamp, at now: Timestamp) -> String {
         let age = age(of: time, at: now)
         return age.first?.isNumber == true ? age + " ago" : age
@@ -43,30 +43,18 @@ extension HTMLWriter {
         element(.time, .datetime(time.rfc3339), .class("nowrap"), text: Wording.date(time) + " UTC")
     }
 
-    /// A verdict, in words; its colour says the same once more.
-    mutating func verdict(_ verdict: PageCatalog.Verdict) {
-        switch verdict {
-        case .verified: element(.span, .class("verdict good"), text: "Verified")
-        case .locked: element(.span, .class("verdict"), text: "Signed, not checked here")
-        case .unchecked: element(.span, .class("verdict"), text: "Not checked")
+    /// What vouches for a snapshot, in words; the colour only repeats them.
+    mutating func provenance(_ provenance: Provenance) {
+        switch provenance {
+        case .signed: element(.span, .class("verdict good"), text: "Verified")
         case .unsigned: element(.span, .class("verdict care"), text: "Unsigned")
         case .imported: element(.span, .class("verdict care"), text: "Imported, unsigned")
-        case .failed: element(.span, .class("verdict bad"), text: "Verification failed")
         }
     }
 
-    /// A collection's name, its bucket set back.
+    /// A collection's name, with its bucket less prominent.
     mutating func name(of id: CollectionID) {
         element(.span, .class("bucket"), text: id.bucket + "/")
         text(id.name)
-    }
-}
-
-extension PageCatalog.Verdict {
-    var signature: SignatureVerdict? {
-        switch self {
-        case .verified(let signature), .locked(let signature): signature
-        case .unchecked, .unsigned, .imported, .failed: nil
-        }
     }
 }

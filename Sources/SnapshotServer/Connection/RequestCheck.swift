@@ -1,4 +1,5 @@
 import NIOHTTP1
+import RemoteSettingsModel
 
 /// What the head of a request must fulfil beyond its grammar, so that nothing between client and server can read it
 /// differently.
@@ -96,15 +97,8 @@ enum RequestCheck {
     /// Whether two hexadecimal digits follow each `%`, and none of them stands for a control character.
     private static func hasValidEscapes(_ path: Substring) -> Bool {
         guard path.utf8.contains(UInt8(ascii: "%")) else { return true }
-        var rest = path.utf8[...]
-        while let percent = rest.firstIndex(of: UInt8(ascii: "%")) {
-            rest = rest[rest.index(after: percent)...]
-            guard let code = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16), rest.count >= 2,
-                code >= 0x20, code != 0x7F, rest.first != UInt8(ascii: "+")
-            else { return false }
-            rest = rest.dropFirst(2)
-        }
-        return true
+        return PercentEncoding.complete(path) != nil
+            && PercentEncoding.decode(path).utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
 }
 

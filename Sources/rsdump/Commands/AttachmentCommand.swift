@@ -1,5 +1,5 @@
 import ArgumentParser
-import Dumps
+import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -37,7 +37,7 @@ struct AttachmentCommand: AsyncParsableCommand {
                 throw CommandFailure(.someFailed, "\(bundle.name): \(try reason(bundle, attachment))")
             }
             if let output {
-                try WholeFile.write(to: output) { write in
+                try FileStore.replace(output) { write in
                     _ = try bundle.streamAttachment(attachment.hash) { piece in try write(piece) }
                 }
             } else {

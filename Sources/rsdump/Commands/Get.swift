@@ -1,5 +1,5 @@
 import ArgumentParser
-import Dumps
+import FileStorage
 import RemoteSettings
 import RemoteSettingsModel
 
@@ -77,7 +77,7 @@ struct Get: AsyncParsableCommand {
             Console.error("attachment  \(Counted.text(content.bytes.count, "byte")), \(content.source.words)")
         }
         if let output {
-            try WholeFile.write(content.bytes.array, to: output)
+            try FileStore.replace(output, with: content.bytes)
         } else {
             Console.write(content.bytes.array, to: 1)
         }

@@ -1,5 +1,5 @@
-import Dumps
 import FileStorage
+import RemoteSettingsModel
 
 #if canImport(Darwin)
     import Darwin
@@ -29,6 +29,6 @@ enum TextFile {
     ///
     /// - Throws: `FileError`.
     static func write(_ text: String, to path: String) throws {
-        try WholeFile.write(Array(text.utf8), to: path)
+        try FileStore.replace(path, with: Bytes(utf8: text))
     }
 }

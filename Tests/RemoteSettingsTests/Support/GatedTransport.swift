@@ -1,14 +1,19 @@
+import InMemoryOrigin
 import RemoteSettings
 import RemoteSettingsHTTP
 import Synchronization
 
 /// Holds back the requests whose URL has a text in it, until it is opened.
 final class GatedTransport: HTTPTransport {
+    private let server: OriginTransport
     private let text: String
     private let isOpen = Atomic(false)
     private let count = Atomic(0)
 
-    init(holding text: String) { self.text = text }
+    init(_ server: OriginTransport, holding text: String) {
+        self.server = server
+        self.text = text
+    }
 
     /// How many requests came to the gate.
     var requests: Int { count.load(ordering: .relaxed) }
@@ -25,6 +30,6 @@ final class GatedTransport: HTTPTransport {
                 await Task.yield()
             }
         }
-        return try await Workplace.transport.send(request)
+        return try await server.send(request)
     }
 }

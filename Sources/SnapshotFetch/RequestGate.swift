@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Lets a bounded number of tasks through at once; the others wait in the order they came.
-final class RequestGate: Sendable {
+/// Bounds how many requests are under way at once; the others wait in the order in which they came.
+package final class RequestGate: Sendable {
     private struct State {
         var free: Int
         var waiting: [CheckedContinuation<Void, Never>] = []
@@ -9,11 +9,15 @@ final class RequestGate: Sendable {
 
     private let state: Mutex<State>
 
-    init(width: Int) {
+    /// - Parameter width: at least 1.
+    package init(width: Int) {
         state = Mutex(State(free: width))
     }
 
-    func pass<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
+    /// Runs `body` as soon as fewer than the bound are running.
+    package func pass<Value: Sendable, Failure: Error>(
+        _ body: () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
         await enter()
         defer { leave() }
         return try await body()

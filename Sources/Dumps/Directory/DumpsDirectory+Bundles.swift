@@ -1,0 +1,81 @@
+import FileStorage
+import RemoteSettingsModel
+import SnapshotBundle
+
+extension DumpsDirectory {
+    /// The lock with the bundles of an interrupted refresh taken over: where the file is the one that was noted, the note
+    /// becomes the lock's entry. Does I/O; writes nothing.
+    ///
+    /// - Throws: ``FileError`` or `BundleError` where the lock or a note cannot be read.
+    package func recoveredLock(limits: Limits) throws -> (lock: LockFile, recovered: [CollectionID]) {
+        var lock = try lockFile(limits: limits)
+        var recovered: [CollectionID] = []
+        for (id, entry) in try pendingEntries(limits: limits).sorted(by: { $0.key < $1.key })
+        where lock.collections[id] != entry {
+            let path = bundlePath(id)
+            guard FileStore.size(path) == entry.bundle.size,
+                try FileStore.digest(of: path) == entry.bundle.sha256
+            else { continue }
+            lock.collections[id] = entry
+            recovered.append(id)
+        }
+        return (lock, recovered)
+    }
+
+    /// Gives a finished bundle its name, after noting what the lock will say of it. The name is on the disk once the lock
+    /// is written.
+    package func name(_ id: CollectionID, _ entry: LockFile.Collection) throws(FileError) {
+        try writePending(id, entry)
+        let path = bundlePath(id)
+        try FileStore.makeDirectories(FileStore.parent(of: path))
+        try FileStore.rename(packPath(id), to: path, flushing: false)
+    }
+}
+
+extension DumpsDirectory {
+    /// Removes bundles and their entries in the lock. Does I/O.
+    ///
+    /// The lock is written first: a bundle that the lock no longer names is litter, one that it names and that is missing
+    /// would be a fault.
+    ///
+    /// - Throws: ``DumpsError/busy(_:)``, ``FileError``, or `BundleError` where the lock cannot be read.
+    public func removeBundles(_ ids: [CollectionID], limits: Limits = Limits()) throws {
+        guard let lock = try DirectoryLock(path) else { throw DumpsError.busy(path) }
+        defer { withExtendedLifetime(lock) {} }
+        let before = try lockFile(limits: limits)
+        var after = before
+        for id in ids { after.collections[id] = nil }
+        if after != before { try writeLock(after) }
+        for id in ids {
+            try FileStore.remove(bundlePath(id))
+            try FileStore.removeIfEmpty(FileStore.parent(of: bundlePath(id)))
+        }
+    }
+}
+
+extension DumpsDirectory {
+    /// Opens the named bundles, or all that the lock lists, sorted by collection, and checks that each holds exactly the
+    /// content that the lock names. Reads every byte of them.
+    ///
+    /// Signatures are not verified: `rsdump verify` does that.
+    ///
+    /// - Throws: ``DumpsError`` where a name is not in the lock, or the lock lists no bundles; `BundleError` or `FileError`.
+    public func lockedBundles(_ names: [CollectionID], limits: Limits) throws -> [BundleReader] {
+        let lock = try lockFile(limits: limits)
+        let unknown = names.filter { lock.collections[$0] == nil }
+        guard unknown.isEmpty else { throw DumpsError.notLocked(unknown, lockPath) }
+        guard !lock.collections.isEmpty else { throw DumpsError.nothingLocked(lockPath) }
+        let wanted = names.isEmpty ? Array(lock.collections.keys) : Array(Set(names))
+        return try wanted.sorted().map { id in
+            let bundle = try BundleReader(path: bundlePath(id), limits: limits)
+            try bundle.verifyContents()
+            let content = Manifest.digest(of: try bundle.manifestText())
+            guard bundle.head.collection == id, content == lock.collections[id]?.content else {
+                throw BundleError(
+                    .disagreement, file: bundle.name, expected: "the content that the lock names for \(id)",
+                    found: content.hex)
+            }
+            return bundle
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import RemoteSettingsModel
+
+/// The time by which work has to be done, by ``HTTPEnvironment/uptime``, and the limit that it comes from.
+struct Deadline {
+    let end: Duration
+    let phase: HTTPError.TimeoutPhase
+    let seconds: Int
+
+    init(_ phase: HTTPError.TimeoutPhase, seconds: Int, from start: Duration) {
+        end = start + .seconds(seconds)
+        self.phase = phase
+        self.seconds = seconds
+    }
+
+    /// - Throws: ``HTTPError/Reason/timeout(_:seconds:)`` where the time is over.
+    func check(_ uptime: Duration, of url: HTTPURL) throws(HTTPError) {
+        if uptime >= end { throw HTTPError(url, .timeout(phase, seconds: seconds)) }
+    }
+}
+
+/// A body as it arrives from the transport, within the limits on its bytes, its throughput and its time.
+///
+/// Compressed bodies are metered before decompression: a gzip stream can go on for ever without yielding a byte.
+struct MeteredBody: HTTPBody {
+    private var wire: any HTTPBody
+    private let request: HTTPRequest
+    private let deadline: Deadline
+    private let limits: Limits
+    private let uptime: @Sendable () -> Duration
+    /// Bytes that the body may still have.
+    private var left: Int
+    /// The time waited, and the bytes that it brought, since the throughput was last looked at.
+    private var waited: Duration = .zero
+    private var received = 0
+
+    init(
+        _ wire: any HTTPBody, of request: HTTPRequest, until deadline: Deadline, limits: Limits,
+        uptime: @escaping @Sendable () -> Duration
+    ) {
+        self.wire = wire
+        self.request = request
+        self.deadline = deadline
+        self.limits = limits
+        self.uptime = uptime
+        left = request.wireLimit
+    }
+
+    mutating func next() async throws(HTTPError) -> [UInt8]? {
+        let start = uptime()
+        try deadline.check(start, of: request.url)
+        guard let piece = try await wire.next() else { return nil }
+        let end = uptime()
+        guard piece.count <= left else { throw HTTPError(request.url, .tooLargeOnTheWire(limit: request.wireLimit)) }
+        left -= piece.count
+        try deadline.check(end, of: request.url)
+        waited += end - start
+        received += piece.count
+        if waited >= .seconds(limits.throughputSeconds) {
+            guard Double(received) >= Double(limits.leastBytesPerSecond) * (waited / .seconds(1)) else {
+                throw HTTPError(
+                    request.url,
+                    .tooSlow(leastBytesPerSecond: limits.leastBytesPerSecond, seconds: limits.throughputSeconds))
+            }
+            waited = .zero
+            received = 0
+        }
+        return piece
+    }
+}

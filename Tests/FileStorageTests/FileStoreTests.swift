@@ -1,0 +1,192 @@
+import FileStorage
+import Foundation
+import RemoteSettingsModel
+import Testing
+
+/// Reading, replacing and removing files, each in a directory of the test's own.
+final class FileStoreTests {
+    private let directory: URL
+
+    init() throws {
+        directory = FileManager.default.temporaryDirectory.appending(path: "file-storage-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: directory) }
+
+    private func path(_ name: String) -> String { directory.appending(path: name).path }
+
+    private func names() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
+    }
+
+    private func link(_ name: String, to target: String) throws {
+        try FileManager.default.createSymbolicLink(atPath: path(name), withDestinationPath: target)
+    }
+
+    @Test(arguments: [0, 1, 100_000])
+    func whatIsWrittenIsRead(count: Int) throws {
+        let content = Bytes((0..<count).map { UInt8(truncatingIfNeeded: $0) })
+        try FileStore.replace(path("a"), with: content)
+        #expect(try FileStore.read(path("a"), limit: count) == content)
+        #expect(FileStore.size(path("a")) == count)
+        #expect(try names() == ["a"])
+    }
+
+    @Test func whatIsMissingIsNotAnError() throws {
+        #expect(try FileStore.read(path("a"), limit: 10) == nil)
+        #expect(try FileStore.read(path("a/b"), limit: 10) == nil)
+        #expect(try FileStore.list(path("a")) == nil)
+        #expect(FileStore.size(path("a")) == nil)
+        #expect(FileStore.identity(path("a")) == nil)
+        #expect(FileStore.resolved(path("a")) == nil)
+        #expect(!FileStore.isDirectory(path("a")))
+        try FileStore.remove(path("a"))
+        try FileStore.removeTree(path("a"))
+        try FileStore.removeIfEmpty(path("a"))
+    }
+
+    @Test func aLongerFileThanTheLimitIsRefused() throws {
+        try FileStore.replace(path("a"), with: Bytes(utf8: "12345"))
+        #expect(try FileStore.read(path("a"), limit: 5)?.text == "12345")
+        let error = #expect(throws: FileError.self) { try FileStore.read(path("a"), limit: 4) }
+        #expect(error == FileError("read", path("a"), code: EFBIG))
+    }
+
+    @Test func piecesAreTheWholeFile() throws {
+        let content = (0..<600_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
+        try FileStore.replace(path("a"), with: Bytes(content))
+        var read: [UInt8] = []
+        var largest = 0
+        try FileStore.readPieces(path("a")) { piece in
+            largest = max(largest, piece.count)
+            for index in piece.indices { read.append(piece[index]) }
+        }
+        #expect(read == content)
+        #expect(largest <= 256 << 10)
+        #expect(throws: FileError.self) { try FileStore.readPieces(path("b")) { _ in } }
+    }
+
+    @Test(arguments: [false, true])
+    func replacingMakesANewFileAndLeavesTheOldOneToItsReaders(isContended: Bool) throws {
+        try FileStore.replace(path("a"), with: Bytes(utf8: "old"), isContended: isContended)
+        let before = try #require(FileStore.identity(path("a")))
+        let reader = try FileHandle(forReadingFrom: URL(fileURLWithPath: path("a")))
+        try FileStore.replace(path("a"), with: Bytes(utf8: "new"), isContended: isContended)
+        #expect(FileStore.identity(path("a")) != before)
+        #expect(try reader.readToEnd() == Data("old".utf8))
+        #expect(try FileStore.read(path("a"), limit: 10)?.text == "new")
+        #expect(try names() == ["a"])
+    }
+
+    /// What was there stays, and no temporary file is left.
+    @Test func aFailedReplacementLeavesNothing() throws {
+        try FileManager.default.createDirectory(atPath: path("a/full"), withIntermediateDirectories: true)
+        #expect(throws: FileError.self) { try FileStore.replace(path("a"), with: Bytes(utf8: "x")) }
+        #expect(try names() == ["a"])
+        let error = #expect(throws: FileError.self) { try FileStore.replace(path("none/a"), with: Bytes()) }
+        #expect(error?.isMissing == true)
+        #expect(error?.description.contains(path("none/a")) == true)
+    }
+
+    /// Whoever can put a link where the temporary file will be does not make it write elsewhere.
+    @Test func noTemporaryFileIsWrittenThroughALink() throws {
+        try FileStore.replace(path("outside"), with: Bytes(utf8: "untouched"))
+        try link("a.tmp", to: path("outside"))
+        try FileStore.replace(path("a"), with: Bytes(utf8: "new"))
+        #expect(try FileStore.read(path("outside"), limit: 100)?.text == "untouched")
+        #expect(try FileStore.read(path("a"), limit: 100)?.text == "new")
+        #expect(try names() == ["a", "outside"])
+        try link("b", to: path("outside"))
+        #expect(throws: FileError.self) { try WritableFile(creating: path("b")) }
+        #expect(throws: FileError.self) { try WritableFile(appendingTo: path("b")) }
+        #expect(try FileStore.read(path("outside"), limit: 100)?.text == "untouched")
+    }
+
+    @Test func directoriesAreMadeWithTheirParents() throws {
+        try FileStore.makeDirectories(path("a/b/c"))
+        try FileStore.makeDirectories(path("a/b/c"))
+        #expect(FileStore.isDirectory(path("a/b/c")))
+        try FileStore.replace(path("file"), with: Bytes())
+        #expect(throws: FileError.self) { try FileStore.makeDirectories(path("file/d")) }
+    }
+
+    @Test func aTreeIsRemovedButNotWhatItsLinksLeadTo() throws {
+        try FileStore.makeDirectories(path("tree/a/b"))
+        try FileStore.makeDirectories(path("kept"))
+        for file in ["tree/1", "tree/a/2", "tree/a/b/3", "kept/4"] { try FileStore.replace(path(file), with: Bytes()) }
+        try link("tree/a/link", to: path("kept"))
+        try link("tree/dangling", to: path("nowhere"))
+        #expect(try FileStore.list(path("tree")) == ["1", "a", "dangling"])
+        try FileStore.removeTree(path("tree"))
+        #expect(try names() == ["kept"])
+        #expect(try FileStore.list(path("kept")) == ["4"])
+        try FileStore.removeIfEmpty(path("kept"))
+        #expect(try names() == ["kept"])
+        try FileStore.remove(path("kept/4"))
+        try FileStore.removeIfEmpty(path("kept"))
+        #expect(try names() == [])
+    }
+
+    @Test func linksAreNoFiles() throws {
+        try FileStore.replace(path("a"), with: Bytes(utf8: "x"))
+        try FileStore.makeDirectories(path("d"))
+        try link("l", to: path("a"))
+        try link("m", to: path("d"))
+        #expect(FileStore.size(path("l")) == nil)
+        #expect(FileStore.identity(path("l")) == nil)
+        #expect(!FileStore.isDirectory(path("m")))
+        #expect(FileStore.resolved(path("m")) == FileStore.resolved(path("d")))
+    }
+
+    @Test func aSecondNameIsTheSameFile() throws {
+        try FileStore.replace(path("a"), with: Bytes(utf8: "x"))
+        try FileStore.link(path("a"), as: path("b"))
+        #expect(FileStore.identity(path("a")) == FileStore.identity(path("b")))
+        #expect(throws: FileError.self) { try FileStore.link(path("a"), as: path("b")) }
+        #expect(throws: FileError.self) { try FileStore.rename(path("c"), to: path("d")) }
+    }
+
+    @Test func writingGoesOnBehindTheEnd() throws {
+        let file = try WritableFile(creating: path("a"))
+        try file.write(Array("one".utf8))
+        try file.finish(flushing: true)
+        let more = try WritableFile(appendingTo: path("a"))
+        try more.write(Bytes(utf8: " two"))
+        try more.finish(flushing: false)
+        #expect(try FileStore.read(path("a"), limit: 10)?.text == "one two")
+        let again = try WritableFile(appendingTo: path("a"))
+        try again.restart()
+        try again.write(Array("3".utf8))
+        again.abandon()
+        again.abandon()
+        #expect(try FileStore.read(path("a"), limit: 10)?.text == "3")
+        _ = try WritableFile(creating: path("a"))
+        #expect(try FileStore.read(path("a"), limit: 10)?.text == "")
+    }
+
+    @Test(arguments: [("/a/b", "/a"), ("a/b", "a"), ("a", "."), ("/a", "/")])
+    func parents(_ path: String, _ parent: String) {
+        #expect(FileStore.parent(of: path) == parent)
+    }
+
+    @Test func uniquePathsDiffer() {
+        #expect(Set((0..<100).map { _ in FileStore.uniquePath("/a") }).count == 100)
+    }
+
+    @Test func aDirectoryIsLockedOnce() throws {
+        var first = try DirectoryLock(directory.path)
+        #expect(first != nil)
+        #expect(try DirectoryLock(directory.path) == nil)
+        // Nothing shows the lock, and other directories are free.
+        #expect(try names() == [])
+        try FileStore.makeDirectories(path("other"))
+        #expect(try DirectoryLock(path("other")) != nil)
+        first = nil
+        #expect(try DirectoryLock(directory.path) != nil)
+        let missing = #expect(throws: FileError.self) { try DirectoryLock(path("missing")) }
+        #expect(missing?.isMissing == true)
+        try FileStore.replace(path("file"), with: Bytes())
+        #expect(throws: FileError.self) { try DirectoryLock(path("file")) }
+    }
+}

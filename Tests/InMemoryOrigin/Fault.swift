@@ -1,0 +1,106 @@
+import RemoteSettingsHTTP
+
+/// What an ``OriginTransport`` does wrong with some of its answers.
+public struct Fault: Sendable {
+    public enum Effect: Sendable {
+        /// This status, with an empty JSON object as its body, instead of the answer.
+        case status(Int)
+        /// 200 with this body instead of the answer.
+        case body(String)
+        /// A redirect to the very URL that was asked for.
+        case redirectLoop
+        /// A body of spaces that never ends.
+        case endless
+        /// A gzip body that a transport inflates to this many bytes.
+        case gzipBomb(Int)
+        /// The body with its first byte changed.
+        case corrupted
+        /// The connection breaks after this many bytes of the body.
+        case truncated(Int)
+        /// The answer as it is; for delays and headers.
+        case none
+    }
+
+    let texts: [String]
+    let effect: Effect
+    let headers: [HTTPHeaders.Field]
+    let delay: Duration?
+    var timesLeft: Int
+
+    /// - Parameters:
+    ///   - texts: a request fits where its path and query contain all of them.
+    ///   - headers: added to the answer.
+    ///   - delay: passes before the answer's head.
+    ///   - times: how many of the requests that fit are answered in this way.
+    public init(
+        _ texts: String..., effect: Effect = .none, headers: [HTTPHeaders.Field] = [], delay: Duration? = nil,
+        times: Int = .max
+    ) {
+        self.texts = texts
+        self.effect = effect
+        self.headers = headers
+        self.delay = delay
+        timesLeft = times
+    }
+
+    func fits(_ target: String) -> Bool { timesLeft > 0 && texts.allSatisfy { target.contains($0) } }
+
+    /// The answer that takes the place of the server's; `nil` where the server answers.
+    func ownReply(to url: HTTPURL) -> OriginTransport.Reply? {
+        switch effect {
+        case .status(let status): .init(status: status, body: Array("{}".utf8))
+        case .body(let text): .init(status: 200, body: Array(text.utf8))
+        case .redirectLoop: .init(status: 302, headers: HTTPHeaders([.init("Location", "\(url)")]))
+        case .endless: .init(status: 200)
+        case .gzipBomb: .init(status: 200, headers: HTTPHeaders([.init("Content-Encoding", "gzip")]))
+        case .corrupted, .truncated, .none: nil
+        }
+    }
+}
+
+/// A body that comes in pieces, with what a fault makes of it.
+struct ReplyBody: HTTPBody {
+    let url: HTTPURL
+    private var pieces: [[UInt8]]
+    /// Spaces that follow the pieces, in bytes.
+    private var padding = 0
+    /// What follows the last byte, where that is not the body's end.
+    private var failure: HTTPError?
+
+    private static let pieceSize = 1 << 16
+
+    /// Bytes, those of a body without an end as `Int.max`.
+    var size: Int {
+        let count = pieces.reduce(0) { $0 + $1.count }
+        return padding == .max ? .max : count + padding
+    }
+
+    init(_ bytes: [UInt8], of url: HTTPURL, _ fault: Fault?) {
+        self.url = url
+        var bytes = bytes
+        switch fault?.effect {
+        case .corrupted where !bytes.isEmpty: bytes[0] ^= 1
+        case .truncated(let count) where count < bytes.count:
+            failure = HTTPError(url, .truncated(expected: bytes.count, received: count))
+            bytes.removeLast(bytes.count - count)
+        case .endless: padding = .max
+        case .gzipBomb(let count): padding = count
+        default: break
+        }
+        pieces = stride(from: 0, to: bytes.count, by: Self.pieceSize).map { start in
+            Array(bytes[start..<min(bytes.count, start + Self.pieceSize)])
+        }
+        pieces.reverse()
+    }
+
+    mutating func next() async throws(HTTPError) -> [UInt8]? {
+        await Task.yield()
+        if Task.isCancelled { throw HTTPError(url, .cancelled) }
+        if let piece = pieces.popLast() { return piece }
+        if let failure { throw failure }
+        guard padding > 0 else { return nil }
+        let count = min(padding, Self.pieceSize)
+        if padding != .max { padding -= count }
+        return [UInt8](repeating: UInt8(ascii: " "), count: count)
+    }
+}

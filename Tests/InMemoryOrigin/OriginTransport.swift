@@ -1,0 +1,153 @@
+import ContentSignature
+import Foundation
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotOrigin
+import Synchronization
+
+/// A Remote Settings server in memory: collections that a test writes to, signed at each write and answered by an
+/// ``Origin``, without a network or another process.
+///
+/// It is a faithful server as long as nothing else is asked of it. ``inject(_:)`` makes it fail, and
+/// ``ServerCollection`` makes it lie.
+public final class OriginTransport: HTTPTransport {
+    /// A request as it was answered.
+    public struct SeenRequest: Sendable {
+        /// Path and query.
+        public let path: String
+        public let status: Int
+        /// The size of the answer's body; what a fault leaves of it.
+        public let bytes: Int
+    }
+
+    /// The base URL of version 1 of the API.
+    public let url: String
+    /// What a client has to pin.
+    public let root = TrustAnchors([TestSigners.shared.root])
+    /// The root of an authority that signs nothing here unless a test says so.
+    public let otherRoot = TrustAnchors([TestSigners.shared.otherRoot])
+
+    let address: OriginAddress
+    let state: Mutex<ServerState>
+
+    /// - Parameter address: scheme, host and port by which clients ask.
+    public init(address: String = "https://settings.test") throws {
+        self.address = try OriginAddress(address)
+        url = "\(address)/v1"
+        // Data is never newer than the clock, however fast a test writes.
+        let now = HTTPEnvironment.system.now().milliseconds - 3_600_000
+        state = Mutex(ServerState(time: Timestamp(milliseconds: now)))
+    }
+
+    /// A new and empty collection. Only those in the buckets `main`, `blocklists` and `security-state` are signed.
+    ///
+    /// - Parameter offersZip: whether its metadata says that there is a zip of its attachments.
+    public func makeCollection(_ bucket: String = "main", offersZip: Bool = false) throws -> ServerCollection {
+        let number = state.withLock { state in
+            state.made += 1
+            return state.made
+        }
+        return try makeCollection(id: "\(bucket)/c\(number)", offersZip: offersZip)
+    }
+
+    public func makeCollection(id: String, offersZip: Bool = false) throws -> ServerCollection {
+        let id = try CollectionID(id)
+        state.withLock { state in
+            state.collections[id] = AuthoredCollection(id: id, timestamp: state.nextTime(), offersZip: offersZip)
+        }
+        return ServerCollection(server: self, collection: id)
+    }
+
+    /// Replaces the faults; the first that fits a request is used.
+    public func inject(_ faults: [Fault]) { state.withLock { $0.faults = faults } }
+
+    /// Whether tombstones of version 1 have a `last_modified`, as they have unless a test says otherwise.
+    public func setTombstoneTimestamps(_ areThere: Bool) { state.withLock { $0.tombstonesHaveTimestamps = areThere } }
+
+    /// All requests so far.
+    public var requests: [SeenRequest] { state.withLock { $0.log } }
+
+    /// The body of the monitor's changeset as it is now. The request is not logged.
+    public func monitor() throws -> String {
+        let target = "/v1/buckets/monitor/collections/changes/changeset?_expected=0"
+        return String(decoding: try reply(to: target, headers: HTTPHeaders()).body, as: UTF8.self)
+    }
+
+    public func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+        await Task.yield()
+        if Task.isCancelled { throw HTTPError(request.url, .cancelled) }
+        let target = request.url.path + (request.url.query.map { "?" + $0 } ?? "")
+        let fault = state.withLock { $0.takeFault(target) }
+        if let delay = fault?.delay {
+            do { try await Task.sleep(for: delay) } catch { throw HTTPError(request.url, .cancelled) }
+        }
+        var reply: Reply
+        do {
+            reply = try fault?.ownReply(to: request.url) ?? self.reply(to: target, headers: request.headers)
+        } catch {
+            reply = Reply(status: 500, body: Array("\(error)".utf8))
+        }
+        for field in fault?.headers ?? [] { reply.headers.add(field.name, field.value) }
+        let body = ReplyBody(reply.body, of: request.url, fault)
+        let seen = SeenRequest(path: target, status: reply.status, bytes: body.size)
+        state.withLock { $0.log.append(seen) }
+        return HTTPResponse(status: reply.status, headers: reply.headers, body: body)
+    }
+
+    /// A whole answer.
+    public struct Reply: Sendable {
+        public var status: Int
+        public var headers = HTTPHeaders()
+        public var body: [UInt8] = []
+    }
+
+    /// What a server without faults answers.
+    public func reply(to target: String, headers: HTTPHeaders) throws -> Reply {
+        let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let (path, query) = (parts[0], parts.count > 1 ? parts[1] : nil)
+        if let chain = TestSigners.shared.chain(at: path) { return Reply(status: 200, body: chain.array) }
+        if path.hasPrefix("/attachments/bundles/") {
+            guard let zip = state.withLock({ $0.zip(at: path) }) else { return Reply(status: 404) }
+            return Reply(status: 200, body: zip)
+        }
+        let (origin, tombstonesHaveTimestamps) = try state.withLock { state in
+            (try state.currentOrigin(address), state.tombstonesHaveTimestamps)
+        }
+        let asked = tombstonesHaveTimestamps ? path : path.replacing("/v1/", with: "/v2/", maxReplacements: 1)[...]
+        return try Self.reply(origin.answer(path: asked, query: query, now: HTTPEnvironment.system.now()), headers)
+    }
+
+    private static func reply(_ answer: OriginAnswer, _ headers: HTTPHeaders) throws -> Reply {
+        switch answer {
+        case .resource(let resource):
+            let tag = "\"\(resource.tag)\""
+            let body = try bytes(resource.content)
+            let fields = [HTTPHeaders.Field("Content-Type", resource.contentType), .init("ETag", tag)]
+            var reply = Reply(status: 200, headers: HTTPHeaders(fields), body: body)
+            if let start = rangeStart(headers["Range"]), start < body.count, headers["If-Range"] ?? tag == tag {
+                reply.status = 206
+                reply.headers.add("Content-Range", "bytes \(start)-\(body.count - 1)/\(body.count)")
+                reply.body.removeFirst(start)
+            }
+            reply.headers.add("Content-Length", "\(reply.body.count)")
+            return reply
+        case .redirect(let url, _): return Reply(status: 307, headers: HTTPHeaders([.init("Location", url)]))
+        case .noContent: return Reply(status: 204)
+        case .problem(let problem, _): return Reply(status: problem.code, body: problem.body.array)
+        case .unknown: return Reply(status: 404)
+        }
+    }
+
+    private static func bytes(_ content: OriginContent) throws -> [UInt8] {
+        let pieces = try content.pieces()
+        var bytes: [UInt8] = []
+        while let piece = try pieces.next() { bytes += piece.array }
+        return bytes
+    }
+
+    /// The start of a range that goes on to the end of a file.
+    private static func rangeStart(_ field: String?) -> Int? {
+        guard let field, field.hasPrefix("bytes="), field.hasSuffix("-") else { return nil }
+        return Int(field.dropFirst("bytes=".count).dropLast())
+    }
+}

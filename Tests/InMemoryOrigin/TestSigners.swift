@@ -1,0 +1,90 @@
+import ContentSignature
+import DemoOrigin
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import Synchronization
+
+/// How one signature in a collection's metadata is made; by default, as it should be.
+public struct SignatureForm: Sendable, Hashable {
+    /// Whose key it is made with, and so which chain it names.
+    public enum Signer: Sendable, Hashable, CaseIterable {
+        case current
+        /// The key that a rotation brings.
+        case next
+        /// One whose certificate has expired.
+        case expired
+        /// One of the authority that clients do not pin.
+        case ofOtherRoot
+    }
+
+    public var signer = Signer.current
+    public var mode = "p384ecdsa"
+    /// Whether it is over other bytes.
+    public var isTampered = false
+    /// Whether its chain's URL is relative to the server's base URL.
+    public var isRelative = false
+
+    public init(
+        _ signer: Signer = .current, mode: String = "p384ecdsa", isTampered: Bool = false, isRelative: Bool = false
+    ) {
+        self.signer = signer
+        self.mode = mode
+        self.isTampered = isTampered
+        self.isRelative = isRelative
+    }
+}
+
+/// The keys and certificates of all simulated servers of a process, each made when it is first used.
+final class TestSigners: Sendable {
+    static let shared: TestSigners = {
+        do {
+            return try TestSigners()
+        } catch {
+            fatalError("no keys for the tests: \(error)")
+        }
+    }()
+
+    private struct Key: Hashable {
+        let signer: SignatureForm.Signer
+        let name: SignerName
+    }
+
+    let root: SHA256Digest
+    let otherRoot: SHA256Digest
+    private let authority: DemoAuthority
+    private let otherAuthority: DemoAuthority
+    private let signers = Mutex<[Key: DemoSigner]>([:])
+
+    private init() throws {
+        let now = HTTPEnvironment.system.now()
+        authority = try DemoAuthority(now: now)
+        otherAuthority = try DemoAuthority(now: now)
+        root = authority.root
+        otherRoot = otherAuthority.root
+    }
+
+    func signer(_ signer: SignatureForm.Signer, for collection: CollectionID) throws -> DemoSigner {
+        let key = Key(signer: signer, name: .expected(for: collection))
+        return try signers.withLock { signers in
+            if let known = signers[key] { return known }
+            let made =
+                switch signer {
+                case .current, .next: try authority.signer(key.name)
+                case .expired: try authority.signer(key.name, days: -30 ... -1)
+                case .ofOtherRoot: try otherAuthority.signer(key.name)
+                }
+            signers[key] = made
+            return made
+        }
+    }
+
+    /// The file name of a chain: its content's hash, as an origin names it.
+    static func name(of chain: Bytes) -> String { "\(SHA256Digest(hashing: chain)).pem" }
+
+    /// The chain that a path names, `/chains/NAME` or, where its URL was relative, `/v1/chains/NAME`.
+    func chain(at path: Substring) -> Bytes? {
+        let parts = path.split(separator: "/")
+        guard parts.count >= 2, parts[parts.count - 2] == "chains" else { return nil }
+        return signers.withLock { $0.values.first { Self.name(of: $0.chain) == parts.last.map(String.init) }?.chain }
+    }
+}

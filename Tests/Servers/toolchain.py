@@ -1,0 +1,17 @@
+"""The Swift toolchain's own programs, whatever else of their names comes first in PATH."""
+import functools
+import json
+import pathlib
+import subprocess
+
+
+@functools.cache
+def clang():
+    """The C compiler that packages are built with. Others may be too old for `#embed`."""
+    printed = subprocess.run(["swift", "-print-target-info"], check=True, capture_output=True, text=True).stdout
+    # …/usr/lib/swift
+    resources = pathlib.Path(json.loads(printed)["paths"]["runtimeResourcePath"])
+    compiler = resources.parent.parent / "bin/clang"
+    if not compiler.is_file():
+        raise FileNotFoundError(f"{compiler}: expected the C compiler of the Swift toolchain, found none")
+    return compiler
