@@ -87,7 +87,7 @@ public actor DemoOrigin {
     ) throws -> (CollectionID, LockFile.Collection) {
         let id = try CollectionID(bucket: "main", name: collection.name)
         let snapshot = try signed(collection, id, at: time, signing)
-        let sources = collection.files.mapValues { AttachmentSource.bytes($0) }
+        let sources = collection.files.mapValues { AttachmentInput.bytes($0) }
         let path = "\(directory)/\(LockFile.Bundle.path(of: id))"
         let temporary = FileStore.uniquePath(path) + ".tmp"
         // Of these, only the ones that records still name are packed.

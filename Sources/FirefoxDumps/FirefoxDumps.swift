@@ -1,13 +1,14 @@
 import RemoteSettings
 
-/// Collections that came with Firefox ESR, for apps that want some data before they ship dumps of their own.
+/// Five collections that were shipped with Firefox ESR, for apps that want some data before they ship dumps of their own:
+/// blocked add-ons, screens of devices, dictionaries, password rules of sites, and revoked intermediate certificates.
 ///
-/// They are facts and figures under the Mozilla Public License 2.0 (`dumps/NOTICE`): blocked add-ons, screens of devices,
-/// dictionaries, password rules of sites, revoked intermediate certificates. They carry no signature, which
-/// ``RemoteSettingsClient/snapshot`` says; the first sync replaces them by what the server has signed.
+/// The data is under the Mozilla Public License 2.0 (`dumps/NOTICE`). It carries no signature, which
+/// ``RemoteSettingsClient/snapshot`` states; the first sync replaces it by what the server has signed.
 public enum FirefoxDumps {
-    /// The bundles, in place: they are part of the program.
+    /// The collections as a packaged source. The bundles are part of the program and are read in place. No I/O.
     ///
-    /// - Throws: `InvalidIdentifier`, which a bundle that `rsdump embed` wrote does not give.
+    /// - Throws: `InvalidIdentifier` where a collection's name is not valid, which does not happen with sources that
+    ///   `rsdump embed` wrote.
     public static func packaged() throws -> PackagedSource { try .ofEmbeddedFirefoxDumps().acceptingImported() }
 }

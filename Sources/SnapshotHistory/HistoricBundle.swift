@@ -5,7 +5,7 @@ import SnapshotBundle
 /// An older bundle of a collection that can be had. It is not opened, and nothing in it is verified yet.
 public struct HistoricBundle: Sendable {
     /// Where an older bundle is.
-    public enum Origin: Hashable, Sendable, CustomStringConvertible {
+    public enum Location: Hashable, Sendable, CustomStringConvertible {
         /// In a git repository, at a path relative to the dumps directory.
         case revision(GitRepository.Revision, path: String)
         case file(String)
@@ -25,7 +25,7 @@ public struct HistoricBundle: Sendable {
 
     public let collection: CollectionID
     public let timestamp: Timestamp
-    public let origin: Origin
+    public let origin: Location
     /// Bytes.
     public let size: Int
     let place: Place

@@ -48,9 +48,9 @@ public struct SnapshotPage: Sendable {
                 return try .document(page.html())
             }
         case .attachment(let id, let record):
-            return await answer(id, catalog) { try AttachmentFile(collection: $0, record: record)?.shown() }
+            return await answer(id, catalog) { try PageAttachment(collection: $0, record: record)?.shown() }
         case .download(let id, let record):
-            return await answer(id, catalog) { try AttachmentFile(collection: $0, record: record)?.downloaded() }
+            return await answer(id, catalog) { try PageAttachment(collection: $0, record: record)?.downloaded() }
         }
     }
 

@@ -32,7 +32,7 @@ struct RequestGateTests {
         let gate = RequestGate(width: width)
         let room = Room()
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<30 { group.addTask { try await gate.pass { await room.visit() } } }
+            for _ in 0..<30 { group.addTask { await gate.pass { await room.visit() } } }
             try await group.waitForAll()
         }
         #expect(room.all == 30)
@@ -62,15 +62,15 @@ struct RequestGateTests {
     @Test func waitersPassInTheOrderInWhichTheyCame() async throws {
         let gate = RequestGate(width: 1)
         let door = Door()
-        var tasks = [Task { try await gate.pass { await door.opened() } }]
+        var tasks = [Task { await gate.pass { await door.opened() } }]
         for number in 0..<5 {
             // Long enough for each to reach the gate before the next one.
             try await Task.sleep(for: .milliseconds(20))
-            tasks.append(Task { try await gate.pass { door.pass(number) } })
+            tasks.append(Task { await gate.pass { door.pass(number) } })
         }
         try await Task.sleep(for: .milliseconds(20))
         door.open()
-        for task in tasks { try await task.value }
+        for task in tasks { await task.value }
         #expect(door.order == [0, 1, 2, 3, 4])
     }
 }

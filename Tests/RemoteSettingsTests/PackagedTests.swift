@@ -220,13 +220,10 @@ extension ServerTests {
             #expect(snapshot.timestamp == timestamp)
             #expect(snapshot.age == .seconds(90))
             #expect(snapshot.records == 1)
-            guard case .signed(let signer, let root, _, let checkedHere)? = snapshot.trust else {
-                Issue.record("\(snapshot)")
-                return
-            }
-            #expect(signer == "remote-settings.content-signature.mozilla.org")
-            #expect(place.server.root.roots == [root])
-            #expect(checkedHere)
+            let verdict = try #require(snapshot.trust?.verdict, "\(snapshot)")
+            #expect(verdict.signer == "remote-settings.content-signature.mozilla.org")
+            #expect(place.server.root.roots == [verdict.root])
+            #expect(snapshot.isVerifiedHere)
         }
 
         @Test func resetFallsBackToThePackage() async throws {

@@ -57,8 +57,8 @@ struct Fixture {
             provenance: isSigned ? .signed(verdict) : .unsigned)
     }
 
-    var sources: [SHA256Digest: AttachmentSource] {
-        var sources: [SHA256Digest: AttachmentSource] = [:]
+    var sources: [SHA256Digest: AttachmentInput] {
+        var sources: [SHA256Digest: AttachmentInput] = [:]
         for record in records {
             if let bytes = record.attachment?.bytes { sources[digest(bytes)] = .bytes(Bytes(bytes)) }
         }

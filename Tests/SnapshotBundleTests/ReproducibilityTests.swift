@@ -44,7 +44,7 @@ import Testing
             for seed in 0..<8 as Range<UInt64> {
                 group.addTask {
                     var random = SplitMix(state: seed)
-                    var sources: [SHA256Digest: AttachmentSource] = [:]
+                    var sources: [SHA256Digest: AttachmentInput] = [:]
                     for (hash, source) in fixture.sources.shuffled(using: &random) { sources[hash] = source }
                     let writer = BundleWriter(try fixture.snapshot(), attachments: sources)
                     return try TemporaryDirectory.with { directory in

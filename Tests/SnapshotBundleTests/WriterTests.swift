@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct WriterTests {
     private func error(
-        _ fixture: Fixture, _ sources: [SHA256Digest: AttachmentSource], limits: Limits = Limits()
+        _ fixture: Fixture, _ sources: [SHA256Digest: AttachmentInput], limits: Limits = Limits()
     ) throws -> BundleError? {
         try TemporaryDirectory.with { directory in
             let path = directory + "/b.zip"
@@ -103,7 +103,7 @@ import Testing
         var fixture = Fixture()
         fixture.records = [("a", (noise + text, "noise")), ("b", (text + noise, "text")), ("c", (noise, "small"))]
         try TemporaryDirectory.with { directory in
-            var sources: [SHA256Digest: AttachmentSource] = [:]
+            var sources: [SHA256Digest: AttachmentInput] = [:]
             for record in fixture.records {
                 let bytes = try #require(record.attachment?.bytes)
                 try write(bytes, to: directory + "/" + record.id)

@@ -27,7 +27,7 @@ struct SampleCollection {
         let snapshot = Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
         let files = attachments.map { Bytes(utf8: $0) }
         let sources = Dictionary(
-            uniqueKeysWithValues: files.map { (SHA256Digest(hashing: $0), AttachmentSource.bytes($0)) })
+            uniqueKeysWithValues: files.map { (SHA256Digest(hashing: $0), AttachmentInput.bytes($0)) })
         let path = "/tmp/snapshot-origin-\(getpid())-\(UInt64.random(in: 0...UInt64.max)).zip"
         defer { unsafe unlink(path) }
         _ = try BundleWriter(snapshot, attachments: sources).write(toNewFile: path)

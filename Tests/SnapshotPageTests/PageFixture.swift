@@ -45,7 +45,7 @@ struct PageFixture {
     private func bundle(_ records: [String: [String: JSONValue]], _ timestamp: UInt64) throws -> [UInt8] {
         let id = try CollectionID(name)
         var changes: [JSONValue] = []
-        var sources: [SHA256Digest: AttachmentSource] = [:]
+        var sources: [SHA256Digest: AttachmentInput] = [:]
         for (record, fields) in records {
             var members = [JSONValue.Member(key: "id", value: .string(record))]
             members += fields.map { JSONValue.Member(key: $0.key, value: $0.value) }

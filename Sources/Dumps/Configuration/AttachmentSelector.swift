@@ -56,7 +56,7 @@ package struct AttachmentSelector {
         return (wanted, omitted)
     }
 
-    private func reason(against attachment: Attachment, of record: Record, total: UInt64) -> OmissionReason? {
+    private func reason(against attachment: RecordAttachment, of record: Record, total: UInt64) -> OmissionReason? {
         if case .none = rule.selection { return OmissionReason.none }
         if let expression {
             // A record that cannot be put into a context, or that the expression fails on, is not what was asked for.

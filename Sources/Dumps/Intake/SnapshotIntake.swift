@@ -12,11 +12,11 @@ public final class SnapshotIntake {
     public struct Offer: Sendable {
         public let snapshot: Snapshot
         /// The attachments that came with it; the bytes are checked while they are packed.
-        public let attachments: [SHA256Digest: AttachmentSource]
+        public let attachments: [SHA256Digest: AttachmentInput]
         /// Where it came from, for the lock: nothing of this machine.
         public let origin: String
 
-        public init(snapshot: Snapshot, attachments: [SHA256Digest: AttachmentSource], origin: String) {
+        public init(snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput], origin: String) {
             self.snapshot = snapshot
             self.attachments = attachments
             self.origin = origin
@@ -93,10 +93,10 @@ public final class SnapshotIntake {
 
     private func sources(
         _ offer: Offer, _ settings: DumpsConfiguration.Collection, _ present: BundleReader?
-    ) throws -> [SHA256Digest: AttachmentSource] {
+    ) throws -> [SHA256Digest: AttachmentInput] {
         let (wanted, omitted) = try AttachmentSelector(settings.attachments).select(offer.snapshot.records)
         try settings.budget.check(wanted.filter { offer.attachments[$0.digest] != nil })
-        var sources = omitted.mapValues { AttachmentSource.omitted($0) }
+        var sources = omitted.mapValues { AttachmentInput.omitted($0) }
         for attachment in wanted {
             if let source = offer.attachments[attachment.digest] {
                 sources[attachment.digest] = source
@@ -111,7 +111,7 @@ public final class SnapshotIntake {
 
     /// - Returns: `nil` where the bundle that is there has these bytes already.
     private func pack(
-        _ offer: Offer, _ sources: [SHA256Digest: AttachmentSource], _ settings: DumpsConfiguration.Collection,
+        _ offer: Offer, _ sources: [SHA256Digest: AttachmentInput], _ settings: DumpsConfiguration.Collection,
         held: LockFile.Collection?
     ) throws -> LockFile.Collection? {
         let id = offer.snapshot.collection

@@ -63,7 +63,7 @@ public struct Rebuild: Sendable {
         let bundle = try BundleReader(path: source, limits: limits)
         let snapshot = try verifier.snapshot(of: bundle, entry)
         let sources = try bundle.manifest().files.map { file in
-            (file.sha256, file.omitted.map(AttachmentSource.omitted) ?? .bundle(bundle))
+            (file.sha256, file.omitted.map(AttachmentInput.omitted) ?? .bundle(bundle))
         }
         let path = "\(output)/\(LockFile.Bundle.path(of: id))"
         try FileStore.makeDirectories(FileStore.parent(of: path))

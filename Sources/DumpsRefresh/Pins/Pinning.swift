@@ -12,7 +12,7 @@ public struct Pinning: Sendable {
         public let pin: Pin
         public let entry: LockFile.Collection
         /// Where the bundle was taken from; `nil` where it was there.
-        public let restored: HistoricBundle.Origin?
+        public let restored: HistoricBundle.Location?
         /// Whether the time that the bundle's signature was verified at is that of the lock that it was found with, not
         /// now. False where it has none.
         public let isVerifiedAsLocked: Bool

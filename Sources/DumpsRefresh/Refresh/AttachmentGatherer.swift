@@ -42,8 +42,8 @@ struct AttachmentGatherer: Sendable {
     func gather(
         _ wanted: [WantedAttachment], of id: CollectionID, base: BundleReader?, hasZip: Bool,
         into outcome: inout CollectionOutcome
-    ) async throws -> [SHA256Digest: AttachmentSource] {
-        var sources: [SHA256Digest: AttachmentSource] = [:]
+    ) async throws -> [SHA256Digest: AttachmentInput] {
+        var sources: [SHA256Digest: AttachmentInput] = [:]
         var missing: [WantedAttachment] = []
         guard !wanted.isEmpty else { return sources }
         let staged = try StagedAttachments(path: directory.stagedPath(id))
@@ -86,7 +86,7 @@ struct AttachmentGatherer: Sendable {
     }
 
     /// A large attachment that an interrupted refresh left.
-    private func large(_ attachment: WantedAttachment) throws -> AttachmentSource? {
+    private func large(_ attachment: WantedAttachment) throws -> AttachmentInput? {
         let path = directory.stagedPath(attachment.digest)
         guard FileStore.size(path) == attachment.size else { return nil }
         guard try FileStore.digest(of: path) == attachment.digest else {
@@ -206,7 +206,7 @@ extension AttachmentGatherer {
     /// - Returns: what is still missing.
     private func takeFromZip(
         _ missing: [WantedAttachment], of id: CollectionID, at base: AttachmentsURL, into staged: StagedAttachments,
-        notes: inout [String], sources: inout [SHA256Digest: AttachmentSource]
+        notes: inout [String], sources: inout [SHA256Digest: AttachmentInput]
     ) async throws -> [WantedAttachment] {
         let path = directory.serverZIPPath(id)
         var taken: Set<SHA256Digest> = []

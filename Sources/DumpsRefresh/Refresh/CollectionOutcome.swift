@@ -19,7 +19,7 @@ public struct CollectionOutcome: Sendable {
     }
 
     /// How many records differ from the bundle before.
-    public struct RecordChanges: Hashable, Sendable {
+    public struct RecordCounts: Hashable, Sendable {
         public var created = 0
         public var updated = 0
         public var deleted = 0
@@ -38,7 +38,7 @@ public struct CollectionOutcome: Sendable {
     }
 
     /// Where the bundle's attachments came from, in files.
-    public struct AttachmentCounts: Hashable, Sendable {
+    public struct GatheredAttachments: Hashable, Sendable {
         public var reused = 0
         /// Downloaded by an earlier, interrupted refresh.
         public var resumed = 0
@@ -56,10 +56,10 @@ public struct CollectionOutcome: Sendable {
     public var serverTimestamp: Timestamp?
     /// The lock's entry after the refresh; `nil` where there is none.
     public var entry: LockFile.Collection?
-    public var changes: RecordChanges?
+    public var changes: RecordCounts?
     /// How it stands to its pin, where it has one.
     public var pin: PinState?
-    public var attachments = AttachmentCounts()
+    public var attachments = GatheredAttachments()
     /// What went another way than the first one, though well in the end.
     public var notes: [String] = []
     public var error: CollectionError?

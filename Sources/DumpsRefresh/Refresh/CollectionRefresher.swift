@@ -125,7 +125,7 @@ struct CollectionRefresher: Sendable {
 
     /// Writes the bundle beside its place, reads it back, notes what the lock will say of it, and gives it its name.
     private func pack(
-        _ planned: PlannedCollection, _ snapshot: Snapshot, _ sources: [SHA256Digest: AttachmentSource],
+        _ planned: PlannedCollection, _ snapshot: Snapshot, _ sources: [SHA256Digest: AttachmentInput],
         _ records: PackedRecords?
     ) throws -> LockFile.Collection {
         let temporary = directory.packPath(planned.id)

@@ -58,7 +58,7 @@ final class StagedAttachments: Sendable {
     }
 
     /// Where an attachment's bytes are; `nil` where they have not arrived.
-    func source(of digest: SHA256Digest, size: Int) throws(FileError) -> AttachmentSource? {
+    func source(of digest: SHA256Digest, size: Int) throws(FileError) -> AttachmentInput? {
         try state.withLock { (state) throws(FileError) in
             guard let place = state.places[digest], place.content.size == size else { return nil }
             return .packed(

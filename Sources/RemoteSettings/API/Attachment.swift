@@ -1,14 +1,20 @@
 import RemoteSettingsModel
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// A file that belongs to a record, as the record describes it.
 public struct Attachment: Hashable, Sendable {
     public let filename: String
     public let mimetype: String
-    /// Where it is, below the server's place for attachments.
+    /// Its path, relative to the server's base URL for attachments.
     public let location: String
-    /// SHA-256 of its bytes, in 64 lower-case hexadecimal digits.
+    /// SHA-256 of its bytes, as 64 lower-case hexadecimal digits.
     public let hash: String
-    /// Bytes.
+    /// In bytes.
     public let size: UInt64
 
     public init(filename: String, mimetype: String, location: String, hash: String, size: UInt64) {
@@ -19,9 +25,87 @@ public struct Attachment: Hashable, Sendable {
         self.size = size
     }
 
-    init(_ attachment: RemoteSettingsModel.Attachment) {
+    init(_ attachment: RecordAttachment) {
         self.init(
             filename: attachment.filename, mimetype: attachment.mimetype, location: attachment.location,
             hash: attachment.hash.hex, size: attachment.size)
+    }
+}
+
+/// Where an attachment's bytes came from.
+public enum AttachmentSource: Hashable, Sendable {
+    /// The storage directory.
+    case cached
+    /// The bundle of the ``PackagedSource`` of this name.
+    case packaged(String)
+    /// The server: it was downloaded by this call.
+    case network
+    /// The storage directory, which has the attachment of an earlier version of the record: the right one could not be had,
+    /// and the caller accepts an earlier one.
+    case staleCached
+    /// The bundle of the ``PackagedSource`` of this name, which has the attachment of an earlier version of the record.
+    case stalePackaged(String)
+}
+
+/// An attachment in memory. Its size and SHA-256 are those that a record of the collection states.
+public struct AttachmentContent: Sendable {
+    public let bytes: Bytes
+    public let source: AttachmentSource
+
+    /// The same memory as ``bytes``; nothing is copied.
+    public var data: Data { bytes.data }
+}
+
+/// An attachment as a file. Its size and SHA-256 were those that a record of the collection states.
+public struct AttachmentFile: Sendable {
+    /// A file in the storage directory, which must not be written to. It is removed by the first sync after which no record
+    /// names it, so do not keep the path for long.
+    public let path: String
+    public let source: AttachmentSource
+
+    public var url: URL { URL(fileURLWithPath: path) }
+}
+
+/// How far a download has come.
+public struct AttachmentProgress: Hashable, Sendable {
+    /// The bytes that have arrived.
+    public var received: UInt64
+    /// The attachment's size in bytes, as its record states it.
+    public var total: UInt64
+
+    public init(received: UInt64, total: UInt64) {
+        self.received = received
+        self.total = total
+    }
+}
+
+/// What ``RemoteSettingsClient/cacheAttachments()`` did, counted in files.
+public struct CachedAttachmentsSummary: Hashable, Sendable {
+    /// Files that the storage directory or a packaged bundle had already.
+    public var present = 0
+    /// Files taken from the server's zip of the collection's attachments.
+    public var fromZip = 0
+    /// Files downloaded one by one.
+    public var downloaded = 0
+
+    public init(present: Int = 0, fromZip: Int = 0, downloaded: Int = 0) {
+        self.present = present
+        self.fromZip = fromZip
+        self.downloaded = downloaded
+    }
+}
+
+extension Bytes {
+    /// The same memory: nothing is copied, and it lives as long as the data does.
+    var data: Data {
+        guard !isEmpty else { return Data() }
+        let owner = self
+        return unsafe withUnsafeBytes { buffer in
+            guard let start = buffer.baseAddress else { return Data() }
+            // The pointer is never written through: `Data` copies what a custom deallocator owns before it changes it.
+            return unsafe Data(
+                bytesNoCopy: unsafe UnsafeMutableRawPointer(mutating: start), count: buffer.count,
+                deallocator: .custom { _, _ in withExtendedLifetime(owner) {} })
+        }
     }
 }

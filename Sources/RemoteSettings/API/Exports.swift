@@ -1,4 +1,4 @@
-// What the public interface speaks of, so that an app imports one module.
+// The types of other modules that the public interface uses, so that an app imports one module.
 @_exported import struct ContentSignature.TrustAnchors
 @_exported import struct Logging.Logger
 @_exported import struct RemoteSettingsHTTP.HTTPEnvironment
@@ -8,5 +8,7 @@
 @_exported import struct RemoteSettingsModel.CollectionID
 @_exported import enum RemoteSettingsModel.JSONValue
 @_exported import struct RemoteSettingsModel.Limits
+@_exported import enum RemoteSettingsModel.Provenance
 @_exported import struct RemoteSettingsModel.SHA256Digest
+@_exported import struct RemoteSettingsModel.SignatureVerdict
 @_exported import struct RemoteSettingsModel.Timestamp

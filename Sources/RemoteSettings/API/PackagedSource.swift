@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
-/// Where snapshots that were shipped with the app are: a `dumps/` directory as `rsdump refresh` writes it, in one form or
-/// another. Its `dumps.lock.json` says what is there, from which server, and when it was verified.
+/// Snapshots that were shipped with the app: a `dumps/` directory as `rsdump refresh` writes it, embedded in the program or
+/// as files. Its `dumps.lock.json` states which collections there are, from which server, and when they were verified.
 public struct PackagedSource: Sendable {
     enum Form: Sendable {
         case embedded(lock: Bytes, bundles: [CollectionID: Bytes])
@@ -10,13 +10,13 @@ public struct PackagedSource: Sendable {
     }
 
     let form: Form
-    /// How it is called in reports.
+    /// The source's name in reports.
     public let name: String
     private(set) var acceptsImported = false
 
-    /// Bundles that are part of the program, read in place: nothing is copied.
+    /// Bundles that are part of the program. They are read in place: nothing is copied.
     ///
-    /// They are as trusted as the program itself, and are not verified again.
+    /// They are as trusted as the program itself, and are not verified again. No I/O.
     ///
     /// - Parameters:
     ///   - lock: the content of `dumps.lock.json`.
@@ -27,7 +27,7 @@ public struct PackagedSource: Sendable {
         PackagedSource(form: .embedded(lock: lock, bundles: bundles), name: name)
     }
 
-    /// A directory with `dumps.lock.json` and `<bucket>/<collection>.zip`.
+    /// A directory with `dumps.lock.json` and `<bucket>/<collection>.zip`, which is read when it is first needed.
     ///
     /// - Parameter trusted: whether nobody can write to it who could not change the program as well. Otherwise each
     ///   bundle's signature is verified again, once per process, before its records are served.
@@ -38,9 +38,9 @@ public struct PackagedSource: Sendable {
     /// A directory among a bundle's resources: `.bundleResource(Bundle.module.resourcePath)`.
     ///
     /// - Parameters:
-    ///   - resourcePath: where the resources are; `nil` is reported as a source that is missing.
-    ///   - directory: the directory's path below it.
-    ///   - trusted: as for ``directory(_:trusted:)``; resources of a signed app bundle may be.
+    ///   - resourcePath: the path of the resources; `nil` is reported as a source that is missing.
+    ///   - directory: the directory's path, relative to `resourcePath`.
+    ///   - trusted: as for ``directory(_:trusted:)``. It may be set for the resources of a signed app bundle.
     public static func bundleResource(
         _ resourcePath: String?, directory: String = "dumps", trusted: Bool = false
     ) -> PackagedSource {
@@ -52,11 +52,12 @@ public struct PackagedSource: Sendable {
 }
 
 extension PackagedSource {
-    /// Serves also what `rsdump import` took from somewhere without a signature, until a sync brings what is signed.
+    /// This source, with the snapshots accepted that `rsdump import` took from somewhere without a signature. They serve
+    /// until a sync brings signed ones.
     ///
-    /// Only where the source is as trusted as the program: embedded, or a directory said to be trusted. Who packages it
-    /// vouches for it; ``RemoteSettingsClient/snapshot`` says that nobody else does. Nothing without a signature is
-    /// accepted from a server or from the storage directory for that.
+    /// It has an effect only where the source is as trusted as the program: embedded, or a directory that is `trusted`.
+    /// Whoever packages the source vouches for it; ``RemoteSettingsClient/snapshot`` states that nobody else does. Nothing
+    /// else is accepted without a signature because of it, neither from a server nor from the storage directory.
     public func acceptingImported() -> PackagedSource {
         var source = self
         source.acceptsImported = true
@@ -65,7 +66,11 @@ extension PackagedSource {
 }
 
 extension Bytes {
-    /// Memory that is part of the program: it is never freed or written to. Nothing is copied.
+    /// Memory that is part of the program, which is never freed or written to. Nothing is copied.
+    ///
+    /// - Parameters:
+    ///   - start: the first byte. The memory must stay valid and unchanged for as long as the process runs.
+    ///   - count: the size in bytes.
     @unsafe
     public static func ofProgram(_ start: UnsafeRawPointer, count: Int) -> Bytes {
         unsafe Bytes(BorrowedMemory(UnsafeRawBufferPointer(start: start, count: count)) { _ in })

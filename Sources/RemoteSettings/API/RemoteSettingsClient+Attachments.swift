@@ -9,67 +9,63 @@ import RemoteSettingsModel
 /// Attachments come from the nearest place: the storage directory, a packaged bundle, the network. Wherever they come
 /// from, size and SHA-256 are checked against the record. Calls at the same time for one attachment share one download.
 extension RemoteSettingsClient {
-    /// A record's attachment. Uses the network where it is neither cached nor packaged; what is downloaded is kept.
+    /// A record's attachment. Uses the network where it is neither stored nor packaged; what is downloaded is stored.
     ///
     /// - Throws: ``RemoteSettingsError``, also where the record has no attachment.
     public func getAttachment(record: RemoteSettingsRecord) async throws(RemoteSettingsError) -> Data {
         try await attachment(for: record).data
     }
 
-    /// The attachment at a location that a record of the collection names.
+    /// Like ``getAttachment(record:)``, for the location that a record of the collection states.
+    ///
+    /// - Throws: ``RemoteSettingsError``, also where no record has an attachment there.
     public func getAttachment(location: String) async throws(RemoteSettingsError) -> Data {
-        try await loader { loader throws(RemoteSettingsError) in
-            try await loader.content(try loader.wanted(location: location), staleFallback: false)
-        }.data
+        let collection = try collection()
+        return try await collection.content(try collection.wanted(location: location), staleFallback: false).data
     }
 
-    /// A record's attachment, with where it came from.
+    /// Like ``getAttachment(record:)``, with where the attachment came from.
     ///
     /// - Parameter staleFallback: whether the attachment of an earlier version of the record will do where the right one
     ///   cannot be had.
+    /// - Throws: ``RemoteSettingsError``, also where the record has no attachment.
     public func attachment(
         for record: RemoteSettingsRecord, staleFallback: Bool = false
     ) async throws(RemoteSettingsError) -> AttachmentContent {
-        try await loader { loader throws(RemoteSettingsError) in
-            try await loader.content(try loader.wanted(record), staleFallback: staleFallback)
-        }
+        let collection = try collection()
+        return try await collection.content(try collection.wanted(record), staleFallback: staleFallback)
     }
 
-    /// A record's attachment where it is cached or packaged, else `nil`. Never uses the network. In a bundle that is part
-    /// of the program, what is stored there uncompressed is given in place.
+    /// A record's attachment where it is stored or packaged, else `nil`. Never uses the network; does I/O. What a bundle
+    /// that is part of the program holds uncompressed is not copied.
     public func localAttachment(for record: RemoteSettingsRecord) -> AttachmentContent? {
-        let session = session
-        guard let state = try? state(session) else { return nil }
-        let loader = AttachmentLoader(session, state)
-        return (try? loader.wanted(record)).flatMap { loader.local($0) }
+        guard let collection = try? collection(), let wanted = try? collection.wanted(record) else { return nil }
+        return collection.localAttachment(wanted)
     }
 
-    /// A record's attachment as a file, for large ones: they are streamed to the disk, in little memory.
+    /// A record's attachment as a file: large ones are streamed to the disk in little memory. Uses the network where the
+    /// attachment is neither stored nor packaged.
     ///
-    /// - Parameter progress: called from any task, as bytes arrive.
+    /// - Parameters:
+    ///   - staleFallback: as for ``attachment(for:staleFallback:)``.
+    ///   - progress: called as bytes arrive, from the task that awaits this call.
+    /// - Throws: ``RemoteSettingsError``, also where the record has no attachment.
     public func attachmentURL(
         for record: RemoteSettingsRecord, staleFallback: Bool = false,
         progress: (@Sendable (AttachmentProgress) -> Void)? = nil
     ) async throws(RemoteSettingsError) -> AttachmentFile {
-        try await loader { loader throws(RemoteSettingsError) in
-            try await loader.file(try loader.wanted(record), staleFallback: staleFallback, progress: progress)
-        }
+        let collection = try collection()
+        return try await collection.file(
+            try collection.wanted(record), staleFallback: staleFallback, progress: progress)
     }
 
-    /// Downloads every attachment of the records that are for this app and that is neither cached nor packaged. Where
-    /// more than 16 are wanted and the server offers them in one zip, that is asked for first.
+    /// Downloads every attachment of the records that are for this app and that is neither stored nor packaged. Where more
+    /// than 16 are missing and the server offers them in one zip, that is asked for first. Uses the network.
     ///
-    /// - Throws: ``RemoteSettingsError`` for the first that cannot be had; the others are kept.
+    /// - Throws: ``RemoteSettingsError`` for the first attachment that cannot be had; those that could be are stored.
     @discardableResult
     public func cacheAttachments() async throws(RemoteSettingsError) -> CachedAttachmentsSummary {
-        let records = getRecords() ?? []
-        return try await loader { loader throws(RemoteSettingsError) in try await loader.cacheAll(records) }
-    }
-
-    private func loader<Value>(
-        _ body: (AttachmentLoader) async throws(RemoteSettingsError) -> Value
-    ) async throws(RemoteSettingsError) -> Value {
-        let session = session
-        return try await body(AttachmentLoader(session, try state(session)))
+        let collection = try collection()
+        return try await collection.cacheAttachments(of: collection.records() ?? [])
     }
 }

@@ -1,45 +1,41 @@
-import FileStorage
 import RemoteSettingsModel
+import Synchronization
 
 /// One collection. Made by ``RemoteSettingsService/makeClient(collectionName:)``; may be used from many threads.
 public final class RemoteSettingsClient: Sendable {
     private let name: String
-    private let core: ServiceCore
+    private let service: RemoteSettingsService
+    private let shutDown = Atomic(false)
 
-    init(_ name: String, _ core: ServiceCore) {
+    var isShutDown: Bool { shutDown.load(ordering: .relaxed) }
+
+    init(_ name: String, _ service: RemoteSettingsService) {
         self.name = name
-        self.core = core
-        core.addClient(name)
+        self.service = service
     }
-
-    var session: Session { core.session }
 
     /// - Throws: where the name is not one that a collection can have.
-    func state(_ session: Session) throws(RemoteSettingsError) -> CollectionState {
-        session.collection(try session.collectionID(name))
-    }
+    func collection() throws(RemoteSettingsError) -> LocalCollection { try service.collection(name) }
 
     /// The name that the client was made with.
     public func collectionName() -> String { name }
 
     /// The records that are for this app, all of one state of the collection, sorted by id; `nil` where nothing is held.
     ///
-    /// Never uses the network. The first call in a process reads, and where needed verifies, what is held; each later one
-    /// looks whether another process has stored something newer since (one `lstat`).
+    /// Never uses the network. The first call in a process does I/O: it reads, and where needed verifies, what is held.
+    /// Each later call checks with one `lstat` whether another process has stored something newer.
     public func getRecords() -> [RemoteSettingsRecord]? {
-        let session = session
-        return try? state(session).records(session)
+        try? collection().records()
     }
 
-    /// Like ``getRecords()``. Where nothing is held and `syncIfEmpty` is set, the collection is synced first; where that
-    /// fails the answer is `nil`.
+    /// Like ``getRecords()``. Where nothing is held and `syncIfEmpty` is set, the collection is synced first, over the
+    /// network; where that fails the answer is `nil`.
     public func getRecords(syncIfEmpty: Bool) async -> [RemoteSettingsRecord]? {
-        let session = session
-        guard let state = try? state(session) else { return nil }
-        if let records = state.records(session) { return records }
-        guard syncIfEmpty else { return nil }
-        _ = await session.sync(state, expected: nil, trigger: .empty)
-        return state.records(session)
+        guard let collection = try? collection() else { return nil }
+        if let records = collection.records() { return records }
+        guard syncIfEmpty, !isShutDown else { return nil }
+        _ = await collection.sync(trigger: .empty, owner: ObjectIdentifier(self))
+        return collection.records()
     }
 
     /// The records of ``getRecords()`` by their ids.
@@ -56,94 +52,75 @@ public final class RemoteSettingsClient: Sendable {
         Dictionary(records.lazy.map { ($0.id, $0) }) { first, _ in first }
     }
 
-    /// The collection's timestamp, in milliseconds since 1970; `nil` where nothing is held. Never uses the network.
-    public func getLastModifiedTimestamp() -> UInt64? { loaded?.held?.timestamp.milliseconds }
+    /// The collection's timestamp, in milliseconds since 1970; `nil` where nothing is held. Never uses the network; does
+    /// I/O as ``getRecords()`` does.
+    public func getLastModifiedTimestamp() -> UInt64? { (try? collection())?.held().timestamp?.milliseconds }
 
-    private var loaded: LoadedCollection? {
-        let session = session
-        return try? state(session).current(session)
-    }
-
-    /// Where the records come from, their age, what vouches for them, and what was not used and why. Never uses the
-    /// network.
+    /// Where the records come from, their age, what vouches for them, and which snapshots are not used and why. Never uses
+    /// the network; does I/O as ``getRecords()`` does.
     public var snapshot: SnapshotStatus {
-        let session = session
-        guard let id = try? session.collectionID(name), let loaded else {
+        guard let collection = try? collection() else {
             return SnapshotStatus(collection: name, source: .none, unused: [])
         }
-        var unused = loaded.unused
-        if loaded.held == nil, case .failure(let error) = session.server {
+        let (held, session) = (collection.held(), collection.session)
+        var unused = held.unused
+        if held.snapshot == nil, case .failure(let error) = session.server {
             unused.append(.init(source: .none, timestamp: nil, reason: .unreadableSource("\(error)")))
         }
         return SnapshotStatus(
-            collection: "\(id)", source: loaded.held?.source ?? .none, timestamp: loaded.held?.timestamp,
-            age: loaded.held.map { session.now.elapsed(since: $0.timestamp) }, records: loaded.held?.records.count,
-            trust: loaded.held?.trust, unused: unused)
+            collection: "\(collection.id)", source: held.source, timestamp: held.timestamp,
+            age: held.timestamp.map { session.now.elapsed(since: $0) }, records: held.snapshot?.records.count,
+            trust: held.snapshot?.provenance, isVerifiedHere: held.isVerifiedHere, unused: unused)
     }
 
-    /// What syncs change from now on, as far as the app's filters let it see; those of another process that shares the
-    /// storage directory are told when a read or a sync here notices them. Each call gives a stream of its own.
+    /// What syncs change from now on, as far as the app's filters let it see. What another process that shares the storage
+    /// directory has stored is told when a read or a sync of this process notices it. Each call makes a stream of its own.
     public var changes: AsyncStream<RecordChanges> {
-        guard let id = try? session.collectionID(name) else { return AsyncStream<RecordChanges> { $0.finish() } }
-        return core.events.listen(to: id)
+        guard !isShutDown, let id = try? collection().id else { return AsyncStream<RecordChanges> { $0.finish() } }
+        return service.changes.listen(to: id, owner: ObjectIdentifier(self))
     }
 
     /// Brings the collection to the server's state. Uses the network. Calls at the same time share one sync.
     ///
-    /// - Throws: ``RemoteSettingsError``. What was held stays.
+    /// - Throws: ``RemoteSettingsError``. The records that were held stay.
     public func sync() async throws(RemoteSettingsError) {
-        _ = try await sync(expecting: nil)
+        _ = try await sync(expected: nil, trigger: .manual)
     }
 
     /// Like ``sync()``, for a push message.
     ///
-    /// - Parameter expectedTimestamp: the number that the message gave; it gets the answer past caches.
+    /// - Parameter expectedTimestamp: the timestamp that the message announced, in milliseconds since 1970. It gets the
+    ///   server's answer past caches.
     @discardableResult
     public func sync(expectedTimestamp: UInt64) async throws(RemoteSettingsError) -> SyncOutcome {
-        try await sync(expecting: Timestamp(milliseconds: expectedTimestamp))
+        try await sync(expected: Timestamp(milliseconds: expectedTimestamp), trigger: .broadcast)
     }
 
-    private func sync(expecting expected: Timestamp?) async throws(RemoteSettingsError) -> SyncOutcome {
-        let session = session
-        return try await session.sync(
-            state(session), expected: expected, trigger: expected == nil ? .manual : .broadcast
-        ).get()
+    private func sync(
+        expected: Timestamp?, trigger: UptakeEvent.Trigger
+    ) async throws(RemoteSettingsError) -> SyncOutcome {
+        guard !isShutDown else { throw .closed }
+        return try await collection().sync(expected: expected, trigger: trigger, owner: ObjectIdentifier(self)).get()
     }
 
-    /// Removes everything that was stored of the collection, what protects it from older states included. What is
-    /// packaged serves again.
+    /// Removes everything that was stored of the collection, including what protects it from older states. What is
+    /// packaged serves again. Does I/O.
     ///
     /// - Throws: ``RemoteSettingsError/Other(reason:)`` where the files cannot be removed, or another process is writing.
     public func resetStorage() throws(RemoteSettingsError) {
-        let session = session
-        let state = try state(session)
+        let collection = try collection()
         do {
-            try session.removeStored(state.id)
+            try collection.reset()
         } catch {
             throw RemoteSettingsError(error)
         }
-        state.invalidate()
     }
 
-    /// Ends a sync of this collection that is under way, and the streams of its changes. Reads go on being answered.
+    /// Ends this client: its streams of changes end, its syncs fail, those under way included, and the service no longer
+    /// syncs its collection on its behalf. Reads go on being answered. Other clients of the collection are not affected.
     public func shutdown() {
-        let session = session
-        guard let state = try? state(session) else { return }
-        state.syncs.close()
-        core.events.finish(state.id)
-    }
-}
-
-extension Session {
-    func removeStored(_ id: CollectionID) throws {
-        guard FileStore.isDirectory(storage.path) else { return }
-        guard let lock = try DirectoryLock(storage.path) else {
-            throw RemoteSettingsError.storageIsBusy(storage.path, seconds: 0)
-        }
-        defer { withExtendedLifetime(lock) {} }
-        try FileStore.remove(storage.snapshotPath(id))
-        try FileStore.remove(storage.previousPath(id))
-        try FileStore.remove(storage.damagedPath(id))
-        try FileStore.removeTree(storage.attachmentsPath(id))
+        shutDown.store(true, ordering: .relaxed)
+        service.session.syncs.leave(ObjectIdentifier(self))
+        service.changes.finish(ObjectIdentifier(self))
     }
 }

@@ -3,36 +3,40 @@ import Logging
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// How a service works.
+/// The configuration of a ``RemoteSettingsService``.
 public struct RemoteSettingsConfig: Sendable {
-    /// The server; `nil` is Mozilla's production server.
+    /// The server; `nil` for Mozilla's production server.
     public var server: RemoteSettingsServer?
-    /// The bucket of collections that are named without one; `nil` is `main`.
+    /// The bucket of collections that are named without one; `nil` for `main`.
     public var bucketName: String?
-    /// What filters are evaluated against; `nil` says nothing about the app.
+    /// What the filters of records are evaluated against; `nil` for an app that says nothing about itself.
     public var appContext: RemoteSettingsContext?
-    /// Snapshots that were shipped with the app. Where several have a collection, the newest is served.
+    /// Snapshots that were shipped with the app. Where several sources have a collection, the newest snapshot is used.
     public var packaged: [PackagedSource]
-    /// The pinned roots; `nil` takes Mozilla's root for the server: production's for ``RemoteSettingsServer/prod``, the
-    /// other one for every other server.
+    /// The pinned root certificates; `nil` for Mozilla's root for the server: production's for
+    /// ``RemoteSettingsServer/prod``, the staging root for every other server.
     public var trustRoots: TrustAnchors?
-    /// The DNS name that signing certificates must carry; `nil` takes Mozilla's for the bucket.
+    /// The DNS name that signing certificates must carry; `nil` for the name that Mozilla uses for the collection's bucket.
     public var signer: String?
-    /// Whether collections without any signature are served: for servers that do not sign. Whoever can write to the
-    /// storage directory can then put records before the app, but for collections that are known to be signed: those with
-    /// a signed bundle among ``packaged``. What is signed is verified all the same, and a collection that was signed once is
-    /// not taken without a signature later. The article "What an app can rely on" tells more.
+    /// Whether collections without any signature are accepted: for servers that do not sign.
+    ///
+    /// Whoever can write to the storage directory can then put records before the app, except of collections that are known
+    /// to be signed: those with a signed bundle in ``packaged``. Signatures that are there are verified all the same, and a
+    /// collection that was signed once is not accepted without a signature later. See <doc:Trust>.
     public var acceptsUnsigned: Bool
-    /// Whether a ``RemoteSettingsServer/custom(url:)`` on another machine may be asked by plain `http`.
+    /// Whether a ``RemoteSettingsServer/custom(url:)`` on another machine may be asked over plain `http`.
     public var allowsPlainHTTP: Bool
-    /// How the app calls itself to the server.
+    /// The name and version that the app gives to the server.
     public var userAgent: UserAgent
+    /// The limits on everything that comes from outside.
     public var limits: Limits
+    /// Receives what is worth a log entry, such as a failed sync or a snapshot that cannot be used.
     public var logger: Logger
+    /// Receives the outcomes of syncs.
     public var telemetry: (any RemoteSettingsTelemetry)?
-    /// Time and chance.
+    /// The clock, the way to wait, and the source of randomness; tests replace them.
     public var environment: HTTPEnvironment
-    /// The way to the network; `nil` takes the platform's own.
+    /// The connection to the network; `nil` for the platform's own: URLSession on Apple systems, libcurl elsewhere.
     public var transport: (any HTTPTransport)?
 
     public init(
@@ -60,5 +64,44 @@ public struct RemoteSettingsConfig: Sendable {
     }
 }
 
-/// The name that Mozilla's binding had for it before version 152.
+extension RemoteSettingsConfig {
+    /// What has to vouch for a collection under this configuration.
+    var trustPolicy: TrustPolicy {
+        let mozilla: TrustAnchors = server ?? .prod == .prod ? .mozillaProduction : .mozillaStaging
+        return TrustPolicy(
+            roots: trustRoots ?? mozilla, signer: signer.map { SignerName($0) }, acceptsUnsigned: acceptsUnsigned)
+    }
+}
+
+/// The name of ``RemoteSettingsConfig`` in Mozilla's binding before version 152.
 public typealias RemoteSettingsConfig2 = RemoteSettingsConfig
+
+/// A Remote Settings server.
+public enum RemoteSettingsServer: Hashable, Sendable {
+    /// Mozilla's production server.
+    case prod
+    /// Mozilla's staging server.
+    case stage
+    /// Mozilla's development server.
+    case dev
+    /// Another server, by its base URL, such as `https://settings.example.org/v1`. Without a version, `/v1` is meant.
+    ///
+    /// `https` is required, except on this machine or where ``RemoteSettingsConfig/allowsPlainHTTP`` is set.
+    case custom(url: String)
+
+    func serverURL(allowPlainHTTP: Bool) throws(RemoteSettingsError) -> ServerURL {
+        switch self {
+        case .prod: return .prod
+        case .stage: return .stage
+        case .dev: return .dev
+        case .custom(var url):
+            while url.hasSuffix("/") { url.removeLast() }
+            if !url.hasSuffix("/v1"), !url.hasSuffix("/v2") { url += "/v1" }
+            do throws(HTTPError) {
+                return try ServerURL(url, allowPlainHTTP: allowPlainHTTP)
+            } catch {
+                throw .Other(reason: "RemoteSettingsConfig.server: \(error)")
+            }
+        }
+    }
+}

@@ -1,6 +1,6 @@
 import TargetFilter
 
-/// What an app says about itself to the filters of records (`filter_expression`). What is `nil` is undefined to them.
+/// What an app tells the filters of records (`filter_expression`) about itself. A member that is `nil` is undefined to them.
 public struct RemoteSettingsContext: Hashable, Sendable {
     /// The release channel, such as `release` or `nightly`; `env.channel`.
     public var channel: String?
@@ -18,7 +18,7 @@ public struct RemoteSettingsContext: Hashable, Sendable {
     public var formFactor: String?
     /// `env.country`.
     public var country: String?
-    /// Further members of `env`, by name; they cannot replace the ones above.
+    /// Further members of `env`, by name. They cannot replace the ones above.
     public var customTargettingAttributes: [String: String]?
 
     public init(

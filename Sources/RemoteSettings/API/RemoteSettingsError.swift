@@ -5,13 +5,13 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotFetch
 
-/// Why a call could not do what it was asked for. The names are those of Mozilla's Swift binding.
+/// Why a call failed. The names are those of Mozilla's Swift binding.
 ///
-/// Whatever it is, what was held stays as it was.
+/// Whatever the reason, the records that were held are still available.
 public enum RemoteSettingsError: Error, Hashable, Sendable {
-    /// The server could not be reached, or its answer did not come whole.
+    /// The server could not be reached, or its answer did not arrive whole.
     case Network(reason: String)
-    /// The server asked for no requests for so many seconds.
+    /// The server asked for no requests for this many seconds.
     case Backoff(seconds: UInt64)
     /// Anything else; the reason names the file or URL, what was expected, what was found, and what to do next.
     case Other(reason: String)
@@ -27,7 +27,7 @@ extension RemoteSettingsError: CustomStringConvertible {
 }
 
 extension RemoteSettingsError {
-    /// Sorts whatever a stage threw.
+    /// The public error for an error of any layer.
     init(_ error: any Error) {
         switch error {
         case let error as RemoteSettingsError: self = error

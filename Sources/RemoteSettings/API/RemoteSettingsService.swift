@@ -1,42 +1,78 @@
 import RemoteSettingsModel
 import Synchronization
 
-/// Remote Settings for an app: gives clients for collections, and syncs them all.
+/// Remote Settings for an app: makes clients for collections, and syncs them all.
 ///
-/// Nothing that a client reads needs the network: records come from the newest of what a sync has stored and what was
-/// packaged with the app.
+/// Nothing that a client reads needs the network: records come from the newest snapshot, be it one that a sync has stored or
+/// one that was packaged with the app.
 ///
 ///     let service = RemoteSettingsService(storageDir: path, config: RemoteSettingsConfig())
 ///     let client = service.makeClient(collectionName: "regions")
 ///     let records = client.getRecords()
 public final class RemoteSettingsService: Sendable {
-    let core: ServiceCore
-
-    /// Does no I/O: what is wrong with the configuration shows when it is first used.
-    ///
-    /// - Parameter storageDir: the path of a directory for what syncs store. It is made when it is needed. Several
-    ///   processes may share one.
-    public init(storageDir: String, config: RemoteSettingsConfig) {
-        core = ServiceCore(storage: StorageDirectory(path: storageDir), config: config)
+    private struct State {
+        var session: Session
+        /// Those of the session that were asked for, whether or not a client is left.
+        var collections: [CollectionID: LocalCollection] = [:]
+        var clients: [WeakClient] = []
+        var isShutDown = false
     }
 
-    /// Like ``init(storageDir:config:)``, and looks at once whether everything packaged can be served. Does I/O.
+    private struct WeakClient {
+        weak var client: RemoteSettingsClient?
+    }
+
+    let changes = ChangeHub()
+    private let state: Mutex<State>
+
+    /// Does no I/O. What is wrong with the configuration shows when it is first used.
     ///
-    /// Each packaged bundle has to be there, of the configured server, of the state that its lock says, and signed up
-    /// to a pinned root by what the lock says. Signatures are verified when records are first read, and by
+    /// - Parameter storageDir: the path of a directory for what syncs store. It is made when it is first needed. Several
+    ///   processes may share one.
+    public init(storageDir: String, config: RemoteSettingsConfig) {
+        let session = Session(config, storage: StorageDirectory(path: storageDir), changes: changes)
+        state = Mutex(State(session: session))
+    }
+
+    /// Like ``init(storageDir:config:)``, and checks at once that everything packaged can be served. Does I/O.
+    ///
+    /// Each packaged bundle has to be there, to be of the configured server and of the state that its lock states, and to be
+    /// signed up to a pinned root according to the lock. Signatures are verified when records are first read, and by
     /// `rsdump verify`.
     ///
     /// - Throws: ``RemoteSettingsError/Other(reason:)`` with everything that is wrong.
     public convenience init(storageDir: String, validating config: RemoteSettingsConfig) throws(RemoteSettingsError) {
         self.init(storageDir: storageDir, config: config)
-        try core.session.validatePackaged()
+        _ = try session.server.get()
+        try session.loader.validatePackaged()
     }
 
-    /// A client for a collection. Does no I/O.
+    /// The configuration in force.
+    var session: Session { state.withLock { $0.session } }
+
+    /// The collection under the configuration in force. Does no I/O.
+    ///
+    /// - Throws: where the name is not one that a collection can have.
+    func collection(_ name: String) throws(RemoteSettingsError) -> LocalCollection {
+        try state.withLock { (state) throws(RemoteSettingsError) in
+            let id = try state.session.collectionID(name)
+            if let known = state.collections[id] { return known }
+            let new = LocalCollection(id, state.session)
+            state.collections[id] = new
+            return new
+        }
+    }
+
+    /// Makes a client for a collection. Does no I/O.
     ///
     /// - Parameter collectionName: the collection's name, in the bucket of the configuration; or `bucket/name`.
     public func makeClient(collectionName: String) -> RemoteSettingsClient {
-        RemoteSettingsClient(collectionName, core)
+        let client = RemoteSettingsClient(collectionName, self)
+        state.withLock { state in
+            state.clients.removeAll { $0.client == nil }
+            state.clients.append(WeakClient(client: client))
+        }
+        return client
     }
 
     /// The same as ``makeClient(collectionName:)``.
@@ -48,53 +84,77 @@ public final class RemoteSettingsService: Sendable {
     ///
     /// - Returns: the names of those that are now at the server's state, as their clients were made, sorted.
     /// - Throws: ``RemoteSettingsError`` where the server's list of collections could not be had, or where every
-    ///   collection failed. ``syncCollections(expectedTimestamp:)`` tells about each.
+    ///   collection failed. ``syncCollections(expectedTimestamp:)`` has the result of each.
     @discardableResult
     public func sync() async throws(RemoteSettingsError) -> [String] {
         let results = try await syncCollections()
         let synced = results.filter(\.isSynced)
         if synced.isEmpty, case .failure(let error)? = results.first?.result { throw error }
-        let bucket = core.session.bucketName
+        let bucket = session.bucketName
         return synced.map { result in
             result.collection.hasPrefix("\(bucket)/")
                 ? String(result.collection.dropFirst(bucket.utf8.count + 1)) : result.collection
         }
     }
 
-    /// Like ``sync()``, with what became of each collection: one that fails does not stop the others.
+    /// Like ``sync()``, with the result of each collection: one that fails does not stop the others.
     ///
-    /// - Parameter expectedTimestamp: the number that a push message gave.
+    /// - Parameter expectedTimestamp: the timestamp that a push message announced, in milliseconds since 1970.
+    /// - Returns: the results, sorted by collection.
     /// - Throws: ``RemoteSettingsError`` where the server's list of collections could not be had.
     @discardableResult
     public func syncCollections(
         expectedTimestamp: UInt64? = nil
     ) async throws(RemoteSettingsError) -> [CollectionSyncResult] {
         let expected = expectedTimestamp.map(Timestamp.init(milliseconds:))
-        let session = core.session
-        for id in core.collectionsWithClients(session) { _ = session.collection(id) }
-        return try await session.syncAll(expected: expected, trigger: expected == nil ? .manual : .broadcast).get()
+        let clients = state.withLock { $0.clients.compactMap(\.client) }
+        var collections: [CollectionID: LocalCollection] = [:]
+        for client in clients where !client.isShutDown {
+            guard let collection = try? collection(client.collectionName()) else { continue }
+            collections[collection.id] = collection
+        }
+        return try await session.sync(
+            collections.values.sorted { $0.id < $1.id }, expected: expected,
+            trigger: expected == nil ? .manual : .broadcast
+        ).get()
     }
 
-    /// Puts another configuration in place, for the clients that there are as well. Ends syncs that are under way.
+    /// Puts another configuration in force, for the clients that there are as well. Ends syncs that are under way.
     ///
-    /// - Throws: ``RemoteSettingsError/Other(reason:)`` where the server's URL or the bucket's name is not valid; then
-    ///   the present configuration stays.
+    /// - Throws: ``RemoteSettingsError/Other(reason:)`` where the server's URL or the bucket's name is not valid; then the
+    ///   present configuration stays in force.
     public func updateConfig(config: RemoteSettingsConfig) throws(RemoteSettingsError) {
-        try core.update(config)
+        let old = session
+        let session = Session(config, storage: old.storage, changes: changes)
+        _ = try session.server.get()
+        _ = try session.collectionID("x")
+        let (replaced, isShutDown) = state.withLock { state in
+            let replaced = state.session
+            state.session = session
+            state.collections = [:]
+            return (replaced, state.isShutDown)
+        }
+        replaced.close()
+        if isShutDown { session.close() }
     }
 
     /// The server's base URL; empty where the configured one is not valid.
     public func clientUrl() -> String {
-        (try? core.session.server.get()).map { "\($0)" } ?? ""
+        (try? session.server.get()).map { "\($0)" } ?? ""
     }
 
-    /// Sets who receives what becomes of syncs, those under way included, until the next ``updateConfig(config:)``.
+    /// Sets what receives the outcomes of syncs, of those under way too, until the next ``updateConfig(config:)``.
     public func setTelemetry(telemetry: any RemoteSettingsTelemetry) {
-        core.setTelemetry(telemetry)
+        session.telemetry = telemetry
     }
 
-    /// Ends syncs that are under way and every stream of changes. Reads go on being answered; syncs fail.
+    /// Ends syncs that are under way and every stream of changes. Reads go on being answered; syncs fail from now on.
     public func shutdown() {
-        core.shutdown()
+        let session = state.withLock { state in
+            state.isShutDown = true
+            return state.session
+        }
+        session.close()
+        changes.finishAll()
     }
 }

@@ -1,10 +1,10 @@
-/// Receives what becomes of every sync; for an app's own telemetry.
+/// Receives the outcome of every sync, for an app's own telemetry.
 public protocol RemoteSettingsTelemetry: Sendable {
-    /// Called from any task, once for each outcome; must not block.
+    /// Called once for each outcome, from any task. It must not block.
     func reportUptake(_ event: UptakeEvent)
 }
 
-/// What became of one attempt to get something from the server.
+/// The outcome of one attempt to get something from the server.
 public struct UptakeEvent: Hashable, Sendable {
     /// The names are those of Firefox's uptake telemetry.
     public enum Status: String, Hashable, Sendable, CaseIterable {
@@ -26,13 +26,13 @@ public struct UptakeEvent: Hashable, Sendable {
         case unknownError = "unknown_error"
     }
 
-    /// What started it.
+    /// What started the attempt.
     public enum Trigger: String, Hashable, Sendable {
         /// A call of ``RemoteSettingsService/sync()`` or ``RemoteSettingsClient/sync()``.
         case manual
         /// A push message: a sync with an expected timestamp.
         case broadcast
-        /// A read that asked for a sync because nothing was held.
+        /// A read with `syncIfEmpty` where nothing was held.
         case empty
     }
 
@@ -40,10 +40,10 @@ public struct UptakeEvent: Hashable, Sendable {
     public var source: String
     public var status: Status
     public var trigger: Trigger
-    /// The collection's timestamp after it; `nil` where it failed.
+    /// The collection's timestamp afterwards; `nil` where the attempt failed.
     public var timestamp: Timestamp?
-    /// How long it took.
+    /// How long the attempt took.
     public var duration: Duration
-    /// What went wrong, as text; `nil` where nothing did.
+    /// The error's text; `nil` where there was none.
     public var errorDescription: String?
 }

@@ -1,31 +1,21 @@
 import RemoteSettingsModel
 
-/// Where a collection's records come from, how old they are, what vouches for them, and what was not used and why.
+/// Where a collection's records come from, how old they are, what vouches for them, and which snapshots are not used and
+/// why.
 public struct SnapshotStatus: Hashable, Sendable {
     public enum Source: Hashable, Sendable {
         /// Written by a sync into the storage directory.
         case cached
         /// Shipped with the app, in the ``PackagedSource`` of this name.
         case packaged(String)
-        /// There are no records: ``SnapshotStatus/unused`` says what there would be, if anything.
+        /// There are no records. ``SnapshotStatus/unused`` lists the snapshots that were found and cannot be used.
         case none
     }
 
-    /// What vouches for the records.
-    public enum Trust: Hashable, Sendable {
-        /// A content signature, checked up to a pinned root.
-        ///
-        /// `verifiedAt` is the time that the certificates were valid at; `checkedHere` is `false` for a packaged
-        /// snapshot that is as trusted as the program, whose signature was checked when it was packaged.
-        case signed(signer: String, root: SHA256Digest, verifiedAt: Timestamp, checkedHere: Bool)
-        case unsigned
-        case imported
-    }
-
-    /// A snapshot that is there and does not serve, with the reason.
+    /// A snapshot that was found and is not used, with the reason.
     public struct Unused: Hashable, Sendable, CustomStringConvertible {
         public enum Reason: Hashable, Sendable {
-            /// A newer snapshot serves.
+            /// A newer snapshot is used.
             case older
             /// It is of another server than the one configured.
             case otherServer(found: String, expected: String)
@@ -33,9 +23,9 @@ public struct SnapshotStatus: Hashable, Sendable {
             case otherBucket(found: String)
             /// It has no signature, and the configuration does not accept that.
             case unsigned
-            /// It has no signature, and the collection is known to be signed: by what is packaged, or by what was stored.
+            /// It has no signature, and the collection is known to be signed: a packaged or stored state of it is.
             case signatureLost
-            /// Its signature does not hold.
+            /// Its signature is not valid, or leads to a root that is not pinned.
             case notTrusted(String)
             /// It cannot be read.
             case damaged(String)
@@ -45,7 +35,7 @@ public struct SnapshotStatus: Hashable, Sendable {
 
         /// ``SnapshotStatus/Source/cached`` or the packaged one.
         public var source: Source
-        /// As far as it is known.
+        /// The snapshot's timestamp; `nil` where it could not be read.
         public var timestamp: Timestamp?
         public var reason: Reason
     }
@@ -55,11 +45,17 @@ public struct SnapshotStatus: Hashable, Sendable {
     public var source: Source
     /// The collection's timestamp; `nil` where there are no records.
     public var timestamp: Timestamp?
-    /// The time since the collection last changed on the server, as far as is known here.
+    /// The time since the collection last changed on the server, as far as this process knows; `nil` where there are no
+    /// records.
     public var age: Duration?
-    /// Before filters.
+    /// The number of records before the app's filters; `nil` where there is no snapshot.
     public var records: Int?
-    public var trust: Trust?
+    /// What vouches for the records; `nil` where there are none.
+    public var trust: Provenance?
+    /// Whether the signature was verified in this process. It is not for a packaged snapshot that is as trusted as the
+    /// program, whose signature was verified when it was packaged; nor where there is no signature.
+    public var isVerifiedHere = false
+    /// The snapshots that are not used, with the reasons.
     public var unused: [Unused]
 }
 
@@ -79,7 +75,7 @@ extension SnapshotStatus.Unused.Reason: CustomStringConvertible {
     public var description: String {
         switch self {
         case .older: "there is a newer one"
-        case .otherServer(let found, let expected): "it is of the server \(found), the configuration says \(expected)"
+        case .otherServer(let found, let expected): "it is of the server \(found), and the configuration names \(expected)"
         case .otherBucket(let found): "it is of the bucket \(found)"
         case .unsigned: "it has no signature, and the configuration does not accept that (acceptsUnsigned)"
         case .signatureLost:

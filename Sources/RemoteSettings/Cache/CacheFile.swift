@@ -1,16 +1,16 @@
 import RemoteSettingsModel
 
-/// A collection's state as a file: a line of JSON about the snapshot, then its canonical payload to the file's end.
+/// A collection's state as a file: a line of JSON about the snapshot, then its canonical payload up to the end of the file.
 ///
-/// Whoever can write to the storage directory can write such a file: nothing in it is believed before the signature has
-/// been verified again.
+/// Whoever can write to the storage directory can write such a file. Nothing in it is believed before the signature has been
+/// verified again.
 struct CacheFile: Sendable {
     static let format: UInt64 = 1
 
     var collection: CollectionID
     var server: String
     var timestamp: Timestamp
-    /// The newest timestamp that was ever taken from the server.
+    /// The newest timestamp that was ever stored.
     var highWaterMark: Timestamp
     /// When the chain was verified; `nil` where nothing is signed.
     var verifiedAt: Timestamp?
@@ -50,16 +50,16 @@ struct CacheFile: Sendable {
     }
 }
 
-/// What is wrong with a cache file.
+/// Why a file is not a collection's cache file.
 struct CacheFileError: Error, CustomStringConvertible {
     let path: String
     let problem: String
-    /// The high-water mark, where the first line could still be read.
+    /// The high-water mark, where the first line could be read.
     var highWaterMark: Timestamp?
-    /// Whether the first line tells of a signed state.
+    /// Whether the first line says that the state is signed.
     var wasSigned = false
 
-    var description: String { "\(path): \(problem); the file is set aside, and the next sync makes it again" }
+    var description: String { "\(path): \(problem); the file is set aside, and the next sync writes a new one" }
 }
 
 extension CacheFile {
@@ -79,14 +79,14 @@ extension CacheFile {
         func time(_ key: String) -> Timestamp? { head[key]?.number?.uint64.map(Timestamp.init(milliseconds:)) }
         let mark = time("highWaterMark")
         let wasSigned = head["chain"] != nil
-        /// For what goes wrong once the file is known to be this collection's.
+        /// An error about a file of which the first line could be read.
         func damage(_ problem: String) -> CacheFileError {
             CacheFileError(path: path, problem: problem, highWaterMark: mark, wasSigned: wasSigned)
         }
         payload = content[end + 1..<content.count]
         guard let format = head["format"]?.number?.uint64, let timestamp = time("timestamp"), let mark,
             let server = head["server"]?.string, let metadata = head["metadata"]?.string
-        else { throw damage("its first line lacks a member") }
+        else { throw damage("its first line lacks a member, or one has the wrong type") }
         guard format == Self.format else {
             throw damage("expected format \(Self.format), found \(format)")
         }
@@ -94,7 +94,7 @@ extension CacheFile {
             throw failure("expected the collection \(id), found \(head["collection"]?.string ?? "none")")
         }
         guard head["payloadBytes"]?.number?.uint64 == UInt64(payload.count) else {
-            throw damage("its payload has \(payload.count) bytes, not what its first line says")
+            throw damage("its payload has \(payload.count) bytes, which is not what its first line says")
         }
         collection = id
         self.server = server

@@ -1,75 +1,91 @@
 import FileStorage
 import RemoteSettingsModel
-import SnapshotFetch
 
-/// Writes what a sync has verified into the storage directory.
-struct CacheStore: Sendable {
-    let session: Session
-    let id: CollectionID
-
-    /// Stores a state, or takes over the one that another process has stored meanwhile, where that is newer.
+extension LocalCollection {
+    /// Writes a state that a sync has verified into the storage directory; or takes over the state that another process has
+    /// stored meanwhile, where that is newer. Does I/O.
     ///
+    /// - Parameter held: what was held when the sync began.
     /// - Returns: what serves now.
     /// - Throws: `FileError`, or `RemoteSettingsError` where another process holds the directory for too long.
-    func store(_ fetched: CollectionFetcher.Fetched, over loaded: LoadedCollection) async throws -> LoadedCollection {
+    func store(_ snapshot: Snapshot, over held: HeldState) async throws -> HeldState {
         try await session.withStorageLock {
             let storage = session.storage
-            if storage.identity(id) != loaded.cacheIdentity {
+            if storage.identity(id) != held.cacheIdentity {
                 let present = session.loader.load(id)
-                if let held = present.held, held.source == .cached, held.timestamp >= fetched.snapshot.timestamp {
+                if present.source == .cached, let timestamp = present.timestamp, timestamp >= snapshot.timestamp {
                     return present
                 }
             }
-            // Asked under the lock, so that a configuration that was replaced cannot write behind the new one.
+            // Asked under the lock, so that a session that was closed cannot write behind the one that follows it.
             guard !session.isClosed else { throw RemoteSettingsError.closed }
             let server = try session.server.get()
-            let attachments = CachedAttachments(storage: storage, id: id)
-            let stale = attachments.stale(from: loaded.held, to: fetched.snapshot.records)
-            let file = CacheFile(
-                fetched.snapshot, server: "\(server)",
-                highWaterMark: fetched.snapshot.timestamp)
+            let cached = held.source == .cached ? held.snapshot : nil
+            let stale = cached.map { storage.staleAttachments(id, from: $0.records, to: snapshot.records) } ?? []
+            let file = CacheFile(snapshot, server: "\(server)", highWaterMark: snapshot.timestamp)
             try FileStore.makeDirectories(FileStore.parent(of: storage.snapshotPath(id)))
             try FileStore.remove(storage.previousPath(id))
-            // Without it there is no fallback to old attachments, no more.
+            // Should the link fail, only the fallback to earlier attachments is lost.
             if !stale.isEmpty { try? FileStore.link(storage.snapshotPath(id), as: storage.previousPath(id)) }
             try FileStore.replace(storage.snapshotPath(id), with: file.bytes)
-            attachments.removeOrphans(keeping: fetched.snapshot.records, stale, now: session.now)
+            storage.removeOrphanedAttachments(id, keeping: snapshot.records, stale, now: session.now)
 
-            var stored = loaded
-            stored.held = HeldSnapshot(source: .cached, snapshot: fetched.snapshot, isCheckedHere: true)
+            var stored = held
+            stored.unused.removeAll { $0.source == .cached }
+            if case .packaged = held.source {
+                stored.unused.append(.init(source: held.source, timestamp: held.timestamp, reason: .older))
+            }
+            stored.serve(snapshot, from: .cached, isVerifiedHere: true)
             stored.highWaterMark = file.highWaterMark
             if file.chain != nil { stored.noteSigned(asOf: file.timestamp) }
             stored.cacheIdentity = storage.identity(id)
-            stored.unused.removeAll { $0.source == .cached }
-            if case .packaged? = loaded.held?.source, let old = loaded.held {
-                stored.unused.append(.init(source: old.source, timestamp: old.timestamp, reason: .older))
-            }
             return stored
         }
     }
 }
 
-extension Session {
-    /// Runs `body` while no other writer works in the storage directory. Waits for others up to
-    /// ``Limits/storageLockSeconds``.
-    func withStorageLock<Value>(_ body: () throws -> Value) async throws -> Value {
-        try storage.prepare()
-        let pause = Duration.milliseconds(20)
-        for _ in 0...(limits.storageLockSeconds * 50) {
-            if let lock = try DirectoryLock(storage.path) {
-                defer { withExtendedLifetime(lock) {} }
-                return try body()
-            }
-            try await config.environment.sleep(pause)
-        }
-        throw RemoteSettingsError.storageIsBusy(storage.path, seconds: limits.storageLockSeconds)
-    }
-}
+extension StorageDirectory {
+    /// Files of interrupted downloads are removed after so many seconds.
+    private static var partSeconds: UInt64 { 86_400 }
 
-extension RemoteSettingsError {
-    static func storageIsBusy(_ path: String, seconds: Int) -> RemoteSettingsError {
-        .Other(
-            reason: "\(path): another process has been writing to the storage directory for more than \(seconds) s; "
-                + "try again later")
+    /// The stored attachments of `old` records whose `new` versions have other attachments that are not stored yet: they
+    /// can stand in for those, for callers who accept that.
+    fileprivate func staleAttachments(
+        _ id: CollectionID, from old: RecordTable, to new: RecordTable
+    ) -> Set<SHA256Digest> {
+        guard FileStore.isDirectory(attachmentsPath(id)) else { return [] }
+        func isStored(_ digest: SHA256Digest) -> Bool { FileStore.size(attachmentPath(id, digest)) != nil }
+        var stale: Set<SHA256Digest> = []
+        for case .updated(let before, let after) in new.differences(from: old) {
+            guard let digest = try? before.attachment()?.hash, isStored(digest),
+                let now = try? after.attachment()?.hash, now != digest, !isStored(now)
+            else { continue }
+            stale.insert(digest)
+        }
+        return stale
+    }
+
+    /// Removes the attachments that no record names any more.
+    fileprivate func removeOrphanedAttachments(
+        _ id: CollectionID, keeping records: RecordTable, _ stale: Set<SHA256Digest>, now: Timestamp
+    ) {
+        let directory = attachmentsPath(id)
+        guard let names = try? FileStore.list(directory), !names.isEmpty else { return }
+        var kept = stale
+        for record in records {
+            if let digest = try? record.attachment()?.hash { kept.insert(digest) }
+        }
+        for name in names {
+            let path = "\(directory)/\(name)"
+            if let digest = SHA256Digest(hex: name) {
+                if kept.contains(digest) { continue }
+            } else if let changed = FileStore.identity(path)?.seconds,
+                Int64(now.seconds) - changed < Int64(Self.partSeconds)
+            {
+                // Another process may be writing it.
+                continue
+            }
+            try? FileStore.remove(path)
+        }
     }
 }

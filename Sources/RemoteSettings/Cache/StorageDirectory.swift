@@ -1,16 +1,23 @@
 import FileStorage
 import RemoteSettingsModel
-import SnapshotBundle
+import SnapshotFetch
+
+#if canImport(Darwin)
+    import Foundation
+#endif
 
 /// Which version of a cache file was read.
 typealias CacheIdentity = FileIdentity
 
-/// The storage directory: where what a service keeps lies.
+/// The storage directory, which holds what syncs and downloads have stored:
 ///
-/// `<bucket>/<collection>.snapshot` is a ``CacheFile``, `<bucket>/<collection>.previous` the one before it where some of its
-/// attachments may still be of use, `<bucket>/<collection>.attachments/<sha256>` an attachment,
-/// `.chains/<sha256 of its URL>.pem` a certificate chain, `.backoff.json` what servers asked for. Ids have no dot, so
-/// that none of these names can be another's. The names stay the same from one version of an app to the next.
+/// - `<bucket>/<collection>.snapshot` is a ``CacheFile``;
+/// - `<bucket>/<collection>.previous` is the one before it, where some of its attachments may still be of use;
+/// - `<bucket>/<collection>.attachments/<sha256>` is an attachment;
+/// - `.chains/<sha256 of its URL>.pem` is a certificate chain;
+/// - `.backoff.json` says which servers asked for no requests, and until when.
+///
+/// Ids contain no dot, so that no two of these names can collide. The names are the same in every version of the package.
 struct StorageDirectory: Sendable {
     let path: String
 
@@ -29,14 +36,20 @@ struct StorageDirectory: Sendable {
         "\(chainsPath)/\(SHA256Digest(hashing: Bytes(utf8: x5u)).hex).pem"
     }
 
-    /// Makes the directory, and asks the system to leave it out of backups, where it has such a thing.
+    /// Makes the directory. On Apple systems it is left out of device backups: what is in it can be fetched again.
     func prepare() throws(FileError) {
         guard !FileStore.isDirectory(path) else { return }
         try FileStore.makeDirectories(path)
-        BackupExclusion.apply(to: path)
+        #if canImport(Darwin)
+            var url = URL(fileURLWithPath: path, isDirectory: true)
+            var values = URLResourceValues()
+            values.isExcludedFromBackup = true
+            // Where the file system has no such attribute, the directory is backed up; nothing depends on it.
+            try? url.setResourceValues(values)
+        #endif
     }
 
-    /// Reads a collection's cache file, into memory of its own: what is verified cannot be changed afterwards.
+    /// Reads a collection's cache file into memory of its own, so that nobody can change what was verified.
     ///
     /// - Returns: `nil` where there is none.
     func cacheFile(_ id: CollectionID, at path: String, limits: Limits) throws -> CacheFile? {
@@ -46,10 +59,18 @@ struct StorageDirectory: Sendable {
         return try CacheFile(parsing: content, of: id, path: path, limits: limits)
     }
 
+    /// Removes everything that was stored of a collection.
+    func remove(_ id: CollectionID) throws(FileError) {
+        try FileStore.remove(snapshotPath(id))
+        try FileStore.remove(previousPath(id))
+        try FileStore.remove(damagedPath(id))
+        try FileStore.removeTree(attachmentsPath(id))
+    }
+
     func identity(_ id: CollectionID) -> CacheIdentity? { FileStore.identity(snapshotPath(id)) }
 
-    /// Gives a file that cannot be used another name, for whoever wants to know what happened; unless another version
-    /// has taken its place.
+    /// Renames a cache file that cannot be used, so that it can be looked at later; unless another version has taken its
+    /// place.
     ///
     /// - Returns: the version that is there now.
     func setAside(_ id: CollectionID, _ identity: CacheIdentity) -> CacheIdentity? {
@@ -58,7 +79,7 @@ struct StorageDirectory: Sendable {
         return self.identity(id)
     }
 
-    /// What a file which was set aside still tells: the high-water mark, and whether it was of a signed state.
+    /// What a file that was set aside still tells: the high-water mark, and whether the state was signed.
     func toldByDamaged(_ id: CollectionID, limits: Limits) -> (highWaterMark: Timestamp?, wasSigned: Bool) {
         do {
             let file = try cacheFile(id, at: damagedPath(id), limits: limits)
@@ -67,5 +88,22 @@ struct StorageDirectory: Sendable {
             guard let error = error as? CacheFileError else { return (nil, false) }
             return (error.highWaterMark, error.wasSigned)
         }
+    }
+}
+
+/// The certificate chains in the storage directory, by their URL. They are verified at every use.
+struct ChainDirectory: ChainStore.Keeper {
+    let storage: StorageDirectory
+    let limits: Limits
+
+    func chain(x5u: String) -> Bytes? {
+        try? FileStore.read(storage.chainPath(x5u: x5u), limit: limits.chainBytes)
+    }
+
+    func keep(_ pem: Bytes, x5u: String) {
+        // A chain that cannot be stored is fetched again next time.
+        try? storage.prepare()
+        try? FileStore.makeDirectories(storage.chainsPath)
+        try? FileStore.replace(storage.chainPath(x5u: x5u), with: pem, isContended: true)
     }
 }

@@ -1,30 +1,90 @@
+import ContentSignature
 import RemoteSettingsModel
 import SnapshotBundle
 import Synchronization
 
-/// A packaged bundle of one collection, opened when it is first needed and kept open.
+/// One collection in one packaged source: what the source's lock says of it, and its bundle, which is opened when it is
+/// first needed and stays open.
 final class PackagedBundle: Sendable {
-    let entry: PackagedIndex.Entry
-    private let id: CollectionID
-    private let limits: Limits
+    let id: CollectionID
+    let lock: LockFile.Collection
+    /// The source's name.
+    let sourceName: String
+    /// Whether nobody can change the bundle who could not change the program as well.
+    let isTrusted: Bool
+    /// Whether whoever packaged the bundle vouches for it, where it was imported without a signature.
+    let acceptsImported: Bool
+    private let open: @Sendable () throws(BundleError) -> BundleReader
     private let opened = Mutex<BundleReader?>(nil)
 
-    /// Whether nobody can change the bundle who could not change the program as well.
-    var isTrusted: Bool { entry.isTrusted }
-
-    init(_ entry: PackagedIndex.Entry, of id: CollectionID, limits: Limits) {
-        self.entry = entry
+    /// Does no I/O.
+    init(_ id: CollectionID, _ lock: LockFile.Collection, in source: PackagedSource, limits: Limits) {
         self.id = id
-        self.limits = limits
+        self.lock = lock
+        let name = source.name
+        sourceName = name
+        switch source.form {
+        case .embedded(_, let bundles):
+            isTrusted = true
+            let bytes = bundles[id]
+            open = { () throws(BundleError) in
+                guard let bytes else {
+                    throw BundleError(
+                        .missing, file: name, entry: "\(id)", expected: "the bundle that the lock lists", found: "none")
+                }
+                return try BundleReader(bytes: bytes, name: "\(name): \(id)", limits: limits)
+            }
+        case .directory(let path, let isTrusted):
+            self.isTrusted = isTrusted
+            let file = "\(path)/\(lock.bundle.path)"
+            open = { () throws(BundleError) in try BundleReader(path: file, limits: limits) }
+        case .absent(let reason):
+            isTrusted = false
+            open = { () throws(BundleError) in
+                throw BundleError(.missing, file: name, expected: "packaged snapshots", found: reason)
+            }
+        }
+        acceptsImported = isTrusted && source.acceptsImported
     }
 
-    /// Does I/O at the first call.
+    /// Opens the bundle, and checks that it is the one that the lock lists, as far as its first bytes tell. Does I/O at
+    /// the first call.
     func reader() throws(BundleError) -> BundleReader {
         if let reader = opened.withLock({ $0 }) { return reader }
-        let reader = try entry.open(id, limits: limits)
+        let reader = try open()
+        let head = reader.head
+        guard head.collection == id, head.timestamp == lock.timestamp, head.trust == lock.trust.kind else {
+            throw BundleError(
+                .disagreement, file: reader.name,
+                expected: "\(id) at \(lock.timestamp), \(lock.trust.kind.rawValue), as the lock says",
+                found: "\(head.collection) at \(head.timestamp), \(head.trust.rawValue)")
+        }
         opened.withLock { $0 = reader }
         return reader
     }
 
-    var sourceName: String { entry.source.name }
+    /// Reads the bundle's snapshot. Its signature is verified unless the bundle is as trusted as the program. Does I/O.
+    ///
+    /// - Throws: `SnapshotRefusal`, `BundleError` or `ContentSignatureError`.
+    func snapshot(_ verifier: KeptSnapshotVerifier) throws -> Snapshot {
+        let bundle = try reader()
+        if isTrusted {
+            // Nothing is verified, so the metadata need not be parsed.
+            let claim = UnverifiedSnapshot(
+                collection: id, payload: try bundle.payload(),
+                metadata: CollectionMetadata(unread: try bundle.metadataText()))
+            return Snapshot(vouchingFor: claim, chain: try bundle.chain(), provenance: lock.trust)
+        }
+        // Others may write to the file. What they cannot change after its verification is a copy.
+        let copy = Bytes(try bundle.payloadText().array)
+        let claim = UnverifiedSnapshot(
+            collection: id, payload: try bundle.payload(parsing: copy), metadata: try bundle.metadata())
+        guard let verdict = lock.trust.verdict else {
+            return Snapshot(vouchingFor: claim, chain: nil, provenance: lock.trust)
+        }
+        guard let chain = try bundle.chain() else {
+            throw SnapshotRefusal(.damaged("\(bundle.name): expected chain.pem, found none"))
+        }
+        return try verifier.verified(claim, chain: Bytes(chain.array), at: verdict.verifiedAt)
+    }
 }

@@ -1,22 +1,29 @@
 import RemoteSettingsModel
 import Synchronization
 
-/// Who listens to the changes of which collection.
+/// The streams of changes that clients have given out.
 final class ChangeHub: Sendable {
+    private struct Listener {
+        let id: CollectionID
+        let owner: ObjectIdentifier
+        let stream: AsyncStream<RecordChanges>.Continuation
+    }
+
     private struct State {
-        var listeners: [CollectionID: [Int: AsyncStream<RecordChanges>.Continuation]] = [:]
+        var listeners: [Int: Listener] = [:]
         var count = 0
         var isFinished = false
     }
 
     private let state = Mutex(State())
 
-    func listen(to id: CollectionID) -> AsyncStream<RecordChanges> {
+    /// - Parameter owner: the client that gives the stream out.
+    func listen(to id: CollectionID, owner: ObjectIdentifier) -> AsyncStream<RecordChanges> {
         let (stream, continuation) = AsyncStream<RecordChanges>.makeStream()
         let number: Int? = state.withLock { state in
             guard !state.isFinished else { return nil }
             state.count += 1
-            state.listeners[id, default: [:]][state.count] = continuation
+            state.listeners[state.count] = Listener(id: id, owner: owner, stream: continuation)
             return state.count
         }
         guard let number else {
@@ -24,28 +31,37 @@ final class ChangeHub: Sendable {
             return stream
         }
         continuation.onTermination = { [weak self] _ in
-            self?.state.withLock { _ = $0.listeners[id]?.removeValue(forKey: number) }
+            self?.state.withLock { _ = $0.listeners.removeValue(forKey: number) }
         }
         return stream
     }
 
     func hasListeners(_ id: CollectionID) -> Bool {
-        state.withLock { $0.listeners[id]?.isEmpty == false }
+        state.withLock { $0.listeners.values.contains { $0.id == id } }
     }
 
     func send(_ changes: RecordChanges, of id: CollectionID) {
-        let listeners = state.withLock { Array(($0.listeners[id] ?? [:]).values) }
-        for listener in listeners { listener.yield(changes) }
+        let listeners = state.withLock { $0.listeners.values.filter { $0.id == id } }
+        for listener in listeners { listener.stream.yield(changes) }
     }
 
-    /// Ends every stream, those to come too; or those of one collection.
-    func finish(_ id: CollectionID? = nil) {
-        let listeners = state.withLock { state -> [AsyncStream<RecordChanges>.Continuation] in
-            if let id { return Array((state.listeners.removeValue(forKey: id) ?? [:]).values) }
+    /// Ends the streams that a client has given out.
+    func finish(_ owner: ObjectIdentifier) {
+        let listeners = state.withLock { state in
+            let ended = state.listeners.filter { $0.value.owner == owner }
+            for number in ended.keys { state.listeners[number] = nil }
+            return ended.values
+        }
+        for listener in listeners { listener.stream.finish() }
+    }
+
+    /// Ends every stream, and those that are asked for later at once.
+    func finishAll() {
+        let listeners = state.withLock { state in
             defer { state.listeners = [:] }
             state.isFinished = true
-            return state.listeners.values.flatMap(\.values)
+            return state.listeners.values
         }
-        for listener in listeners { listener.finish() }
+        for listener in listeners { listener.stream.finish() }
     }
 }

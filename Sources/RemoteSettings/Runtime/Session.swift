@@ -1,4 +1,5 @@
 import ContentSignature
+import FileStorage
 import Logging
 import RemoteSettingsHTTP
 import RemoteSettingsModel
@@ -6,12 +7,20 @@ import SnapshotFetch
 import Synchronization
 import TargetFilter
 
-/// What one configuration comes to: an `updateConfig` makes a new one. Making it does no I/O.
+#if canImport(Darwin)
+    import URLSessionTransport
+#else
+    import CurlTransport
+#endif
+
+/// A service's configuration as it is in force, with what is made of it once: the trust policy, the filter context, the
+/// reader of snapshots and the connection to the server.
+///
+/// `updateConfig` closes a session and makes another one. Making one does no I/O.
 final class Session: Sendable {
     private struct State {
         var loader: SnapshotLoader?
         var client: ServerClient?
-        var collections: [CollectionID: CollectionState] = [:]
         var telemetry: (any RemoteSettingsTelemetry)?
         var isClosed = false
     }
@@ -19,12 +28,16 @@ final class Session: Sendable {
     let config: RemoteSettingsConfig
     let storage: StorageDirectory
     let server: Result<ServerURL, RemoteSettingsError>
-    let policy: TrustPolicy
-    let events: ChangeHub
-    /// Where the server has attachments.
+    let trust: TrustPolicy
+    let changes: ChangeHub
+    let filterContext: FilterContext
+    /// The base URL of the server's attachments, which the server is asked for once.
     let attachmentsURL = AttachmentsURLSource()
-    let serviceSyncs = SharedTask<[CollectionSyncResult]>()
-    private let filterContext: FilterContext
+    let syncs = SharedWork<CollectionID, SyncOutcome, Never>(endsWithLastCaller: false)
+    /// Syncs of a whole service; there is one key, as a service has one list of collections.
+    let serviceSyncs = SharedWork<Bool, [CollectionSyncResult], Never>(endsWithLastCaller: false)
+    /// Downloads by the path of the file that they write.
+    let downloads = SharedWork<String, Void, AttachmentProgress>(endsWithLastCaller: true)
     private let state: Mutex<State>
 
     var limits: Limits { config.limits }
@@ -32,28 +45,29 @@ final class Session: Sendable {
     var isClosed: Bool { state.withLock { $0.isClosed } }
     var now: Timestamp { config.environment.now() }
 
-    init(_ config: RemoteSettingsConfig, storage: StorageDirectory, events: ChangeHub) {
+    init(
+        _ config: RemoteSettingsConfig, storage: StorageDirectory, changes: ChangeHub,
+        telemetry: (any RemoteSettingsTelemetry)? = nil
+    ) {
         self.config = config
         self.storage = storage
-        self.events = events
+        self.changes = changes
         let server = config.server ?? .prod
         self.server = Result { () throws(RemoteSettingsError) in
             try server.serverURL(allowPlainHTTP: config.allowsPlainHTTP)
         }
-        policy = TrustPolicy(
-            roots: config.trustRoots ?? (server == .prod ? .mozillaProduction : .mozillaStaging),
-            signer: config.signer.map { SignerName($0) }, acceptsUnsigned: config.acceptsUnsigned)
+        trust = config.trustPolicy
         filterContext = config.appContext?.filterContext ?? .empty
-        state = Mutex(State(telemetry: config.telemetry))
+        state = Mutex(State(telemetry: config.telemetry ?? telemetry))
     }
 
-    /// What reads and verifies snapshots. The first call reads the locks of packaged sources.
+    /// Finds and verifies snapshots. The first call reads the locks of packaged sources.
     var loader: SnapshotLoader {
         if let known = state.withLock({ $0.loader }) { return known }
         let loader = SnapshotLoader(
             server: (try? server.get()).map { ServerIdentity($0) } ?? ServerIdentity("no valid server"),
-            verifier: KeptSnapshotVerifier(policy, limits: limits), storage: storage,
-            packaged: PackagedIndex(config.packaged, limits: limits), limits: limits, logger: logger)
+            verifier: KeptSnapshotVerifier(trust, limits: limits), storage: storage,
+            packaged: PackagedLocks(config.packaged, limits: limits), limits: limits, logger: logger)
         return state.withLock { state in
             if let first = state.loader { return first }
             state.loader = loader
@@ -61,34 +75,35 @@ final class Session: Sendable {
         }
     }
 
-    /// Who receives what becomes of syncs, those under way included.
+    /// Receives the outcomes of syncs, of those under way too.
     var telemetry: (any RemoteSettingsTelemetry)? {
         get { state.withLock { $0.telemetry } }
         set { state.withLock { $0.telemetry = newValue } }
     }
 
-    func collection(_ id: CollectionID) -> CollectionState {
-        state.withLock { state in
-            if let known = state.collections[id] { return known }
-            let new = CollectionState(id, in: storage)
-            if !state.isClosed { state.collections[id] = new }
-            return new
+    /// The bucket of collections that are named without one.
+    var bucketName: String { config.bucketName ?? "main" }
+
+    /// - Parameter name: a collection's name, or `bucket/name`.
+    func collectionID(_ name: String) throws(RemoteSettingsError) -> CollectionID {
+        do throws(InvalidIdentifier) {
+            let isQualified = name.utf8.contains(UInt8(ascii: "/"))
+            return isQualified ? try CollectionID(name) : try CollectionID(bucket: bucketName, name: name)
+        } catch {
+            throw .Other(reason: "\(error)")
         }
     }
 
-    /// The collections that were asked for under this configuration.
-    var collections: [CollectionState] { state.withLock { Array($0.collections.values) } }
-
-    /// A client for one run: a sync, or the download of one or more attachments. The first call reads the holds that are in
-    /// force.
+    /// A client for one run: a sync, or the download of one or more attachments. The first call reads from the storage
+    /// directory until when servers asked for no requests.
     func startingRun() throws(RemoteSettingsError) -> ServerClient {
         if let known = state.withLock({ $0.client }) { return known.startingRun() }
         let server = try server.get()
         let client = ServerClient(
-            server: server, transport: config.transport ?? DefaultTransport.make(), userAgent: config.userAgent,
+            server: server, transport: config.transport ?? Self.platformTransport(), userAgent: config.userAgent,
             limits: limits, environment: config.environment,
             backoff: BackoffFile.read(storage.backoffPath, limits: limits),
-            onEvent: { [logger] event in Self.note(event, logger) })
+            onEvent: { [logger] event in Self.log(event, logger) })
         return state.withLock { state in
             if let first = state.client { return first.startingRun() }
             state.client = client
@@ -96,7 +111,15 @@ final class Session: Sendable {
         }
     }
 
-    private static func note(_ event: HTTPEvent, _ logger: Logger) {
+    private static func platformTransport() -> any HTTPTransport {
+        #if canImport(Darwin)
+            URLSessionTransport()
+        #else
+            CurlTransport()
+        #endif
+    }
+
+    private static func log(_ event: HTTPEvent, _ logger: Logger) {
         switch event {
         case .alert(let text, let url): logger.warning("the server \(url.origin) announces: \(text)")
         case .retry(let error, let attempt, _): logger.info("attempt \(attempt) failed, trying again: \(error)")
@@ -105,26 +128,82 @@ final class Session: Sendable {
         }
     }
 
-    /// A snapshot's records that are for this app.
-    func filtered(_ held: HeldSnapshot) -> [RemoteSettingsRecord] {
-        var records: [RemoteSettingsRecord] = []
-        records.reserveCapacity(held.records.count)
-        guard held.records.mayMentionFilters else {
-            for record in held.records { records.append(RemoteSettingsRecord(record)) }
-            return records
+    /// Ends syncs that are under way, and refuses new ones. Reads go on being answered.
+    func close() {
+        state.withLock { $0.isClosed = true }
+        serviceSyncs.close()
+        syncs.close()
+    }
+}
+
+extension Session {
+    /// Stores which servers asked for no requests, and until when, for the next process.
+    func keepBackoff(_ client: ServerClient) {
+        let state = client.backoff
+        guard !state.holds(at: now).isEmpty else { return }
+        do {
+            try storage.prepare()
+            try BackoffFile.write(state, to: storage.backoffPath, now: now, isContended: true)
+        } catch {
+            // The server will ask again.
+            logger.warning("how long the server asked not to be asked could not be stored: \(error)")
         }
-        var filter = RecordFilter(context: filterContext, limits: limits.filter)
-        for record in held.records where filter.includes(record) { records.append(RemoteSettingsRecord(record)) }
-        return records
     }
 
-    /// Ends what is under way. Reads go on being answered.
-    func close() {
-        let collections = state.withLock { state in
-            state.isClosed = true
-            return Array(state.collections.values)
+    /// Tells telemetry about one outcome.
+    ///
+    /// - Parameters:
+    ///   - source: `settings-sync`, `settings-changes-monitoring`, or `bucket/collection`.
+    ///   - timestamp: the collection's afterwards; `nil` where it failed.
+    ///   - began: when the attempt began.
+    func report(
+        _ source: String, _ status: UptakeEvent.Status, _ trigger: UptakeEvent.Trigger, timestamp: Timestamp? = nil,
+        since began: Timestamp, error: (any Error)? = nil
+    ) {
+        telemetry?.reportUptake(
+            UptakeEvent(
+                source: source, status: status, trigger: trigger, timestamp: timestamp,
+                duration: now.elapsed(since: began), errorDescription: error.map { "\($0)" }))
+    }
+
+    /// Runs `body` while no other process or session writes to the storage directory. Waits for others up to
+    /// ``Limits/storageLockSeconds``.
+    func withStorageLock<Value>(_ body: () throws -> Value) async throws -> Value {
+        try storage.prepare()
+        let pause = Duration.milliseconds(20)
+        for _ in 0...(limits.storageLockSeconds * 50) {
+            if let lock = try DirectoryLock(storage.path) {
+                defer { withExtendedLifetime(lock) {} }
+                return try body()
+            }
+            try await config.environment.sleep(pause)
         }
-        serviceSyncs.close()
-        for collection in collections { collection.syncs.close() }
+        throw RemoteSettingsError.storageIsBusy(storage.path, seconds: limits.storageLockSeconds)
+    }
+}
+
+extension RemoteSettingsError {
+    static func storageIsBusy(_ path: String, seconds: Int) -> RemoteSettingsError {
+        .Other(
+            reason: "\(path): another process has been writing to the storage directory for more than \(seconds) s; "
+                + "try again later")
+    }
+}
+
+/// A server without the version of its protocol: `/v1` and `/v2` of one server give the same collections.
+struct ServerIdentity: Hashable, CustomStringConvertible {
+    let description: String
+
+    init(_ server: ServerURL) {
+        description = Self.withoutVersion(server.description)
+    }
+
+    /// - Parameter text: a server's URL as a lock or a cache file states it.
+    init(_ text: String) {
+        description = Self.withoutVersion((try? ServerURL(text, allowPlainHTTP: true))?.description ?? text)
+    }
+
+    private static func withoutVersion(_ url: String) -> String {
+        url.hasSuffix("/v1") || url.hasSuffix("/v2") ? String(url.dropLast(3)) : url
     }
 }

@@ -4,115 +4,169 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Finds the snapshot that serves: the newest of the cached and the packaged ones that can be trusted.
+/// What a process holds of one collection: the snapshot that serves, why others do not, and what protects the collection
+/// from older or unsigned states.
+struct HeldState: Sendable {
+    /// The snapshot whose records are served; `nil` where there is none.
+    var snapshot: Snapshot?
+    /// Where the snapshot came from.
+    var source = SnapshotStatus.Source.none
+    /// Whether the snapshot's signature was verified in this process.
+    var isVerifiedHere = false
+    var unused: [SnapshotStatus.Unused] = []
+    /// The newest timestamp that was ever taken from the server, as far as the cache file tells.
+    var highWaterMark: Timestamp?
+    /// The newest timestamp of a signed state that is known of: packaged, cached, or of what is left of a damaged cache
+    /// file.
+    var signedAsOf: Timestamp?
+    /// The newest timestamp of a packaged state without signature in a source that is as trusted as the program.
+    var unsignedByProgram: Timestamp?
+    /// Which version of the cache file was read; `nil` where there was none.
+    var cacheIdentity: CacheIdentity?
+    /// The packaged bundles of the collection that may be used, newest first, for their attachments.
+    var bundles: [PackagedBundle] = []
+
+    var timestamp: Timestamp? { snapshot?.timestamp }
+
+    /// Whether states without signature are refused, because the collection is known to be signed; unless the program
+    /// itself brings a later state without one.
+    var isKnownSigned: Bool {
+        guard let signedAsOf else { return false }
+        return unsignedByProgram.map { $0 < signedAsOf } ?? true
+    }
+
+    mutating func serve(_ snapshot: Snapshot, from source: SnapshotStatus.Source, isVerifiedHere: Bool) {
+        self.snapshot = snapshot
+        self.source = source
+        self.isVerifiedHere = isVerifiedHere && snapshot.provenance.isSigned
+    }
+
+    mutating func noteSigned(asOf timestamp: Timestamp) {
+        signedAsOf = max(signedAsOf ?? timestamp, timestamp)
+    }
+}
+
+/// Finds the snapshot that serves: the newest one, cached or packaged, that can be trusted.
 struct SnapshotLoader: Sendable {
     /// The server that snapshots have to be of.
     let server: ServerIdentity
     let verifier: KeptSnapshotVerifier
     let storage: StorageDirectory
-    let packaged: PackagedIndex
+    let packaged: PackagedLocks
     let limits: Limits
     let logger: Logger
 
     private enum Candidate {
         case cached(CacheFile)
-        case packaged(PackagedIndex.Entry)
+        case packaged(PackagedBundle)
 
         var timestamp: Timestamp {
             switch self {
             case .cached(let file): file.timestamp
-            case .packaged(let entry): entry.lock.timestamp
+            case .packaged(let bundle): bundle.lock.timestamp
             }
         }
 
         var source: SnapshotStatus.Source {
             switch self {
             case .cached: .cached
-            case .packaged(let entry): .packaged(entry.source.name)
+            case .packaged(let bundle): .packaged(bundle.sourceName)
             }
         }
     }
 
-    /// Reads and verifies. Does I/O, never fails: what cannot serve is in the result with its reason.
-    func load(_ id: CollectionID) -> LoadedCollection {
-        var loaded = LoadedCollection()
+    /// Reads and verifies. Does I/O and never fails: what cannot serve is in the result, with the reason.
+    func load(_ id: CollectionID) -> HeldState {
+        var held = HeldState()
         var candidates: [Candidate] = []
-        if let file = cacheFile(id, &loaded) { candidates.append(.cached(file)) }
-        var problems: [PackagedIndex.Problem] = []
-        let entries = packaged.entries(id, problems: &problems)
-        for entry in entries { note(entry, &loaded) }
-        candidates += entries.map(Candidate.packaged)
-        // Between equals the cached one stays: the sort is stable.
+        if let file = cacheFile(id, &held) { candidates.append(.cached(file)) }
+        var problems: [SnapshotStatus.Unused] = []
+        let bundles = packaged.bundles(of: id, problems: &problems)
+        for bundle in bundles { note(bundle, &held) }
+        candidates += bundles.map(Candidate.packaged)
+        // Of equal timestamps the cached one comes first: the sort is stable.
         candidates.sort { $0.timestamp > $1.timestamp }
         for candidate in candidates {
             do {
-                switch candidate {
-                case .cached(let file):
-                    guard loaded.held == nil else { throw SnapshotRefusal(.older) }
-                    loaded.held = try held(file, isKnownSigned: loaded.isKnownSigned)
-                case .packaged(let entry):
-                    try check(entry)
-                    // Whoever can write to the directory could have put it there.
-                    if !entry.isTrusted, !entry.isSigned, loaded.isKnownSigned {
-                        throw SnapshotRefusal(.signatureLost)
-                    }
-                    let bundle = PackagedBundle(entry, of: id, limits: limits)
-                    loaded.bundles.append(bundle)
-                    guard loaded.held == nil else { throw SnapshotRefusal(.older) }
-                    loaded.held = try held(bundle)
-                }
+                try take(candidate, &held)
             } catch {
                 let refusal = SnapshotRefusal(error)
-                if case .cached = candidate, refusal.isDamage, let identity = loaded.cacheIdentity {
-                    loaded.cacheIdentity = storage.setAside(id, identity)
+                if case .cached = candidate, refusal.isDamage, let identity = held.cacheIdentity {
+                    held.cacheIdentity = storage.setAside(id, identity)
                 }
-                refuse(id, candidate.source, candidate.timestamp, refusal.reason, &loaded)
+                refuse(
+                    .init(source: candidate.source, timestamp: candidate.timestamp, reason: refusal.reason), of: id, &held)
             }
         }
-        if loaded.held == nil { noteOthers(id, problems, &loaded) }
-        return loaded
+        if held.snapshot == nil { noteOthers(id, problems, &held) }
+        return held
     }
 
-    private func cacheFile(_ id: CollectionID, _ loaded: inout LoadedCollection) -> CacheFile? {
+    /// Makes a candidate the snapshot that serves. Of packaged ones that may be used, the bundle is kept in any case.
+    ///
+    /// - Throws: where it cannot serve, or where a newer one serves already.
+    private func take(_ candidate: Candidate, _ held: inout HeldState) throws {
+        switch candidate {
+        case .cached(let file):
+            guard held.snapshot == nil else { throw SnapshotRefusal(.older) }
+            held.serve(
+                try snapshot(file, isKnownSigned: held.isKnownSigned), from: .cached, isVerifiedHere: true)
+        case .packaged(let bundle):
+            try check(bundle)
+            // Whoever can write to the directory could have put it there.
+            if !bundle.isTrusted, !bundle.lock.trust.isSigned, held.isKnownSigned {
+                throw SnapshotRefusal(.signatureLost)
+            }
+            held.bundles.append(bundle)
+            guard held.snapshot == nil else { throw SnapshotRefusal(.older) }
+            held.serve(
+                try bundle.snapshot(verifier), from: candidate.source,
+                isVerifiedHere: !bundle.isTrusted)
+        }
+    }
+
+    private func cacheFile(_ id: CollectionID, _ held: inout HeldState) -> CacheFile? {
         guard let identity = storage.identity(id) else {
             let told = storage.toldByDamaged(id, limits: limits)
-            note(told.highWaterMark, wasSigned: told.wasSigned, &loaded)
+            note(told.highWaterMark, wasSigned: told.wasSigned, &held)
             return nil
         }
-        loaded.cacheIdentity = identity
+        held.cacheIdentity = identity
         do {
             guard let file = try storage.cacheFile(id, at: storage.snapshotPath(id), limits: limits)
             else { return nil }
             guard ServerIdentity(file.server) == server else {
                 throw SnapshotRefusal(.otherServer(found: file.server, expected: server.description))
             }
-            note(file.highWaterMark, wasSigned: file.chain != nil, &loaded)
+            note(file.highWaterMark, wasSigned: file.chain != nil, &held)
             return file
         } catch {
             if let error = error as? CacheFileError {
-                note(error.highWaterMark, wasSigned: error.wasSigned, &loaded)
-                loaded.cacheIdentity = storage.setAside(id, identity)
+                note(error.highWaterMark, wasSigned: error.wasSigned, &held)
+                held.cacheIdentity = storage.setAside(id, identity)
             }
-            refuse(id, .cached, nil, SnapshotRefusal(error).reason, &loaded)
+            refuse(.init(source: .cached, timestamp: nil, reason: SnapshotRefusal(error).reason), of: id, &held)
             return nil
         }
     }
 
-    private func note(_ highWaterMark: Timestamp?, wasSigned: Bool, _ loaded: inout LoadedCollection) {
-        loaded.highWaterMark = highWaterMark
-        if wasSigned { loaded.noteSigned(asOf: highWaterMark ?? Timestamp(milliseconds: 0)) }
+    private func note(_ highWaterMark: Timestamp?, wasSigned: Bool, _ held: inout HeldState) {
+        held.highWaterMark = highWaterMark
+        if wasSigned { held.noteSigned(asOf: highWaterMark ?? Timestamp(milliseconds: 0)) }
     }
 
-    private func note(_ entry: PackagedIndex.Entry, _ loaded: inout LoadedCollection) {
-        if entry.isSigned {
-            guard ServerIdentity(entry.lock.server) == server else { return }
-            loaded.noteSigned(asOf: entry.lock.timestamp)
-        } else if entry.isTrusted, (try? check(entry)) != nil {
-            loaded.unsignedByProgram = max(loaded.unsignedByProgram ?? entry.lock.timestamp, entry.lock.timestamp)
+    private func note(_ bundle: PackagedBundle, _ held: inout HeldState) {
+        let lock = bundle.lock
+        if lock.trust.isSigned {
+            guard ServerIdentity(lock.server) == server else { return }
+            held.noteSigned(asOf: lock.timestamp)
+        } else if bundle.isTrusted, (try? check(bundle)) != nil {
+            held.unsignedByProgram = max(held.unsignedByProgram ?? lock.timestamp, lock.timestamp)
         }
     }
 
-    private func held(_ file: CacheFile, isKnownSigned: Bool) throws -> HeldSnapshot {
+    /// The snapshot of a cache file, verified at the time that the file states.
+    private func snapshot(_ file: CacheFile, isKnownSigned: Bool) throws -> Snapshot {
         let payload = try Payload(parsing: file.payload, limits: limits)
         guard payload.timestamp == file.timestamp else {
             throw SnapshotRefusal(.damaged("its records are of \(payload.timestamp), not of \(file.timestamp)"))
@@ -120,95 +174,81 @@ struct SnapshotLoader: Sendable {
         let unverified = UnverifiedSnapshot(
             collection: file.collection, payload: payload,
             metadata: try CollectionMetadata(parsing: file.metadata, limits: limits))
-        let snapshot: Snapshot
         if let verifiedAt = file.verifiedAt, let chain = file.chain {
-            snapshot = try verifier.verified(unverified, chain: chain, at: verifiedAt)
-        } else {
-            guard verifier.policy.acceptsUnsigned else { throw SnapshotRefusal(.unsigned) }
-            guard !isKnownSigned else { throw SnapshotRefusal(.signatureLost) }
-            snapshot = Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
+            return try verifier.verified(unverified, chain: chain, at: verifiedAt)
         }
-        return HeldSnapshot(source: .cached, snapshot: snapshot, isCheckedHere: true)
+        guard verifier.policy.acceptsUnsigned else { throw SnapshotRefusal(.unsigned) }
+        guard !isKnownSigned else { throw SnapshotRefusal(.signatureLost) }
+        return Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
     }
 
-    /// - Throws: `SnapshotRefusal` where the lock alone tells that the snapshot cannot serve.
-    func check(_ entry: PackagedIndex.Entry) throws(SnapshotRefusal) {
-        switch entry.lock.trust {
-        case .imported:
-            guard verifier.policy.acceptsUnsigned || entry.acceptsImported else { throw SnapshotRefusal(.unsigned) }
+    /// - Throws: `SnapshotRefusal` where the lock alone tells that the bundle's snapshot cannot serve.
+    private func check(_ bundle: PackagedBundle) throws(SnapshotRefusal) {
+        let acceptsUnsigned = verifier.policy.acceptsUnsigned
+        switch bundle.lock.trust {
+        case .imported: guard acceptsUnsigned || bundle.acceptsImported else { throw SnapshotRefusal(.unsigned) }
         case .unsigned, .signed:
-            guard ServerIdentity(entry.lock.server) == server else {
-                throw SnapshotRefusal(.otherServer(found: entry.lock.server, expected: server.description))
+            guard ServerIdentity(bundle.lock.server) == server else {
+                throw SnapshotRefusal(.otherServer(found: bundle.lock.server, expected: server.description))
             }
-            if case .unsigned = entry.lock.trust, !verifier.policy.acceptsUnsigned { throw SnapshotRefusal(.unsigned) }
+            if !bundle.lock.trust.isSigned, !acceptsUnsigned { throw SnapshotRefusal(.unsigned) }
         }
-    }
-
-    private func held(_ packaged: PackagedBundle) throws -> HeldSnapshot {
-        let entry = packaged.entry
-        let bundle = try packaged.reader()
-        let source = SnapshotStatus.Source.packaged(entry.source.name)
-        if entry.isTrusted {
-            // Nothing is verified, so that of the metadata nothing needs to be read.
-            let claim = UnverifiedSnapshot(
-                collection: bundle.head.collection, payload: try bundle.payload(),
-                metadata: CollectionMetadata(unread: try bundle.metadataText()))
-            let snapshot = Snapshot(vouchingFor: claim, chain: try bundle.chain(), provenance: entry.lock.trust)
-            return HeldSnapshot(source: source, snapshot: snapshot, isCheckedHere: false)
-        }
-        // Of a file that others may write to, a copy is verified: a copy cannot change afterwards.
-        let unverified = UnverifiedSnapshot(
-            collection: bundle.head.collection,
-            payload: try bundle.payload(parsing: Bytes(try bundle.payloadText().array)), metadata: try bundle.metadata()
-        )
-        guard let verdict = entry.lock.trust.verdict else {
-            let snapshot = Snapshot(vouchingFor: unverified, chain: nil, provenance: entry.lock.trust)
-            return HeldSnapshot(source: source, snapshot: snapshot, isCheckedHere: true)
-        }
-        guard let chain = try bundle.chain() else {
-            throw SnapshotRefusal(.damaged("\(bundle.name): expected chain.pem, found none"))
-        }
-        let verified = try verifier.verified(unverified, chain: Bytes(chain.array), at: verdict.verifiedAt)
-        return HeldSnapshot(source: source, snapshot: verified, isCheckedHere: true)
     }
 }
 
 extension SnapshotLoader {
-    /// The records of the state before the cached one, verified; `nil` where there is none to be trusted.
+    /// The records of the state before the cached one, verified; `nil` where there is none to be trusted. Does I/O.
     func previousRecords(_ id: CollectionID, isKnownSigned: Bool) -> RecordTable? {
         let path = storage.previousPath(id)
         guard let file = try? storage.cacheFile(id, at: path, limits: limits), ServerIdentity(file.server) == server
         else { return nil }
-        return try? held(file, isKnownSigned: isKnownSigned).records
+        return try? snapshot(file, isKnownSigned: isKnownSigned).records
     }
 
-    /// The records of a packaged bundle, verified unless it is trusted; `nil` where it cannot be.
-    func records(of bundle: PackagedBundle) -> RecordTable? { try? held(bundle).records }
+    /// Checks that everything packaged can be served, as far as the locks and the bundles' first bytes tell. Does I/O.
+    ///
+    /// - Throws: ``RemoteSettingsError/Other(reason:)`` with everything that is wrong.
+    func validatePackaged() throws(RemoteSettingsError) {
+        var unreadable = packaged.problems
+        let all = packaged.allBundles(problems: &unreadable)
+        var problems = unreadable.map { unused -> String in
+            if case .packaged(let name) = unused.source { "\(name): \(unused.reason)" } else { "\(unused.reason)" }
+        }
+        for bundle in all {
+            do {
+                try check(bundle)
+                if let root = bundle.lock.trust.verdict?.root, !verifier.policy.roots.roots.contains(root) {
+                    throw SnapshotRefusal(
+                        .notTrusted("its root \(root) is not pinned (RemoteSettingsConfig.trustRoots)"))
+                }
+                _ = try bundle.reader()
+            } catch {
+                problems.append("\(bundle.sourceName): \(bundle.id): \(SnapshotRefusal(error).reason)")
+            }
+        }
+        guard problems.isEmpty else {
+            throw .Other(reason: "packaged snapshots cannot be used:\n" + problems.joined(separator: "\n"))
+        }
+    }
 
-    private func refuse(
-        _ id: CollectionID, _ source: SnapshotStatus.Source, _ timestamp: Timestamp?,
-        _ reason: SnapshotStatus.Unused.Reason, _ loaded: inout LoadedCollection
-    ) {
-        let unused = SnapshotStatus.Unused(source: source, timestamp: timestamp, reason: reason)
-        loaded.unused.append(unused)
-        switch reason {
+    private func refuse(_ unused: SnapshotStatus.Unused, of id: CollectionID, _ held: inout HeldState) {
+        held.unused.append(unused)
+        switch unused.reason {
         case .older, .otherBucket: logger.debug("\(id): \(unused)")
         default: logger.warning("\(id): \(unused)")
         }
     }
 
-    /// Where nothing serves: what there is under the same name elsewhere, and which sources could not be read.
-    private func noteOthers(
-        _ id: CollectionID, _ problems: [PackagedIndex.Problem], _ loaded: inout LoadedCollection
-    ) {
-        for problem in packaged.problems + problems {
-            refuse(id, .packaged(problem.source), nil, .unreadableSource(problem.reason), &loaded)
-        }
-        // What is wrong with a lock elsewhere is no reason why this collection is not there.
-        var otherProblems: [PackagedIndex.Problem] = []
-        for (other, entry) in packaged.all(problems: &otherProblems) where other.name == id.name && other != id {
-            let source = SnapshotStatus.Source.packaged(entry.source.name)
-            refuse(id, source, entry.lock.timestamp, .otherBucket(found: other.bucket), &loaded)
+    /// Where nothing serves: what there is under the same name in other buckets, and which sources could not be read.
+    private func noteOthers(_ id: CollectionID, _ problems: [SnapshotStatus.Unused], _ held: inout HeldState) {
+        for problem in packaged.problems + problems { refuse(problem, of: id, &held) }
+        // What is wrong with a lock elsewhere does not explain why this collection is missing.
+        var otherProblems: [SnapshotStatus.Unused] = []
+        for bundle in packaged.allBundles(problems: &otherProblems) where bundle.id.name == id.name && bundle.id != id {
+            refuse(
+                .init(
+                    source: .packaged(bundle.sourceName), timestamp: bundle.lock.timestamp,
+                    reason: .otherBucket(found: bundle.id.bucket)), of: id, &held)
         }
     }
 }

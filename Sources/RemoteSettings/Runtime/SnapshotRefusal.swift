@@ -2,10 +2,10 @@ import ContentSignature
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Why a snapshot does not serve.
+/// Why a snapshot is not used.
 struct SnapshotRefusal: Error {
     let reason: SnapshotStatus.Unused.Reason
-    /// Whether no configuration would accept it: the file is to be set aside.
+    /// Whether no configuration would accept it, so that a cache file is set aside.
     let isDamage: Bool
 
     init(_ reason: SnapshotStatus.Unused.Reason) {
@@ -13,7 +13,7 @@ struct SnapshotRefusal: Error {
         isDamage = if case .damaged = reason { true } else { false }
     }
 
-    /// Sorts whatever a stage threw.
+    /// The refusal that an error of reading or verifying amounts to.
     init(_ error: any Error) {
         switch error {
         case let error as SnapshotRefusal: self = error
@@ -28,7 +28,7 @@ struct SnapshotRefusal: Error {
 }
 
 extension ContentSignatureError {
-    /// Whether other pinned roots, or another signer's name, might accept what this one refuses.
+    /// Whether a configuration with other roots, or with another signer's name, might accept the signature.
     fileprivate var dependsOnConfiguration: Bool {
         switch self {
         case .untrustedRoot, .wrongSigner, .signerMismatch: true

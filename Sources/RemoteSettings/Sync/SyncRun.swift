@@ -3,49 +3,100 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotFetch
 
-/// Why a run did not come about, for the caller and for telemetry, which tells more kinds apart.
+extension LocalCollection {
+    /// Brings the collection to the server's state. Uses the network. Calls at the same time share one sync.
+    ///
+    /// - Parameters:
+    ///   - expected: the timestamp that a push message announced.
+    ///   - owner: the client that asks.
+    func sync(
+        expected: Timestamp? = nil, trigger: UptakeEvent.Trigger, owner: ObjectIdentifier
+    ) async -> Result<SyncOutcome, RemoteSettingsError> {
+        await session.syncs.run(id, expected: expected, owner: owner) { [self] _ in
+            do throws(SyncRunFailure) {
+                return try await SyncRun(session, [self], expected: expected, trigger: trigger).sync(self)
+            } catch {
+                return .failure(error.error)
+            }
+        }
+    }
+}
+
+extension Session {
+    /// Collections that are synced at once.
+    private static var width: Int { 4 }
+
+    /// Brings collections to the server's state, each on its own, after one request for the monitor. Uses the network.
+    /// Calls at the same time share one sync.
+    ///
+    /// - Returns: a failure only where the monitor could not be had.
+    func sync(
+        _ collections: [LocalCollection], expected: Timestamp?, trigger: UptakeEvent.Trigger
+    ) async -> Result<[CollectionSyncResult], RemoteSettingsError> {
+        await serviceSyncs.run(true, expected: expected) { [self] _ in
+            let began = now
+            do throws(SyncRunFailure) {
+                let run = try await SyncRun(self, collections, expected: expected, trigger: trigger)
+                let results = await collections.concurrentMap(width: Self.width) { collection in
+                    let result = await self.syncs.run(collection.id, expected: expected) { _ in
+                        await run.sync(collection)
+                    }
+                    return CollectionSyncResult(collection: "\(collection.id)", result: result)
+                }
+                let hasFailures = results.contains { !$0.isSynced }
+                report("settings-sync", hasFailures ? .syncError : .success, trigger, since: began)
+                return .success(results.sorted { $0.collection < $1.collection })
+            } catch {
+                report("settings-sync", error.status, trigger, since: began, error: error.error)
+                return .failure(error.error)
+            }
+        }
+    }
+}
+
+/// Why the monitor could not be had: for the caller, and for telemetry, which tells more kinds apart.
 struct SyncRunFailure: Error {
     let error: RemoteSettingsError
     let status: UptakeEvent.Status
 }
 
-/// One look at the monitor, and the syncs of collections that follow from it.
+/// The monitor's answer, and the syncs of collections that follow from it.
 struct SyncRun: Sendable {
-    let session: Session
-    let trigger: UptakeEvent.Trigger
+    private let session: Session
+    private let trigger: UptakeEvent.Trigger
     private let client: ServerClient
-    private let chains: ChainStore
+    private let fetcher: CollectionFetcher
     private let monitor: MonitorChangeset
-    /// What was held before the monitor was asked: it must not know less. What others store afterwards it cannot know.
+    /// What was held before the monitor was asked, which must not know less. It need not know what others store afterwards.
     private let floors: [CollectionID: Timestamp]
 
-    /// Polls the monitor.
+    /// Asks for the monitor.
     ///
     /// - Parameters:
     ///   - collections: those that ``sync(_:)`` will be called for.
-    ///   - expected: what a push message promised.
+    ///   - expected: the timestamp that a push message announced.
     init(
-        _ session: Session, _ collections: [CollectionState], expected: Timestamp?, trigger: UptakeEvent.Trigger
+        _ session: Session, _ collections: [LocalCollection], expected: Timestamp?, trigger: UptakeEvent.Trigger
     ) async throws(SyncRunFailure) {
         self.session = session
         self.trigger = trigger
         var floors: [CollectionID: Timestamp] = [:]
-        for collection in collections {
-            floors[collection.id] = Self.floor(collection.current(session), now: session.now)
-        }
+        for collection in collections { floors[collection.id] = collection.held().floor(at: session.now) }
         self.floors = floors
         do throws(RemoteSettingsError) {
             client = try session.startingRun()
         } catch {
             throw SyncRunFailure(error: error, status: .init(error))
         }
-        chains = ChainStore(
-            client: client, policy: session.policy, time: session.now,
+        let chains = ChainStore(
+            client: client, policy: session.trust, time: session.now,
             keeper: ChainDirectory(storage: session.storage, limits: session.limits))
+        fetcher = CollectionFetcher(client: client, chains: chains, policy: session.trust)
         let began = session.now
         do {
             guard case .changes(let document, _) = try await client.monitor(expected: expected) else {
-                throw RemoteSettingsError.Network(reason: "\(client.server): expected the monitor's list, found none")
+                throw RemoteSettingsError.Network(
+                    reason: "\(client.server): expected the list of collections, found an empty answer (204)")
             }
             do throws(ChangesetError) {
                 monitor = try MonitorChangeset(parsing: document.body, limits: session.limits)
@@ -55,72 +106,71 @@ struct SyncRun: Sendable {
         } catch {
             session.keepBackoff(client)
             let status = UptakeEvent.Status(error)
-            session.report("settings-changes-monitoring", status, trigger, nil, began, error)
+            session.report("settings-changes-monitoring", status, trigger, since: began, error: error)
             throw SyncRunFailure(error: RemoteSettingsError(error), status: status)
         }
-        session.report("settings-changes-monitoring", .success, trigger, monitor.timestamp, began, nil)
+        session.report(
+            "settings-changes-monitoring", .success, trigger, timestamp: monitor.timestamp, since: began)
     }
 
     /// Brings one collection to the server's state.
-    func sync(_ collection: CollectionState) async -> Result<SyncOutcome, RemoteSettingsError> {
+    func sync(_ collection: LocalCollection) async -> Result<SyncOutcome, RemoteSettingsError> {
         let began = session.now
         do {
             let outcome = try await outcome(of: collection)
             let status: UptakeEvent.Status =
                 if case .upToDate = outcome { .upToDate } else { .success }
             session.keepBackoff(client)
-            session.report("\(collection.id)", status, trigger, outcome.timestamp, began, nil)
+            session.report("\(collection.id)", status, trigger, timestamp: outcome.timestamp, since: began)
             return .success(outcome)
         } catch {
             session.keepBackoff(client)
-            // A signature that does not hold over what is held is tried again over everything before it fails.
-            let wasRetried = collection.current(session).held != nil
-            session.report("\(collection.id)", .init(error, wasRetried: wasRetried), trigger, nil, began, error)
+            // A delta that does not verify is followed by a full fetch before the sync fails.
+            let wasRetried = collection.held().snapshot != nil
+            session.report(
+                "\(collection.id)", .init(error, wasRetried: wasRetried), trigger, since: began, error: error)
             session.logger.warning("\(collection.id): sync failed: \(error)")
             return .failure(RemoteSettingsError(error))
         }
     }
 
-    private func outcome(of collection: CollectionState) async throws -> SyncOutcome {
+    private func outcome(of collection: LocalCollection) async throws -> SyncOutcome {
         let id = collection.id
-        let loaded = collection.current(session)
-        let held = loaded.held
-        let floor = Self.floor(loaded, now: session.now)
+        let held = collection.held()
         let expected = monitor.collections[id]
         if let expected {
             if let floor = floors[id], expected < floor {
                 throw FetchError.rollback(held: floor, answered: expected)
             }
-            // Ahead of the monitor is what another sync has stored since it was asked.
-            if let held, held.timestamp >= expected { return .upToDate(held.timestamp) }
+            // A state newer than the monitor's was stored by another sync since the monitor was asked.
+            if let timestamp = held.timestamp, timestamp >= expected { return .upToDate(timestamp) }
         }
-        let fetcher = CollectionFetcher(client: client, chains: chains, policy: session.policy)
         let fetched = try await fetcher.fetch(
             .init(
-                id: id, expected: expected, base: held?.snapshot.payload, floor: floor,
-                wasSigned: held?.isSigned ?? loaded.isKnownSigned))
-        guard let fetched else { return .upToDate(held?.timestamp ?? Timestamp(milliseconds: 0)) }
+                id: id, expected: expected, base: held.snapshot?.payload, floor: held.floor(at: session.now),
+                wasSigned: held.snapshot?.provenance.isSigned ?? held.isKnownSigned))
+        guard let fetched else { return .upToDate(held.timestamp ?? Timestamp(milliseconds: 0)) }
         if let retried = fetched.retried {
             session.logger.notice("\(id): a delta could not be used, everything was fetched: \(retried)")
-            session.report("\(id)", .init(retried), trigger, nil, session.now, retried)
+            session.report("\(id)", .init(retried), trigger, since: session.now, error: retried)
         }
-        if let held, held.snapshot.payload == fetched.snapshot.payload,
-            held.source != .cached || held.snapshot.metadata.json == fetched.snapshot.metadata.json
+        if let snapshot = held.snapshot, snapshot.payload == fetched.snapshot.payload,
+            held.source != .cached || snapshot.metadata.json == fetched.snapshot.metadata.json
         {
-            return .upToDate(held.timestamp)
+            return .upToDate(snapshot.timestamp)
         }
         guard !session.isClosed else { throw RemoteSettingsError.closed }
-        let stored = try await collection.storing {
-            try await CacheStore(session: session, id: id).store(fetched, over: loaded)
-        }
-        session.tell(id, from: held, to: stored.held)
-        return .updated(stored.held?.timestamp ?? fetched.snapshot.timestamp)
+        let stored = try await collection.storing { try await collection.store(fetched.snapshot, over: held) }
+        collection.sendChanges(from: held, to: stored)
+        return .updated(stored.timestamp ?? fetched.snapshot.timestamp)
     }
+}
 
-    /// An older state than this one is refused.
-    private static func floor(_ loaded: LoadedCollection, now: Timestamp) -> Timestamp? {
+extension HeldState {
+    /// The timestamp below which a state of the server is refused.
+    fileprivate func floor(at now: Timestamp) -> Timestamp? {
         // Nothing vouches for the mark. One that lies in the future comes from damage, and would refuse everything.
-        let mark = loaded.highWaterMark.flatMap { $0 > now.advanced(by: .seconds(86_400)) ? nil : $0 }
-        return [loaded.held?.timestamp, mark].compactMap { $0 }.max()
+        let mark = highWaterMark.flatMap { $0 > now.advanced(by: .seconds(86_400)) ? nil : $0 }
+        return [timestamp, mark].compactMap { $0 }.max()
     }
 }

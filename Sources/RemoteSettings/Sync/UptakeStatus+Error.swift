@@ -4,9 +4,9 @@ import RemoteSettingsHTTP
 import SnapshotFetch
 
 extension UptakeEvent.Status {
-    /// What an error is called in telemetry.
+    /// The status of an error in telemetry.
     ///
-    /// - Parameter wasRetried: whether it is what a second attempt ended with, after one of the same kind.
+    /// - Parameter wasRetried: whether the error ended a second attempt, after a first one that failed.
     init(_ error: any Error, wasRetried: Bool = false) {
         switch error {
         case FetchError.signature(let error) where wasRetried && !error.concernsChain: self = .signRetryError
@@ -49,7 +49,7 @@ extension UptakeEvent.Status {
 }
 
 extension ContentSignatureError {
-    /// Whether it was the chain that failed, not a signature.
+    /// Whether a certificate chain failed, rather than a signature.
     fileprivate var concernsChain: Bool {
         switch self {
         case .noValidSignature(_, let failures): failures.contains { $0.reason.concernsChain }

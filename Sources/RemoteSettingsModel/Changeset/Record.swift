@@ -28,8 +28,8 @@ public struct Record: Sendable, Hashable, Identifiable {
     /// The record's attachment; `nil` where it has none.
     ///
     /// - Throws: ``ChangesetError/invalidAttachment(record:problem:)`` where it does not describe one fully.
-    public func attachment() throws(ChangesetError) -> Attachment? {
+    public func attachment() throws(ChangesetError) -> RecordAttachment? {
         guard let value = field("attachment"), value != .null else { return nil }
-        return try Attachment(value, record: id)
+        return try RecordAttachment(value, record: id)
     }
 }

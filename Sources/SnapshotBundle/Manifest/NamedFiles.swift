@@ -10,7 +10,7 @@ extension Manifest {
     ) throws(BundleError) -> [File] {
         var named: [File] = []
         for record in records {
-            let attachment: Attachment?
+            let attachment: RecordAttachment?
             do throws(ChangesetError) {
                 attachment = try record.attachment()
             } catch {

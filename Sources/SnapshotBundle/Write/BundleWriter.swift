@@ -16,7 +16,7 @@ public struct BundleWriter: Sendable {
     }
 
     private let snapshot: Snapshot
-    private let sources: [SHA256Digest: AttachmentSource]
+    private let sources: [SHA256Digest: AttachmentInput]
     private let storage: RecordsStorage
     private let packedRecords: PackedRecords?
     private let limits: Limits
@@ -27,7 +27,7 @@ public struct BundleWriter: Sendable {
     ///   - packedRecords: this snapshot's, where they are ready; used where `records.json` is to be deflated. They are not
     ///     compared with the snapshot again: ``BundleReader/verifyContents()`` over the finished bundle does that.
     public init(
-        _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentSource],
+        _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput],
         records storage: RecordsStorage = .deflated, packedRecords: PackedRecords? = nil, limits: Limits = Limits()
     ) {
         self.snapshot = snapshot
@@ -189,7 +189,7 @@ public struct WrittenBundle: Hashable, Sendable {
 }
 
 /// Where a bundle takes an attachment's bytes from, or why it does without them.
-public enum AttachmentSource: Sendable {
+public enum AttachmentInput: Sendable {
     case bytes(Bytes)
     /// A regular file, which is read while the bundle is written.
     case file(path: String)

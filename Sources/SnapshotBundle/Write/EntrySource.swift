@@ -13,7 +13,7 @@ struct EntrySource {
     let name: String
     let size: Int
     let sha256: SHA256Digest
-    let source: AttachmentSource
+    let source: AttachmentInput
     /// The bundle that is written, for error messages.
     let file: String
 

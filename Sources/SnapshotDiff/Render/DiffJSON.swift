@@ -85,7 +85,7 @@ public enum DiffJSON {
         ])
     }
 
-    private static func attachment(_ attachment: Attachment) -> JSONValue {
+    private static func attachment(_ attachment: RecordAttachment) -> JSONValue {
         .members([
             "filename": .string(attachment.filename), "location": .string(attachment.location),
             "mimetype": .string(attachment.mimetype), "sha256": .string(attachment.hash.hex),

@@ -37,10 +37,10 @@ enum DiffWords {
 
     /// What an attachment became, such as `a.svg, 1.2 KiB → 1.3 KiB`; the names are from outside.
     static func attachment(_ change: AttachmentChange) -> String {
-        func name(_ attachment: Attachment) -> String {
+        func name(_ attachment: RecordAttachment) -> String {
             attachment.filename.isEmpty ? attachment.location : attachment.filename
         }
-        func text(_ attachment: Attachment) -> String { "\(name(attachment)), \(ByteSize.text(attachment.size))" }
+        func text(_ attachment: RecordAttachment) -> String { "\(name(attachment)), \(ByteSize.text(attachment.size))" }
         switch change {
         case .added(let new): return text(new)
         case .removed(let old): return text(old)

@@ -36,19 +36,19 @@ public struct FieldChange: Hashable, Sendable {
 
 /// How a record's attachment differs.
 public enum AttachmentChange: Hashable, Sendable {
-    case added(Attachment)
-    case removed(Attachment)
+    case added(RecordAttachment)
+    case removed(RecordAttachment)
     /// Another file, or the same file with another location, name or type.
-    case changed(old: Attachment, new: Attachment)
+    case changed(old: RecordAttachment, new: RecordAttachment)
 
-    public var old: Attachment? {
+    public var old: RecordAttachment? {
         switch self {
         case .added: nil
         case .removed(let old), .changed(let old, _): old
         }
     }
 
-    public var new: Attachment? {
+    public var new: RecordAttachment? {
         switch self {
         case .removed: nil
         case .added(let new), .changed(_, let new): new

@@ -151,7 +151,7 @@ public struct Embedding: Sendable {
     private func stored(
         _ bundle: BundleReader, _ entry: LockFile.Collection
     ) throws -> (Bytes, LockFile.Collection) {
-        var sources: [SHA256Digest: AttachmentSource] = [:]
+        var sources: [SHA256Digest: AttachmentInput] = [:]
         for file in try bundle.manifest().files {
             sources[file.sha256] = file.omitted.map { .omitted($0) } ?? .bundle(bundle)
         }

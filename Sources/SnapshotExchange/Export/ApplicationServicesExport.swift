@@ -19,7 +19,7 @@ enum ApplicationServicesExport {
         }
     }
 
-    private static func sidecar(_ attachment: Attachment) -> [UInt8] {
+    private static func sidecar(_ attachment: RecordAttachment) -> [UInt8] {
         let members: [JSONValue.Member] = [
             .init(key: "location", value: .string(attachment.location)),
             .init(key: "hash", value: .string(attachment.hash.hex)),

@@ -68,7 +68,7 @@ final class ExportDirectory {
     /// Keeps a file of the directory that is updated, if it is this one.
     ///
     /// - Returns: whether it is there, and is what its record says.
-    func keep(_ name: String, _ attachment: Attachment) throws(FileError) -> Bool {
+    func keep(_ name: String, _ attachment: RecordAttachment) throws(FileError) -> Bool {
         let present = "\(path)/\(name)"
         guard isUpdate, FileStore.size(present).map(UInt64.init(clamping:)) == attachment.size else { return false }
         var hasher = ContentHasher()

@@ -26,7 +26,7 @@ struct DumpsBundles {
         let path = directory.bundlePath(id)
         try verifier.verify(path, id, entry)
         let bundle = try BundleReader(path: path, limits: limits)
-        var attachments: [SHA256Digest: AttachmentSource] = [:]
+        var attachments: [SHA256Digest: AttachmentInput] = [:]
         for file in try bundle.manifest().files {
             attachments[file.sha256] = file.omitted.map { .omitted($0) } ?? .bundle(bundle)
         }

@@ -8,7 +8,7 @@ struct ImportedCollection {
     /// PEM texts that may be the chain of its signatures.
     var chains: [Bytes] = []
     /// Files of the size and hash that a record says, or why the source has left them out.
-    var attachments: [SHA256Digest: AttachmentSource] = [:]
+    var attachments: [SHA256Digest: AttachmentInput] = [:]
     /// What is in the source and cannot be taken, one line each.
     var notes: [String] = []
 

@@ -6,7 +6,7 @@ struct LaidOutCollection {
     struct Entry {
         let record: JSONValue
         let id: String
-        let attachment: Attachment?
+        let attachment: RecordAttachment?
         let lastModified: UInt64
     }
 
@@ -32,14 +32,14 @@ struct LaidOutCollection {
     }
 
     /// The entries that have attachments.
-    var attached: [(entry: Entry, attachment: Attachment)] {
+    var attached: [(entry: Entry, attachment: RecordAttachment)] {
         entries.compactMap { entry in entry.attachment.map { (entry, $0) } }
     }
 
     /// Writes an attachment from the bundle, or keeps it where an updated directory has it.
     ///
     /// - Returns: whether it is there now.
-    func put(_ attachment: Attachment, as name: String, into directory: ExportDirectory) throws -> Bool {
+    func put(_ attachment: RecordAttachment, as name: String, into directory: ExportDirectory) throws -> Bool {
         guard bundle.contains(attachment.hash) else { return try directory.keep(name, attachment) }
         try directory.write(to: name) { write in _ = try bundle.streamAttachment(attachment.hash, to: write) }
         return true

@@ -14,12 +14,12 @@ enum AttachmentPreview {
     /// Bytes of a text that are shown.
     static let textBytes = 64 << 10
 
-    init(_ attachment: Attachment, in bundle: BundleReader) throws(BundleError) {
+    init(_ attachment: RecordAttachment, in bundle: BundleReader) throws(BundleError) {
         guard let size = try bundle.attachmentSize(attachment.hash) else {
             self = .missing
             return
         }
-        guard size <= AttachmentFile.pictureBytes, let bytes = try bundle.attachment(attachment.hash) else {
+        guard size <= PageAttachment.pictureBytes, let bytes = try bundle.attachment(attachment.hash) else {
             self = .none
             return
         }

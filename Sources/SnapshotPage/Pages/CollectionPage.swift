@@ -114,7 +114,7 @@ struct CollectionPage {
         }
     }
 
-    private func file(_ attachment: Attachment, of record: Record, _ html: inout HTMLWriter) {
+    private func file(_ attachment: RecordAttachment, of record: Record, _ html: inout HTMLWriter) {
         let name = attachment.filename.isEmpty ? "attachment" : String(attachment.filename.prefix(60))
         let size = Wording.size(Int(clamping: attachment.size))
         guard collection.bundle.contains(attachment.hash) else {
@@ -122,7 +122,7 @@ struct CollectionPage {
             return
         }
         html.element(.div, .class("file")) { html in
-            if attachment.mimetype.hasPrefix("image/"), attachment.size <= UInt64(AttachmentFile.pictureBytes) {
+            if attachment.mimetype.hasPrefix("image/"), attachment.size <= UInt64(PageAttachment.pictureBytes) {
                 html.void(
                     .img, .src(.attachment(id, record.id)), .alt(""), .width(32), .height(32), .loadsLate)
             }

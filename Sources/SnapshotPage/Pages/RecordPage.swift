@@ -48,7 +48,7 @@ struct RecordPage {
         }
     }
 
-    private func file(_ attachment: Attachment, _ preview: AttachmentPreview, _ html: inout HTMLWriter) {
+    private func file(_ attachment: RecordAttachment, _ preview: AttachmentPreview, _ html: inout HTMLWriter) {
         let name = attachment.filename.isEmpty ? "unnamed" : String(attachment.filename.prefix(200))
         html.element(.h2, .id("attachment"), text: "Attachment")
         html.element(.figure) { html in

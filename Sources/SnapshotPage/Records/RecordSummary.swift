@@ -7,7 +7,7 @@ struct RecordSummary {
 
     let fields: [(key: String, value: String)]
     let lastModified: Timestamp?
-    let attachment: Attachment?
+    let attachment: RecordAttachment?
 
     init(_ record: Record) {
         var named: [(rank: Int, key: String, value: String)] = []

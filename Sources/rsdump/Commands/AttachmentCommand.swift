@@ -46,7 +46,7 @@ struct AttachmentCommand: AsyncParsableCommand {
         }
     }
 
-    private func reason(_ bundle: BundleReader, _ attachment: Attachment) throws -> String {
+    private func reason(_ bundle: BundleReader, _ attachment: RecordAttachment) throws -> String {
         let file = try bundle.manifest().files.first { $0.sha256 == attachment.hash }
         return
             "the attachment of \(recordID) was left out of this bundle (\(file?.omitted.map { "\($0)" } ?? "no reason")); "

@@ -22,10 +22,10 @@ struct SnapshotExplanation {
         }
         if let records = status.records { lines.append("records     \(records) before filters") }
         switch status.trust {
-        case .signed(let signer, let root, let verifiedAt, let checkedHere):
+        case .signed(let verdict):
             lines.append(
-                "signature   \(signer), root \(root.hex.prefix(16))…, verified \(checkedHere ? "now" : "when packaged"), "
-                    + "at \(verifiedAt.rfc3339)")
+                "signature   \(verdict.signer), root \(verdict.root.hex.prefix(16))…, verified "
+                    + "\(status.isVerifiedHere ? "now" : "when packaged"), at \(verdict.verifiedAt.rfc3339)")
         case .unsigned: lines.append("signature   none")
         case .imported: lines.append("signature   none, imported")
         case nil: break

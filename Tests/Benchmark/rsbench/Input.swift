@@ -64,8 +64,8 @@ struct Input {
     }
 
     /// A bundle's attachments, for another bundle.
-    static func attachments(of bundle: BundleReader) throws -> [SHA256Digest: AttachmentSource] {
-        var sources: [SHA256Digest: AttachmentSource] = [:]
+    static func attachments(of bundle: BundleReader) throws -> [SHA256Digest: AttachmentInput] {
+        var sources: [SHA256Digest: AttachmentInput] = [:]
         for file in try bundle.manifest().files {
             sources[file.sha256] = file.omitted.map { .omitted($0) } ?? .bundle(bundle)
         }

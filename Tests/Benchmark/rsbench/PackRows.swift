@@ -36,7 +36,7 @@ struct PackRows {
     private struct Contents {
         let collection: Input.Collection
         let attachments: [SHA256Digest: Bytes]
-        let sources: [SHA256Digest: AttachmentSource]
+        let sources: [SHA256Digest: AttachmentInput]
         let bytes: Int
 
         init(_ collection: Input.Collection) throws {
@@ -45,7 +45,7 @@ struct PackRows {
             for digest in collection.bundle.attachments {
                 attachments[digest] = try collection.bundle.attachment(digest, isTrusted: true)
             }
-            var sources = attachments.mapValues(AttachmentSource.bytes)
+            var sources = attachments.mapValues(AttachmentInput.bytes)
             for file in try collection.bundle.manifest().files {
                 if let reason = file.omitted { sources[file.sha256] = .omitted(reason) }
             }

@@ -8,14 +8,14 @@ import RemoteSettings
     import Musl
 #endif
 
-/// Prints the records that it was built with, which needs no file beside it, no network and no Foundation of its own;
-/// then, where it is given a server, what a sync with that changes.
+/// Prints the records that it was built with, for which it needs no file and no network. Where a server is given, it then
+/// syncs with that server and prints what has changed.
 ///
 ///     offline-example [STORAGE [SERVER TRUST_ROOT]]
 ///
-/// STORAGE is a directory for what syncs store, SERVER a base URL such as http://127.0.0.1:8888/v1, and TRUST_ROOT the
-/// SHA-256 of the certificate that its signatures have to lead to. A sync fetches only what is newer than the packaged
-/// snapshots where they are of that server: put its dumps into `dumps` and build again, to see that.
+/// STORAGE is a directory for what syncs store, SERVER is a base URL such as http://127.0.0.1:8888/v1, and TRUST_ROOT is the
+/// SHA-256 of the root certificate that the server's signatures lead to. The sync fetches only what is newer than the
+/// packaged snapshots if they are of the same server: to see that, put the server's dumps into `dumps` and build again.
 @main
 enum OfflineExample {
     static func main() async {
@@ -34,7 +34,7 @@ enum OfflineExample {
 
     static func run(_ arguments: [String]) async throws {
         let storage = arguments.first ?? "offline-example-storage"
-        // What dumps/dumps.yaml says of the server and whom it trusts.
+        // The server and the root are those of dumps/dumps.yaml.
         var config = RemoteSettingsConfig(
             server: .custom(url: "http://127.0.0.1:8888/v1"), packaged: [try .ofEmbeddedDumps()],
             trustRoots: try TrustAnchors(parsing: ["5818235eb231115e79222218da42beb14420c474a3862cc809136801f9fcec63"]))
@@ -49,7 +49,7 @@ enum OfflineExample {
         try await sync(service, clients)
     }
 
-    /// Without network.
+    /// Reads without the network.
     @discardableResult
     static func printRecords(_ service: RemoteSettingsService) -> [RemoteSettingsClient] {
         ["regions", "search-hints"].map { name in
@@ -76,7 +76,7 @@ enum OfflineExample {
             case .failure(let error): print("\(result.collection): \(error)")
             }
         }
-        // Ends the streams, which hold what has come until then.
+        // This ends the streams, which hold the changes up to now.
         service.shutdown()
         for (name, stream) in streams {
             var isUnchanged = true

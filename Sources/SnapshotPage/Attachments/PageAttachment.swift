@@ -2,12 +2,12 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// The attachment of a record, as a file to show or to download.
-struct AttachmentFile {
+struct PageAttachment {
     /// Bytes of a picture that is shown.
     static let pictureBytes = 8 << 20
 
     private let bundle: BundleReader
-    private let attachment: Attachment
+    private let attachment: RecordAttachment
     private let size: Int
 
     /// - Returns: `nil` where there is no such record, or its attachment is not in the bundle.

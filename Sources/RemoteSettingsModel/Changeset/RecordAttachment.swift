@@ -1,5 +1,5 @@
-/// A file that belongs to a record, as the record describes it.
-public struct Attachment: Hashable, Sendable {
+/// A file that belongs to a record, as the record describes it; the `attachment` member of its JSON.
+public struct RecordAttachment: Hashable, Sendable {
     /// Where it is, relative to the server's `capabilities.attachments.base_url`.
     public let location: String
     /// SHA-256 of its bytes.

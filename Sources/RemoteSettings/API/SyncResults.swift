@@ -1,0 +1,74 @@
+import RemoteSettingsModel
+
+/// The outcome of a sync for one collection.
+public struct CollectionSyncResult: Hashable, Sendable {
+    /// `bucket/collection`.
+    public var collection: String
+    public var result: Result<SyncOutcome, RemoteSettingsError>
+
+    /// Whether the collection is at the server's state now.
+    public var isSynced: Bool {
+        if case .success = result { true } else { false }
+    }
+}
+
+/// How a sync that succeeded left a collection.
+public enum SyncOutcome: Hashable, Sendable {
+    /// What was held is the server's state already; nothing was stored.
+    case upToDate(Timestamp)
+    /// A newer state was verified and stored.
+    case updated(Timestamp)
+
+    /// The collection's timestamp after the sync, in milliseconds since 1970.
+    public var timestamp: Timestamp {
+        switch self {
+        case .upToDate(let timestamp), .updated(let timestamp): timestamp
+        }
+    }
+}
+
+/// What a sync changed in a collection, seen through the app's filters. All lists are sorted by id.
+public struct RecordChanges: Hashable, Sendable {
+    public struct Update: Hashable, Sendable {
+        public var old: RemoteSettingsRecord
+        public var new: RemoteSettingsRecord
+    }
+
+    /// All records after the sync.
+    public var current: [RemoteSettingsRecord]
+    /// Records that were not there before, or were not for this app.
+    public var created: [RemoteSettingsRecord] = []
+    public var updated: [Update] = []
+    /// Records that are no longer there, or no longer for this app.
+    public var deleted: [RemoteSettingsRecord] = []
+
+    public var isEmpty: Bool { created.isEmpty && updated.isEmpty && deleted.isEmpty }
+
+    /// - Parameter isForApp: the app's filter. It depends on the record's bytes only, so that what is equal in both states
+    ///   need not be asked about.
+    init(
+        _ differences: [RecordDifference], current: [RemoteSettingsRecord], where isForApp: (Record) -> Bool
+    ) {
+        self.current = current
+        for difference in differences {
+            let (old, new): (Record?, Record?) =
+                switch difference {
+                case .created(let record): (nil, record)
+                case .updated(let old, let new): (old, new)
+                case .deleted(let record): (record, nil)
+                }
+            switch (old.filter(isForApp), new.filter(isForApp)) {
+            case (let old?, let new?): updated.append(Update(old: .init(old), new: .init(new)))
+            case (nil, let new?): created.append(.init(new))
+            case (let old?, nil): deleted.append(.init(old))
+            case (nil, nil): break
+            }
+        }
+    }
+}
+
+extension Optional {
+    fileprivate func filter(_ isIncluded: (Wrapped) -> Bool) -> Wrapped? {
+        flatMap { isIncluded($0) ? $0 : nil }
+    }
+}

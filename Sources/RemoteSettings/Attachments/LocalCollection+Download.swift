@@ -1,0 +1,158 @@
+import FileStorage
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Attachments are brought into the storage directory under temporary names, hashed as they flow, and get their names only
+/// where size and hash are the record's.
+extension LocalCollection {
+    /// How often an attachment that arrived whole but wrong is asked for.
+    private static var tries: Int { 3 }
+
+    /// Downloads an attachment. Calls at the same time for one attachment share one download.
+    ///
+    /// - Parameter client: the client of the run that the download is a part of; `nil` where it is a run of its own.
+    /// - Returns: the file's path.
+    func download(
+        _ wanted: WantedAttachment, by client: ServerClient? = nil,
+        progress: (@Sendable (AttachmentProgress) -> Void)?
+    ) async throws(RemoteSettingsError) -> String {
+        let path = session.storage.attachmentPath(id, wanted.digest)
+        try await session.downloads.run(path, progress: progress) { [self] progress in
+            // Another download may have ended since the caller looked.
+            if isCached(wanted) { return .success(()) }
+            return await fetch(wanted, by: client, progress: progress)
+        }.get()
+        return path
+    }
+
+    private func fetch(
+        _ wanted: WantedAttachment, by run: ServerClient?, progress: @Sendable (AttachmentProgress) -> Void
+    ) async -> Result<Void, RemoteSettingsError> {
+        let client: ServerClient
+        do throws(RemoteSettingsError) {
+            client = if let run { run } else { try session.startingRun() }
+        } catch {
+            return .failure(error)
+        }
+        let began = session.now
+        do {
+            let base = try await session.attachmentsURL.value(client)
+            for attempt in 1... {
+                do {
+                    try await receive(wanted, from: client, at: base, progress: progress)
+                    break
+                } catch let error as WrongAttachment {
+                    guard attempt < Self.tries else { throw error }
+                    session.logger.info("attempt \(attempt) failed, trying again: \(error)")
+                }
+            }
+            return .success(())
+        } catch {
+            session.keepBackoff(client)
+            let status: UptakeEvent.Status = error is WrongAttachment ? .contentError : .downloadError
+            session.report("\(id)", status, .manual, since: began, error: error)
+            return .failure(RemoteSettingsError(error))
+        }
+    }
+
+    private func receive(
+        _ wanted: WantedAttachment, from client: ServerClient, at base: AttachmentsURL,
+        progress: @Sendable (AttachmentProgress) -> Void
+    ) async throws {
+        let part = try AttachmentPart(wanted.digest, of: id, in: session.storage)
+        defer { part.remove() }
+        var hasher = ContentHasher()
+        var received = 0
+        try await client.attachment(wanted.location, at: base, size: wanted.size) { piece in
+            switch piece {
+            case .start(let start) where start.offset == received: break
+            case .start:
+                try part.file.restart()
+                hasher = ContentHasher()
+                received = 0
+            case .bytes(let bytes):
+                try part.file.write(bytes)
+                hasher.update(bytes.span)
+                received += bytes.count
+                progress(AttachmentProgress(received: UInt64(received), total: UInt64(wanted.size)))
+            }
+        }
+        try check(received, hasher.finish(), wanted)
+        try part.finish()
+    }
+
+    /// Takes an attachment out of a bundle.
+    ///
+    /// - Returns: whether the bundle has it.
+    func extract(_ wanted: WantedAttachment, from bundle: BundleReader) throws -> Bool {
+        let part = try AttachmentPart(wanted.digest, of: id, in: session.storage)
+        defer { part.remove() }
+        var received = 0
+        // Throws where the bytes do not have the hash.
+        let isThere = try bundle.streamAttachment(wanted.digest) { piece in
+            try part.file.write(piece)
+            received += piece.count
+        }
+        guard isThere else { return false }
+        try check(received, wanted.digest, wanted)
+        try part.finish()
+        return true
+    }
+
+    /// Stores bytes whose hash has been checked.
+    func keep(_ bytes: Bytes, as digest: SHA256Digest) throws {
+        let part = try AttachmentPart(digest, of: id, in: session.storage)
+        defer { part.remove() }
+        try part.file.write(bytes)
+        try part.finish()
+    }
+
+    private func check(_ received: Int, _ digest: SHA256Digest, _ wanted: WantedAttachment) throws(WrongAttachment) {
+        guard received == wanted.size, digest == wanted.digest else {
+            throw WrongAttachment(
+                collection: id, wanted: wanted, received: received, digest: received == wanted.size ? digest : nil)
+        }
+    }
+}
+
+/// An attachment's file while it is being written: under a name that no other task or process uses.
+private struct AttachmentPart {
+    let file: WritableFile
+    private let path: String
+    private let target: String
+
+    init(_ digest: SHA256Digest, of id: CollectionID, in storage: StorageDirectory) throws(FileError) {
+        try storage.prepare()
+        try FileStore.makeDirectories(storage.attachmentsPath(id))
+        target = storage.attachmentPath(id, digest)
+        path = FileStore.uniquePath(target) + ".part"
+        file = try WritableFile(creating: path)
+    }
+
+    /// Gives the file its name.
+    func finish() throws(FileError) {
+        try file.finish(flushing: true)
+        try FileStore.rename(path, to: target)
+    }
+
+    /// Removes the file unless it has got its name.
+    func remove() {
+        file.abandon()
+        try? FileStore.remove(path)
+    }
+}
+
+/// An attachment that arrived whole and is not the one that the record names.
+private struct WrongAttachment: Error, CustomStringConvertible {
+    let collection: CollectionID
+    let wanted: WantedAttachment
+    let received: Int
+    let digest: SHA256Digest?
+
+    var description: String {
+        let found = digest.map { "SHA-256 \($0)" } ?? "\(received) bytes"
+        return "\(collection): attachment \(wanted.location) of record \(wanted.record): expected \(wanted.size) bytes "
+            + "of SHA-256 \(wanted.digest) as the record says, found \(found); nothing was stored, try again later"
+    }
+}

@@ -1,0 +1,84 @@
+import FileStorage
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// The locks of the packaged sources, which say what each source has.
+struct PackagedLocks: Sendable {
+    private var locks: [(source: PackagedSource, text: Bytes)] = []
+    /// The sources that cannot be used at all.
+    private(set) var problems: [SnapshotStatus.Unused] = []
+    private let limits: Limits
+
+    /// Reads the locks' texts. Does I/O for sources that are directories.
+    init(_ sources: [PackagedSource], limits: Limits) {
+        self.limits = limits
+        for source in sources {
+            do {
+                locks.append((source, try source.lockText(limits: limits)))
+            } catch {
+                problems.append(Self.unreadable(source, error))
+            }
+        }
+    }
+
+    /// The bundles of one collection, newest first; of the same timestamp in the order of the sources. No I/O.
+    ///
+    /// - Parameter problems: locks that cannot be read are appended.
+    func bundles(of id: CollectionID, problems: inout [SnapshotStatus.Unused]) -> [PackagedBundle] {
+        var bundles: [PackagedBundle] = []
+        for (source, text) in locks {
+            do throws(BundleError) {
+                let lock = try LockFile.collection(id, in: text, path: source.lockName, limits: limits)
+                if let lock { bundles.append(PackagedBundle(id, lock, in: source, limits: limits)) }
+            } catch {
+                problems.append(Self.unreadable(source, error))
+            }
+        }
+        // The sort is stable.
+        return bundles.sorted { $0.lock.timestamp > $1.lock.timestamp }
+    }
+
+    /// Everything that the locks list. Each lock is read as a whole and strictly. No I/O.
+    ///
+    /// - Parameter problems: locks that cannot be read are appended.
+    func allBundles(problems: inout [SnapshotStatus.Unused]) -> [PackagedBundle] {
+        var all: [PackagedBundle] = []
+        for (source, text) in locks {
+            do throws(BundleError) {
+                let lock = try LockFile(parsing: text, path: source.lockName, limits: limits)
+                for (id, collection) in lock.collections.sorted(by: { $0.key < $1.key }) {
+                    all.append(PackagedBundle(id, collection, in: source, limits: limits))
+                }
+            } catch {
+                problems.append(Self.unreadable(source, error))
+            }
+        }
+        return all
+    }
+
+    private static func unreadable(_ source: PackagedSource, _ error: any Error) -> SnapshotStatus.Unused {
+        SnapshotStatus.Unused(
+            source: .packaged(source.name), timestamp: nil, reason: .unreadableSource("\(error)"))
+    }
+}
+
+extension PackagedSource {
+    /// What errors call the lock.
+    fileprivate var lockName: String {
+        if case .directory(let path, _) = form { "\(path)/dumps.lock.json" } else { "\(name): dumps.lock.json" }
+    }
+
+    fileprivate func lockText(limits: Limits) throws -> Bytes {
+        switch form {
+        case .embedded(let text, _): return text
+        case .directory:
+            guard let text = try FileStore.read(lockName, limit: limits.lockBytes) else {
+                throw BundleError(
+                    .missing, file: lockName, expected: "the lock of packaged snapshots", found: "no such file")
+            }
+            return text
+        case .absent(let reason):
+            throw BundleError(.missing, file: name, expected: "packaged snapshots", found: reason)
+        }
+    }
+}

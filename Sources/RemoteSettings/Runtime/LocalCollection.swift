@@ -1,0 +1,139 @@
+import FileStorage
+import RemoteSettingsModel
+import Synchronization
+import TargetFilter
+
+/// One collection under one session, for all clients of it: what it holds, and the records that are for this app.
+///
+/// No lock is held while a file is looked at, read or verified.
+final class LocalCollection: Sendable {
+    private struct State {
+        var held: HeldState?
+        var answer: [RemoteSettingsRecord]?
+        /// Grows whenever another state takes the place of `held`, so that what was computed from an older one is not
+        /// kept.
+        var generation = 0
+        /// Stores by this process that are under way: the files that they replace need not be read again.
+        var stores = 0
+
+        mutating func replace(_ held: HeldState?) {
+            self.held = held
+            answer = nil
+            generation += 1
+        }
+    }
+
+    let id: CollectionID
+    let session: Session
+    private let cachePath: String
+    private let state = Mutex(State())
+
+    init(_ id: CollectionID, _ session: Session) {
+        self.id = id
+        self.session = session
+        cachePath = session.storage.snapshotPath(id)
+    }
+
+    /// What is held now. The first call in a process reads and verifies, and so does the first one after another process
+    /// has replaced the cache file, which one `lstat` tells; two calls at once may both do so.
+    func held() -> HeldState {
+        let (known, generation, isStoring) = state.withLock { ($0.held, $0.generation, $0.stores > 0) }
+        guard let known else { return load(generation) }
+        guard !isStoring, FileStore.identity(cachePath) != known.cacheIdentity else { return known }
+        return reload(known, generation)
+    }
+
+    private func load(_ generation: Int) -> HeldState {
+        let loaded = session.loader.load(id)
+        return state.withLock { state in
+            guard state.generation == generation, state.held == nil else { return state.held ?? loaded }
+            state.held = loaded
+            return loaded
+        }
+    }
+
+    private func reload(_ known: HeldState, _ generation: Int) -> HeldState {
+        let loaded = session.loader.load(id).notOlder(than: known)
+        let isTaken = state.withLock { state in
+            guard state.generation == generation, state.stores == 0 else { return false }
+            state.replace(loaded)
+            return true
+        }
+        guard isTaken else { return state.withLock { $0.held } ?? known }
+        sendChanges(from: known, to: loaded)
+        return loaded
+    }
+
+    /// The records that are for this app, all of one snapshot; `nil` where nothing is held.
+    func records() -> [RemoteSettingsRecord]? {
+        let noticed = held()
+        let (answer, held, generation) = state.withLock { ($0.answer, $0.held, $0.generation) }
+        if let answer { return answer }
+        guard let snapshot = (held ?? noticed).snapshot else { return nil }
+        let records = filtered(snapshot.records)
+        state.withLock { if held != nil, $0.generation == generation { $0.answer = records } }
+        return records
+    }
+
+    /// Runs a sync's `store`, and serves what it has stored.
+    func storing(_ store: () async throws -> HeldState) async throws -> HeldState {
+        state.withLock { $0.stores += 1 }
+        defer { state.withLock { $0.stores -= 1 } }
+        let stored = try await store()
+        state.withLock { $0.replace(stored) }
+        return stored
+    }
+
+    /// Removes everything that was stored of the collection. What is packaged serves again.
+    func reset() throws {
+        let storage = session.storage
+        if FileStore.isDirectory(storage.path) {
+            guard let lock = try DirectoryLock(storage.path) else {
+                throw RemoteSettingsError.storageIsBusy(storage.path, seconds: 0)
+            }
+            defer { withExtendedLifetime(lock) {} }
+            try storage.remove(id)
+        }
+        state.withLock { $0.replace(nil) }
+    }
+}
+
+extension LocalCollection {
+    /// The records that are for this app.
+    private func filtered(_ table: RecordTable) -> [RemoteSettingsRecord] {
+        var records: [RemoteSettingsRecord] = []
+        records.reserveCapacity(table.count)
+        guard table.mayMentionFilters else {
+            for record in table { records.append(RemoteSettingsRecord(record)) }
+            return records
+        }
+        var filter = RecordFilter(context: session.filterContext, limits: session.limits.filter)
+        for record in table where filter.includes(record) { records.append(RemoteSettingsRecord(record)) }
+        return records
+    }
+
+    /// Tells listeners what has changed for this app, if anything has.
+    func sendChanges(from old: HeldState, to new: HeldState) {
+        guard let records = new.snapshot?.records, session.changes.hasListeners(id) else { return }
+        var filter = RecordFilter(context: session.filterContext, limits: session.limits.filter)
+        let differences = records.differences(from: old.snapshot?.records ?? RecordTable())
+        let changes = RecordChanges(differences, current: filtered(records)) { filter.includes($0) }
+        if !changes.isEmpty { session.changes.send(changes, of: id) }
+    }
+}
+
+extension HeldState {
+    /// This state, which was found where another process had replaced the cache file; or `known` where that is newer:
+    /// within a process a collection only goes forward.
+    fileprivate func notOlder(than known: HeldState) -> HeldState {
+        guard let before = known.timestamp, timestamp.map({ $0 < before }) ?? true else { return self }
+        var kept = known
+        kept.cacheIdentity = cacheIdentity
+        kept.unused.removeAll { $0.source == .cached }
+        kept.unused += unused.filter { $0.source == .cached && $0.reason != .older }
+        if source == .cached {
+            kept.unused.append(.init(source: .cached, timestamp: timestamp, reason: .older))
+        }
+        return kept
+    }
+}

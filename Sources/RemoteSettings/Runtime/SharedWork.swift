@@ -1,0 +1,166 @@
+import RemoteSettingsModel
+import Synchronization
+
+/// Syncs or downloads, each shared by all callers who ask for it while it is under way.
+///
+/// A caller that is cancelled stops waiting at once. Whether work that nobody waits for any more goes on is up to `init`.
+final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progress: Sendable>: Sendable {
+    typealias Outcome = Result<Value, RemoteSettingsError>
+    typealias Report = @Sendable (Progress) -> Void
+
+    private enum Event {
+        case progress(Progress)
+        case end(Outcome)
+    }
+
+    private struct Caller {
+        let owner: ObjectIdentifier?
+        let events: AsyncStream<Event>.Continuation
+    }
+
+    private struct Work {
+        let number: Int
+        let expected: Timestamp?
+        let task: Task<Void, Never>
+        var callers: [Int: Caller] = [:]
+    }
+
+    private struct State {
+        var works: [Key: Work] = [:]
+        var count = 0
+        var isClosed = false
+
+        /// - Returns: the task of work that nobody waits for any more, to be cancelled; `nil` where somebody does.
+        mutating func removeIfAbandoned(_ key: Key) -> Task<Void, Never>? {
+            guard works[key]?.callers.isEmpty == true else { return nil }
+            return works.removeValue(forKey: key)?.task
+        }
+    }
+
+    private let endsWithLastCaller: Bool
+    private let state = Mutex(State())
+
+    /// - Parameter endsWithLastCaller: whether work that nobody waits for any more is cancelled.
+    init(endsWithLastCaller: Bool) {
+        self.endsWithLastCaller = endsWithLastCaller
+    }
+
+    /// Starts `body`, or waits for the same work that is under way already.
+    ///
+    /// - Parameters:
+    ///   - expected: the timestamp that a push message announced. Work under way that was started for a lower one, or for
+    ///     none, does not count: its end is awaited, and `body` runs then.
+    ///   - owner: on whose behalf the caller waits, for ``leave(_:)``.
+    ///   - progress: called in the caller's task. Where it is slower than the work, it is called with the latest value only.
+    func run(
+        _ key: Key, expected: Timestamp? = nil, owner: ObjectIdentifier? = nil, progress: Report? = nil,
+        _ body: @escaping @Sendable (@escaping Report) async -> Outcome
+    ) async -> Outcome {
+        while true {
+            guard let (events, isEnough) = join(key, expected: expected, owner: owner, body) else {
+                return .failure(.closed)
+            }
+            var outcome: Outcome?
+            for await event in events {
+                switch event {
+                case .progress(let value): progress?(value)
+                case .end(let result): outcome = result
+                }
+            }
+            guard let outcome else { return .failure(RemoteSettingsError(CancellationError())) }
+            if isEnough { return outcome }
+        }
+    }
+
+    /// - Returns: what happens from now on, and whether the work is for at least the `expected` timestamp; `nil` after
+    ///   ``close()``.
+    private func join(
+        _ key: Key, expected: Timestamp?, owner: ObjectIdentifier?,
+        _ body: @escaping @Sendable (@escaping Report) async -> Outcome
+    ) -> (events: AsyncStream<Event>, isEnough: Bool)? {
+        // The end is the newest event, so that it is never the one that is dropped.
+        let (events, continuation) = AsyncStream<Event>.makeStream(bufferingPolicy: .bufferingNewest(2))
+        let joined = state.withLock { state -> (caller: Int, isEnough: Bool)? in
+            state.count += 1
+            let caller = state.count
+            if state.works[key] == nil {
+                guard !state.isClosed else { return nil }
+                let task = Task {
+                    let outcome = await body { self.send(.progress($0), of: key, caller) }
+                    self.end(key, caller, outcome)
+                }
+                state.works[key] = Work(number: caller, expected: expected, task: task)
+            }
+            state.works[key]?.callers[caller] = Caller(owner: owner, events: continuation)
+            guard let expected else { return (caller, true) }
+            return (caller, state.works[key]?.expected.map { $0 >= expected } ?? false)
+        }
+        guard let joined else { return nil }
+        continuation.onTermination = { [weak self] _ in self?.leave(key, joined.caller) }
+        return (events, joined.isEnough)
+    }
+
+    private func send(_ event: Event, of key: Key, _ number: Int) {
+        let callers = state.withLock { state in
+            state.works[key].map { $0.number == number ? Array($0.callers.values) : [] } ?? []
+        }
+        for caller in callers { caller.events.yield(event) }
+    }
+
+    private func end(_ key: Key, _ number: Int, _ outcome: Outcome) {
+        let callers = state.withLock { state -> [Caller] in
+            guard let work = state.works[key], work.number == number else { return [] }
+            state.works[key] = nil
+            return Array(work.callers.values)
+        }
+        finish(callers, with: outcome)
+    }
+
+    private func leave(_ key: Key, _ caller: Int) {
+        let task = state.withLock { state -> Task<Void, Never>? in
+            guard state.works[key]?.callers.removeValue(forKey: caller) != nil else { return nil }
+            return endsWithLastCaller ? state.removeIfAbandoned(key) : nil
+        }
+        task?.cancel()
+    }
+
+    /// Ends the waiting of all of an owner's callers, as after ``close()``. Others go on waiting.
+    func leave(_ owner: ObjectIdentifier) {
+        let (left, tasks) = state.withLock { state -> ([Caller], [Task<Void, Never>]) in
+            var left: [Caller] = []
+            var tasks: [Task<Void, Never>] = []
+            for (key, work) in state.works {
+                let leaving = work.callers.filter { $0.value.owner == owner }
+                guard !leaving.isEmpty else { continue }
+                left += leaving.values
+                for caller in leaving.keys { state.works[key]?.callers[caller] = nil }
+                if let task = state.removeIfAbandoned(key) { tasks.append(task) }
+            }
+            return (left, tasks)
+        }
+        for task in tasks { task.cancel() }
+        finish(left, with: .failure(.closed))
+    }
+
+    private func finish(_ callers: [Caller], with outcome: Outcome) {
+        for caller in callers {
+            caller.events.yield(.end(outcome))
+            caller.events.finish()
+        }
+    }
+
+    /// Cancels what is under way, and refuses what comes.
+    func close() {
+        let tasks = state.withLock { state in
+            state.isClosed = true
+            return state.works.values.map(\.task)
+        }
+        for task in tasks { task.cancel() }
+    }
+}
+
+extension RemoteSettingsError {
+    static let closed = RemoteSettingsError.Other(
+        reason: "the client or service was shut down, or given another configuration, before this call ended; the records "
+            + "that are stored stay available")
+}
