@@ -45,7 +45,7 @@ struct SyncRun: Sendable {
         let began = session.now
         do {
             guard case .changes(let document, _) = try await client.monitor(expected: expected) else {
-                throw RemoteSettingsError.Network(reason: "\(client.server): expected the monitor's list, found none")
+                throw RemoteSettingsError.Other(reason: "\(client.server): expected the monitor's list, found none")
             }
             do throws(ChangesetError) {
                 monitor = try MonitorChangeset(parsing: document.body, limits: session.limits)
