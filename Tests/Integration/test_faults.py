@@ -207,6 +207,32 @@ def test_a_refusal_stops_a_run_at_once(dumps, sample):
     assert dumps.files() == before
 
 
+@pytest.mark.parametrize("command", ["refresh", "status", "diff", "sync"])
+@pytest.mark.parametrize("fault, code", [
+    ({"status": 503}, rsdump.UNREACHABLE),
+    ({"status": 502}, rsdump.UNREACHABLE),
+    ({"status": 504}, rsdump.UNREACHABLE),
+    ({"truncate": 20}, rsdump.UNREACHABLE),
+    ({"status": 503, "headers": {"Retry-After": "3600"}}, rsdump.BACKOFF),
+    ({"status": 500}, rsdump.SOME_FAILED),
+    ({"status": 400}, rsdump.SOME_FAILED),
+    ({"body": "no JSON"}, rsdump.SOME_FAILED),
+], ids=str)
+def test_the_same_cause_has_the_same_code_in_every_command(dumps, sample, tmp_path, command, fault, code):
+    sample.faults({"path": MONITOR, **fault})
+    arguments = {
+        "refresh": ["--dumps", dumps.path],
+        "status": ["--dumps", dumps.path],
+        "diff": [dumps.path, "server", "--dumps", dumps.path],
+        "sync": [SETTINGS, "--storage", tmp_path / "storage", "--packaged", dumps.path],
+    }[command]
+    outcome = rsdump.run(command, *arguments)
+    if command == "diff" and code == rsdump.SOME_FAILED:
+        # 1 says there that the sides differ.
+        code = rsdump.VERIFICATION
+    assert outcome.code == code, str(outcome)
+
+
 def test_nothing_reachable(sample, empty):
     port = free_port()
     url = f"http://127.0.0.1:{port}/v1"

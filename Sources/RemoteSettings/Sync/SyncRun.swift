@@ -95,7 +95,7 @@ struct SyncRun: Sendable {
         let began = session.now
         do {
             guard case .changes(let document, _) = try await client.monitor(expected: expected) else {
-                throw RemoteSettingsError.Network(
+                throw RemoteSettingsError.Other(
                     reason: "\(client.server): expected the list of collections, found an empty answer (204)")
             }
             do throws(ChangesetError) {
