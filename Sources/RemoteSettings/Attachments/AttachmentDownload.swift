@@ -64,7 +64,7 @@ struct AttachmentDownload: Sendable {
                     try file.write(bytes)
                     hasher.update(bytes.span)
                     received += bytes.count
-                    progress?(AttachmentProgress(received: UInt64(received), total: UInt64(wanted.size)))
+                    progress?(AttachmentProgress(received: UInt64(received), total: UInt64(clamping: wanted.size)))
                 }
             }
             try finish(file, part, wanted, received: received, digest: hasher.finish())

@@ -39,7 +39,7 @@ struct CachedAttachments: Sendable {
             if let digest = SHA256Digest(hex: name) {
                 if kept.contains(digest) { continue }
             } else if let changed = FileStore.identity(path)?.seconds,
-                Int64(now.seconds) - changed < Int64(Self.partSeconds)
+                changed > Int64(clamping: now.seconds).saturatingAdding(-Int64(Self.partSeconds))
             {
                 // Perhaps another process is writing it.
                 continue
