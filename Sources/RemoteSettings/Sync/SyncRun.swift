@@ -31,7 +31,7 @@ struct SyncRun: Sendable {
         self.trigger = trigger
         var floors: [CollectionID: Timestamp] = [:]
         for collection in collections {
-            floors[collection.id] = Self.floor(collection.current(session), now: session.now)
+            floors[collection.id] = Self.floor(collection.current(session), session)
         }
         self.floors = floors
         do throws(RemoteSettingsError) {
@@ -84,7 +84,7 @@ struct SyncRun: Sendable {
         let id = collection.id
         let loaded = collection.current(session)
         let held = loaded.held
-        let floor = Self.floor(loaded, now: session.now)
+        let floor = Self.floor(loaded, session)
         let expected = monitor.collections[id]
         if let expected {
             if let floor = floors[id], expected < floor {
@@ -117,9 +117,10 @@ struct SyncRun: Sendable {
     }
 
     /// An older state than this one is refused.
-    private static func floor(_ loaded: LoadedCollection, now: Timestamp) -> Timestamp? {
+    private static func floor(_ loaded: LoadedCollection, _ session: Session) -> Timestamp? {
         // Nothing vouches for the mark. One that lies in the future comes from damage, and would refuse everything.
-        let mark = loaded.highWaterMark.flatMap { $0 > now.advanced(by: .seconds(86_400)) ? nil : $0 }
+        let latest = session.now.advanced(by: .seconds(session.limits.clockToleranceSeconds))
+        let mark = loaded.highWaterMark.flatMap { $0 > latest ? nil : $0 }
         return [loaded.held?.timestamp, mark].compactMap { $0 }.max()
     }
 }
