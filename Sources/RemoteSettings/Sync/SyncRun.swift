@@ -81,7 +81,7 @@ struct SyncRun: Sendable {
         self.session = session
         self.trigger = trigger
         var floors: [CollectionID: Timestamp] = [:]
-        for collection in collections { floors[collection.id] = collection.held().floor(at: session.now) }
+        for collection in collections { floors[collection.id] = collection.held().floor(session) }
         self.floors = floors
         do throws(RemoteSettingsError) {
             client = try session.startingRun()
@@ -147,7 +147,7 @@ struct SyncRun: Sendable {
         }
         let fetched = try await fetcher.fetch(
             .init(
-                id: id, expected: expected, base: held.snapshot?.payload, floor: held.floor(at: session.now),
+                id: id, expected: expected, base: held.snapshot?.payload, floor: held.floor(session),
                 wasSigned: held.snapshot?.provenance.isSigned ?? held.isKnownSigned))
         guard let fetched else { return .upToDate(held.timestamp ?? Timestamp(milliseconds: 0)) }
         if let retried = fetched.retried {
@@ -168,9 +168,10 @@ struct SyncRun: Sendable {
 
 extension HeldState {
     /// The timestamp below which a state of the server is refused.
-    fileprivate func floor(at now: Timestamp) -> Timestamp? {
+    fileprivate func floor(_ session: Session) -> Timestamp? {
         // Nothing vouches for the mark. One that lies in the future comes from damage, and would refuse everything.
-        let mark = highWaterMark.flatMap { $0 > now.advanced(by: .seconds(86_400)) ? nil : $0 }
+        let latest = session.now.advanced(by: .seconds(session.limits.clockToleranceSeconds))
+        let mark = highWaterMark.flatMap { $0 > latest ? nil : $0 }
         return [timestamp, mark].compactMap { $0 }.max()
     }
 }

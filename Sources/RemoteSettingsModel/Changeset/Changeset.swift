@@ -29,10 +29,13 @@ public struct Changeset: Sendable {
             case "metadata":
                 metadata = try reading { () throws(JSONError) in
                     // Its own copy, so that keeping it does not keep the whole body.
-                    try CollectionMetadata(parsing: Bytes(try reader.skipValue().array), limits: limits)
+                    let text = try reader.skipValue(limit: limits.metadataBytes)
+                    return try CollectionMetadata(parsing: Bytes(text.array), limits: limits)
                 }
             case Self.mirroredMetadata:
-                received = try reading { () throws(JSONError) in Bytes(try reader.skipValue().array) }
+                received = try reading { () throws(JSONError) in
+                    Bytes(try reader.skipValue(limit: limits.metadataBytes).array)
+                }
             case "timestamp":
                 timestamp = try reading { () throws(JSONError) in
                     Timestamp(milliseconds: try reader.unsignedInteger())

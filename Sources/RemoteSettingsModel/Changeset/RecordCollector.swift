@@ -46,6 +46,7 @@ struct RecordCollector: ~Copyable {
 
     private mutating func collectRecord(_ input: Span<UInt8>, _ position: inout Int) throws(ChangesetError) {
         let start = canonical.output.count
+        let valuesBefore = canonical.values
         var inputStart = position
         let base: Int
         do throws(JSONError) {
@@ -59,6 +60,13 @@ struct RecordCollector: ~Copyable {
             base = try canonical.writeObject(input, &position, depth: 2)
         } catch {
             throw .json(error)
+        }
+
+        guard canonical.output.count - start <= limits.recordBytes else {
+            throw .recordTooLarge(offset: inputStart, what: "bytes (Limits.recordBytes)", limit: limits.recordBytes)
+        }
+        guard canonical.values - valuesBefore < limits.jsonValues else {
+            throw .recordTooLarge(offset: inputStart, what: "values (Limits.jsonValues)", limit: limits.jsonValues)
         }
 
         var isDeleted = false

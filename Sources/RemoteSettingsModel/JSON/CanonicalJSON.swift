@@ -9,13 +9,17 @@
 public struct CanonicalJSON: ~Copyable {
     /// The canonical bytes written so far.
     private(set) var output = OutputBuffer()
+    /// The values of all kinds that were written so far.
+    private(set) var values = 0
     private let depthLimit: Int
+    private let memberLimit: Int
     // One stack for all open objects: an object's members are the ones above where it began.
     private var members: [CanonicalMember] = []
     private var scratch = OutputBuffer()
 
     init(limits: Limits) {
         depthLimit = limits.jsonDepth
+        memberLimit = limits.jsonMembers
     }
 
     /// The canonical form of a whole document.
@@ -43,6 +47,7 @@ public struct CanonicalJSON: ~Copyable {
     /// Reads a value at `position` and writes its canonical form.
     mutating func writeValue(_ input: Span<UInt8>, _ position: inout Int, depth: Int = 0) throws(JSONError) {
         JSONLexer.skipWhitespace(input, &position)
+        values += 1
         switch try JSONLexer.peek(input, position) {
         case UInt8(ascii: "\""): _ = try writeString(input, &position)
         case UInt8(ascii: "{"):
@@ -95,6 +100,9 @@ public struct CanonicalJSON: ~Copyable {
             position += 1
         } else {
             repeat {
+                guard members.count < memberLimit else {
+                    throw JSONError(.tooManyMembers(limit: memberLimit), at: position)
+                }
                 if members.count > base { output.append(UInt8(ascii: ",")) }
                 let member = try writeMember(input, &position, depth: depth)
                 if isSorted, members.count > base {
