@@ -23,7 +23,7 @@ struct ChangesetTests {
         let snapshot = try answer.snapshot(of: regions, onto: nil)
         #expect(
             snapshot.payload.bytes.text
-                == #"{"data":[{"id":"a","last_modified":1},{"id":"b","last_modified":2,"z":1.5E0,"\u00e9":"\u00fc"}],"last_modified":"1000"}"#
+                == #"{"data":[{"attachment":null,"id":"a","last_modified":1},{"deleted":false,"id":"b","last_modified":2,"z":1.5E0,"\u00e9":"\u00fc"}],"last_modified":"1000"}"#
         )
         #expect(snapshot.timestamp == Timestamp(milliseconds: 1000))
         #expect(answer.records.map(\.id) == ["a", "b"])
@@ -33,6 +33,21 @@ struct ChangesetTests {
         let snapshot = try changeset("[]").snapshot(of: regions, onto: nil)
         #expect(snapshot.payload.bytes.text == #"{"data":[],"last_modified":"1000"}"#)
         #expect(try Payload(parsing: snapshot.payload.bytes, limits: Limits()).records.isEmpty)
+    }
+
+    /// The server signs `attachment: null` and `deleted: false` (seen against kinto-attachment 9).
+    @Test func keepsEveryMemberAsServed() throws {
+        let text = #"{"data":[{"attachment":null,"deleted":false,"id":"a"},{"deleted":null,"id":"b"}],"last_modified":"1000"}"#
+        let answer = try changeset(
+            #"[{"id":"b","deleted":null},{"id":"a","deleted":false,"attachment":null},{"deleted":true,"id":"c"}]"#)
+        let full = try answer.snapshot(of: regions, onto: nil).payload
+        #expect(full.bytes.text == text)
+        #expect(try full.records.record(id: "a")?.attachment() == nil)
+        let base = try changeset(#"[{"id":"a","v":1},{"id":"c"}]"#).records
+        #expect(try answer.snapshot(of: regions, onto: base).payload.bytes.text == text)
+        let unchanged = try changeset("[]").snapshot(of: regions, onto: full.records)
+        #expect(unchanged.payload.bytes.text == text)
+        #expect(try Array(Payload(parsing: full.bytes, limits: Limits()).records) == Array(full.records))
     }
 
     @Test func appliesADelta() throws {

@@ -13,8 +13,8 @@ public struct Changeset: Sendable {
 
     /// Reads an answer's body; no I/O.
     ///
-    /// By the rules of the signature, a record's `deleted` member and an `attachment` that is `null` are left out of its
-    /// canonical form.
+    /// A record keeps every member as served, `"attachment": null` and `"deleted": false` included: the server signs them.
+    /// Only `"deleted": true` makes a tombstone, which is not part of the signed payload.
     ///
     /// - Throws: ``ChangesetError`` that tells what is wrong and where.
     public init(parsing body: Bytes, limits: Limits) throws(ChangesetError) {

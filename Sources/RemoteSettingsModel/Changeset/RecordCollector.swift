@@ -95,13 +95,8 @@ struct RecordCollector: ~Copyable {
                 Tombstone(id: self.text(text), lastModified: lastModified.flatMap { Timestamp(self.text($0)) }))
             canonical.discardObject(from: base, start: start)
         } else {
-            let place = canonical.closeObject(from: base, start: start, tracking: id) { member, output in
-                member.hasKey("deleted", in: output)
-                    || member.hasKey("attachment", in: output) && member.hasValue("null", in: output)
-            }
-            entries.append(
-                RecordTable.Entry(
-                    id: place.lowerBound + 1..<place.lowerBound + 1 + text.count, json: start..<canonical.output.count))
+            canonical.forgetMembers(from: base)
+            entries.append(RecordTable.Entry(id: text, json: start..<canonical.output.count))
         }
     }
 

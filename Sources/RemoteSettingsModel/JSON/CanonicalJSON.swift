@@ -52,7 +52,7 @@ public struct CanonicalJSON: ~Copyable {
         case UInt8(ascii: "\""): _ = try writeString(input, &position)
         case UInt8(ascii: "{"):
             let base = try writeObject(input, &position, depth: depth)
-            members.removeLast(members.count - base)
+            forgetMembers(from: base)
         case UInt8(ascii: "["): try writeArray(input, &position, depth: depth)
         case UInt8(ascii: "t"): try writeLiteral("true", input, &position)
         case UInt8(ascii: "f"): try writeLiteral("false", input, &position)
@@ -254,31 +254,14 @@ extension CanonicalJSON {
     /// The members from `base` on; used by the reader of records.
     func openMembers(from base: Int) -> ArraySlice<CanonicalMember> { members[base...] }
 
-    /// Takes members out of the object that began at `start` and was written last, where `isDropped` says so; then forgets
-    /// the object's members.
-    ///
-    /// - Parameter tracked: the value of a member that is kept.
-    /// - Returns: where the tracked value is now.
-    mutating func closeObject(
-        from base: Int, start: Int, tracking tracked: Range<Int>,
-        dropping isDropped: (CanonicalMember, borrowing OutputBuffer) -> Bool
-    ) -> Range<Int> {
-        var place = tracked
-        if members[base...].contains(where: { isDropped($0, output) }) {
-            let kept = members[base...].filter { !isDropped($0, output) }
-            let position = kept.firstIndex { $0.value == tracked }
-            members.replaceSubrange(base..., with: kept)
-            rewrite(from: base, start: start)
-            output.append(UInt8(ascii: "}"))
-            if let position { place = members[base + position].value }
-        }
+    /// Takes the members from `base` on off the stack; the object's bytes stay.
+    mutating func forgetMembers(from base: Int) {
         members.removeLast(members.count - base)
-        return place
     }
 
-    /// Forgets the object that began at `start` and was written last.
+    /// Takes back the object that began at `start` and was written last.
     mutating func discardObject(from base: Int, start: Int) {
         output.truncate(to: start)
-        members.removeLast(members.count - base)
+        forgetMembers(from: base)
     }
 }
