@@ -88,6 +88,9 @@ extension ContentSignatureError: CustomStringConvertible {
             "\(collection) has signatures only in the modes \(list(modes)); expected p384ecdsa"
         case .chainMissing(let x5u):
             "the certificate chain \(quoted(x5u)) was not given; fetch and verify it first"
+        case .newerThanVerification(let collection, let timestamp, let time):
+            "\(collection): expected a timestamp of at most a day after \(time.rfc3339), when it was verified, found "
+                + "\(timestamp) (\(timestamp.rfc3339)); correct the clock or the time given, or fetch the collection again"
         case .chainUnavailable(let reason):
             "the certificate chain could not be had: \(reason)"
         case .signerMismatch(let expected, let chain):

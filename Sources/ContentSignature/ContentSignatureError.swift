@@ -64,6 +64,8 @@ public enum ContentSignatureError: Error, Hashable, Sendable {
     case onlyUnknownModes(CollectionID, modes: [String])
     /// The caller gave no verdict on this chain.
     case chainMissing(x5u: String)
+    /// For callers: the collection's timestamp is later than the time at which it was verified allows.
+    case newerThanVerification(CollectionID, timestamp: Timestamp, time: Timestamp)
     /// For callers: the chain that a signature names could not be fetched or read.
     case chainUnavailable(reason: String)
     /// The chain was verified for another name than this collection's signatures need.

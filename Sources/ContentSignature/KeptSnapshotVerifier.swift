@@ -20,12 +20,18 @@ package final class KeptSnapshotVerifier: Sendable {
         self.limits = limits
     }
 
+    /// Data that is newer than its verification is refused, with ``Limits/clockToleranceSeconds`` for clocks that differ: who
+    /// has an expired key could else sign new data, and give a time at which the key was valid.
+    ///
     /// - Parameters:
     ///   - pem: the chain that was kept. One is kept, the one that vouched: it stands for whichever signature it fits.
     ///   - time: when the snapshot was first verified, from who keeps it; never from the data or the certificates.
     package func verified(
         _ unverified: UnverifiedSnapshot, chain pem: Bytes, at time: Timestamp
     ) throws(ContentSignatureError) -> Snapshot {
+        guard unverified.timestamp <= time.advanced(by: .seconds(limits.clockToleranceSeconds)) else {
+            throw .newerThanVerification(unverified.collection, timestamp: unverified.timestamp, time: time)
+        }
         let signer = policy.signer(for: unverified.collection)
         let chain = Result { () throws(ContentSignatureError) in try verifiedChain(pem, signer, time) }
         let chains = Dictionary(unverified.signatures.map { ($0.x5u, chain) }) { first, _ in first }

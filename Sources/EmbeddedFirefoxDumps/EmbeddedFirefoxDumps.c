@@ -2,6 +2,10 @@
 
 #include "EmbeddedFirefoxDumps.h"
 
+#ifndef __has_embed
+#error "this C compiler has no #embed (C23); build with Swift 6.3 or newer, whose clang has it, or read the dumps from a directory or a resource bundle (PackagedSource.directory, .bundleResource) instead of embedding them"
+#else
+
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
 static const unsigned char lock[] = {
@@ -36,3 +40,5 @@ static const struct EmbeddedFirefoxDumps_bundle bundles[] = {
 static const struct EmbeddedFirefoxDumps_index contents = {lock, sizeof lock, bundles, 5};
 
 const struct EmbeddedFirefoxDumps_index *EmbeddedFirefoxDumps_contents(void) { return &contents; }
+
+#endif

@@ -106,6 +106,16 @@ public struct HTTPError: Error, Hashable, Sendable {
         }
     }
 
+    /// Whether the server could not be used at all: no connection came about, or one that broke or was too slow, or the
+    /// answer is that of a gateway or of a server that is not available (502, 503, 504) and names no time to come back at.
+    public var isNetworkFailure: Bool {
+        switch reason {
+        case .timeout, .tooSlow, .unreachable, .tls, .connection, .truncated, .notHTTP: true
+        case .status(let code, _): (502...504).contains(code)
+        default: false
+        }
+    }
+
     /// The answer's status, where the status is the error.
     public var status: Int? {
         if case .status(let code, _) = reason { code } else { nil }

@@ -17,7 +17,8 @@ package actor ChainStore {
 
     private let client: ServerClient
     private let policy: TrustPolicy
-    private let time: Timestamp
+    /// The time of the run: when the chains must be valid.
+    let time: Timestamp
     private let keeper: (any Keeper)?
     private var chains: [String: Task<Result<CertificateChain, ContentSignatureError>, Never>] = [:]
     private var verdicts: [Key: Result<VerifiedChain, ContentSignatureError>] = [:]

@@ -93,6 +93,10 @@ package struct CollectionFetcher: Sendable {
         if let floor = wanted.floor, unverified.timestamp < floor {
             throw .rollback(held: floor, answered: unverified.timestamp)
         }
+        // Taken once, it would refuse every later state as a rollback.
+        guard unverified.timestamp <= chains.time.advanced(by: .seconds(client.limits.clockToleranceSeconds)) else {
+            throw .future(answered: unverified.timestamp, now: chains.time)
+        }
         let snapshot = try await vouch(for: unverified, wanted)
         if let held = wanted.base, wanted.wasSigned, wanted.refusesEquivocation,
             held.timestamp == snapshot.timestamp, held != snapshot.payload

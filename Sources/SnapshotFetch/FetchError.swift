@@ -9,6 +9,8 @@ public enum FetchError: Error, Sendable {
     case signature(ContentSignatureError)
     /// The server gives an older state than what is held, or was held.
     case rollback(held: Timestamp, answered: Timestamp)
+    /// The server gives a state that is further ahead of the clock than ``Limits/clockToleranceSeconds``.
+    case future(answered: Timestamp, now: Timestamp)
     /// The server gives other records under the timestamp of what is held.
     case equivocation(Timestamp)
     /// What is held, packaged or was held is signed, and the server now gives no signature.
@@ -34,6 +36,7 @@ extension FetchError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .changeset: "\(problem); what is held stays, try again later"
+        case .future: "\(problem); what is held stays; check this machine's clock, and tell the server's owner"
         case .rollback: "\(problem); what is held stays"
         case .signatureLost: "\(problem); what is held stays; to take it without one, remove what is held first"
         case .equivocation: "\(problem); what is held stays, ask the server's owner"
@@ -50,6 +53,9 @@ extension FetchError: CustomStringConvertible {
         case .signature(let error): "\(error)"
         case .rollback(let held, let answered):
             "the server answers an older state than what is or was held: expected at least \(held) (\(held.rfc3339)), "
+                + "found \(answered) (\(answered.rfc3339))"
+        case .future(let answered, let now):
+            "the server answers a state from the future: expected at most a day after \(now.rfc3339), the present time, "
                 + "found \(answered) (\(answered.rfc3339))"
         case .equivocation(let timestamp):
             "the server answers other records under the timestamp that is held, \(timestamp)"

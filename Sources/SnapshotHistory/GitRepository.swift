@@ -163,9 +163,9 @@ extension GitRepository {
         while !rest.isEmpty {
             var chunk: [Blob] = []
             var bytes = 0
-            while let blob = rest.first, chunk.isEmpty || bytes + blob.size <= Self.chunkBytes {
+            while let blob = rest.first, chunk.isEmpty || bytes.saturatingAdding(blob.size) <= Self.chunkBytes {
                 chunk.append(rest.removeFirst())
-                bytes += blob.size + 128
+                bytes = bytes.saturatingAdding(blob.size).saturatingAdding(128)
             }
             let limit = GitCommand.Limit(bytes: bytes, name: "historyFileBytes", allowed: limits.historyFileBytes)
             let input = Array(chunk.map { $0.name + "\n" }.joined().utf8)
@@ -174,13 +174,14 @@ extension GitRepository {
             for blob in chunk {
                 let head = Bytes(utf8: "\(blob.name) blob \(blob.size)\n")
                 let start = offset + head.count
-                guard output.count > start + blob.size, output[offset..<start] == head else {
+                guard blob.size < output.count - start, output[offset..<start] == head else {
                     throw .git(
                         directory: directory, command: "cat-file",
                         problem: "expected \(blob.name), found another answer")
                 }
-                visit(blob, output[start..<start + blob.size])
-                offset = start + blob.size + 1
+                let end = start + blob.size  // bounded: by the output, above
+                visit(blob, output[start..<end])
+                offset = end + 1
             }
         }
     }
@@ -229,7 +230,7 @@ extension GitRepository {
             let seconds = UInt64(words[0]) ?? 0
             return Revision(
                 commit: words[1],
-                time: Timestamp(milliseconds: seconds.multipliedReportingOverflow(by: 1000).partialValue))
+                time: Timestamp(milliseconds: seconds.saturatingMultiplying(by: 1000)))
         }
     }
 }

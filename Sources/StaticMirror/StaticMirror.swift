@@ -78,7 +78,7 @@ public struct StaticMirror: Sendable {
         }
         return Report(
             tree: name, isUnchanged: before == name, objects: tree.objects.count,
-            bytes: tree.objects.reduce(0) { $0 + $1.size }, notes: tree.notes)
+            bytes: tree.objects.saturatingSum(\.size), notes: tree.notes)
     }
 
     /// A mirror may be replaced by a mirror only.

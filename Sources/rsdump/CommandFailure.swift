@@ -26,9 +26,9 @@ struct CommandFailure: Error, CustomStringConvertible {
             let status: ExitStatus =
                 switch error.category {
                 case .usage: .usage
-                case .unreachable: .unreachable
                 case .backoff: .backoff
-                case .answer, .cancelled: .someFailed
+                case _ where error.isNetworkFailure: .unreachable
+                case .unreachable, .answer, .cancelled: .someFailed
                 }
             self.init(status, "\(error)")
         case let error as ConfigurationError: self.init(.usage, "\(error)")

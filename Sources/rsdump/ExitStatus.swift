@@ -18,7 +18,8 @@ enum ExitStatus: Int32 {
           2  bad usage, configuration or input
           3  verification failed
           4  the server asked to wait; the error names the seconds
-          5  nothing reachable
+          5  the server cannot be reached, breaks off its answers, or is not
+             available (502, 503 or 504 without a time to come back at)
           6  something would change, where nothing was to (--locked, embed --check)
         """
 

@@ -3,6 +3,7 @@ import pytest
 
 import rsdump
 import samples
+from dumps import Dumps
 
 ICONS, SETTINGS, REGIONS = "main/icons", "main/settings", "main/regions"
 
@@ -53,6 +54,23 @@ def test_a_removed_record_takes_its_attachment_with_it(dumps, sample):
     sample.delete_record(ICONS, "petals-05")
     refresh(dumps)
     assert content not in dumps.bundle(ICONS).attachments.values()
+
+
+def test_members_that_say_nothing_are_kept(dumps, sample, tmp_path):
+    """The server signs `attachment: null`, which removing an attachment leaves behind, and `deleted: false`."""
+    sample.patch_record(ICONS, "petals-05", {"attachment": None})
+    sample.put_record(SETTINGS, {"id": "kept", "deleted": False, "attachment": None})
+    refresh(dumps)
+    full = Dumps(tmp_path / "full")
+    assert full.add(sample, *samples.NAMES).code == rsdump.DONE
+    refresh(full)
+    for each in (dumps, full):
+        records = {r["id"]: r for name in (ICONS, SETTINGS) for r in each.bundle(name).records}
+        assert records["petals-05"]["attachment"] is None
+        assert records["kept"]["deleted"] is False and records["kept"]["attachment"] is None
+        assert samples.svg(5) not in each.bundle(ICONS).attachments.values()
+        assert each.verify().code == rsdump.DONE
+    assert full.files()["main/icons.zip"] == dumps.files()["main/icons.zip"]
 
 
 def test_named_collections_only(dumps, sample):

@@ -1,5 +1,6 @@
 """What goes wrong on a server stays with the collection it goes wrong for."""
 import json
+import time
 import urllib.parse
 
 import pytest
@@ -13,6 +14,7 @@ from test_changes import ICONS, REGIONS, SETTINGS
 CHANGESET = r"collections/settings/changeset"
 MONITOR = r"monitor/collections/changes/changeset"
 GIGABYTE = 1 << 30
+DAY = 86_400_000
 
 
 def edit(sample):
@@ -101,6 +103,27 @@ def test_a_rollback_is_refused(dumps, sample):
     before = dumps.files()
     sample.faults({"path": CHANGESET, "body": json.dumps(older)})
     check_isolated(dumps, dumps.refresh(), before, SETTINGS)
+
+
+@pytest.mark.parametrize("timestamp", [lambda: int(time.time() * 1000) + 2 * DAY, lambda: 1 << 53],
+                         ids=["in two days", "2^53"])
+def test_a_state_from_the_future_is_refused(dumps, sample, timestamp):
+    """It is signed, and once taken it would refuse all that comes later as a rollback."""
+    before = dumps.files()
+    sample.put_record(SETTINGS, {"id": "late", "value": True, "last_modified": timestamp()})
+    sample.delete_record(REGIONS, "nowhere")
+    outcome = dumps.refresh()
+    check_isolated(dumps, outcome, before, SETTINGS)
+    assert outcome.says("from the future"), str(outcome)
+
+
+def test_a_state_that_is_ahead_by_hours_is_taken(dumps, sample):
+    """Clocks differ."""
+    ahead = int(time.time() * 1000) + DAY // 2
+    sample.put_record(SETTINGS, {"id": "late", "value": True, "last_modified": ahead})
+    assert dumps.refresh().code == rsdump.DONE
+    assert dumps.bundle(SETTINGS).timestamp == ahead
+    assert dumps.verify().code == rsdump.DONE
 
 
 def test_other_records_under_the_timestamp_held_are_refused(dumps, sample):
@@ -205,6 +228,32 @@ def test_a_refusal_stops_a_run_at_once(dumps, sample):
     # The monitor, and the first of two collections.
     assert len(sample.requests(position)) == 2
     assert dumps.files() == before
+
+
+@pytest.mark.parametrize("command", ["refresh", "status", "diff", "sync"])
+@pytest.mark.parametrize("fault, code", [
+    ({"status": 503}, rsdump.UNREACHABLE),
+    ({"status": 502}, rsdump.UNREACHABLE),
+    ({"status": 504}, rsdump.UNREACHABLE),
+    ({"truncate": 20}, rsdump.UNREACHABLE),
+    ({"status": 503, "headers": {"Retry-After": "3600"}}, rsdump.BACKOFF),
+    ({"status": 500}, rsdump.SOME_FAILED),
+    ({"status": 400}, rsdump.SOME_FAILED),
+    ({"body": "no JSON"}, rsdump.SOME_FAILED),
+], ids=str)
+def test_the_same_cause_has_the_same_code_in_every_command(dumps, sample, tmp_path, command, fault, code):
+    sample.faults({"path": MONITOR, **fault})
+    arguments = {
+        "refresh": ["--dumps", dumps.path],
+        "status": ["--dumps", dumps.path],
+        "diff": [dumps.path, "server", "--dumps", dumps.path],
+        "sync": [SETTINGS, "--storage", tmp_path / "storage", "--packaged", dumps.path],
+    }[command]
+    outcome = rsdump.run(command, *arguments)
+    if command == "diff" and code == rsdump.SOME_FAILED:
+        # 1 says there that the sides differ.
+        code = rsdump.VERIFICATION
+    assert outcome.code == code, str(outcome)
 
 
 def test_nothing_reachable(sample, empty):

@@ -9,6 +9,7 @@ import shutil
 import struct
 import subprocess
 import tarfile
+import time
 import zipfile
 import zlib
 
@@ -335,6 +336,38 @@ def test_a_name_steers_no_terminal(tree, tmp_path, name):
         archive.addfile(tarfile.TarInfo(name))
     outcome = refused("firefox", path, tmp_path, "inside of the archive", "\\u{")
     assert outcome.err.removesuffix("\n").isprintable(), repr(outcome.err)
+
+
+def test_a_thousand_folders_inside_each_other(tree, tmp_path):
+    """2,000 of them in 759 bytes took two minutes once."""
+    path = packed(tree, tmp_path / "t.tar")
+    with tarfile.open(path, "a", format=tarfile.PAX_FORMAT) as archive:
+        archive.addfile(tarfile.TarInfo("main/" + "a/" * 1000 + "x.json"))
+    started = time.monotonic()
+    refused("firefox", path, tmp_path, "Limits.archivePathDepth")
+    assert time.monotonic() - started < 10
+
+
+def test_a_servers_zip_of_many_small_files(tmp_path):
+    """Each is within its limit; 1.15 MB of them took 4 GB once."""
+    path = tmp_path / "main--icons.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(320):
+            record = {"id": f"r{number}", "last_modified": 1, "pad": " " * (1000 << 10)}
+            archive.writestr(f"r{number}.meta.json", json.dumps(record))
+    assert path.stat().st_size < 1_000_000
+    outcome = refused("server-zip", path, tmp_path, "Limits.changesetBytes")
+    assert outcome.peak < 600 << 20
+
+
+def test_a_state_from_the_future(tree, tmp_path):
+    """Once taken, it would refuse all that comes later as a rollback."""
+    ahead = int(time.time() * 1000) + 2 * 86_400_000
+    (tree / "main/settings.json").write_text(document([{"id": "x", "last_modified": 5}], ahead))
+    dumps = Dumps(tmp_path / "dumps")
+    outcome = import_("firefox", tree, dumps.path, "main/settings")
+    assert outcome.code != rsdump.DONE and outcome.says(SETTINGS, "a day after", str(ahead)), str(outcome)
+    assert not dumps.path.exists() or dumps.names == []
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE])

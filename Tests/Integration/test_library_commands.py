@@ -85,6 +85,18 @@ def test_deletions_arrive(packaged, sample):
     assert packaged.records(REGIONS) == served(sample, REGIONS)
 
 
+def test_members_that_say_nothing_are_kept(networked, packaged, sample):
+    """In full and in a delta: `attachment: null` and `deleted: false` are signed."""
+    sample.patch_record(ICONS, "petals-05", {"attachment": None})
+    sample.put_record(ICONS, {"id": "kept", "deleted": False})
+    for app in (networked, packaged):
+        assert app.sync(ICONS).code == rsdump.DONE
+        records = app.records(ICONS)
+        assert records == served(sample, ICONS)
+        assert records["petals-05"]["attachment"] is None and records["kept"]["deleted"] is False
+        assert app.get(ICONS, "--attachment", "petals-05").code == rsdump.SOME_FAILED
+
+
 # Packaged, an empty storage directory, no network
 
 

@@ -44,6 +44,14 @@ def test_the_next_key_signs_too(sample):
     check_signatures(sample, "main/settings")
 
 
+def test_members_that_say_nothing_are_signed_too(sample):
+    """As on Mozilla's server, where removing an attachment leaves null behind."""
+    sample.put_record("main/settings", {"id": "without", "attachment": None, "deleted": False})
+    record = next(each for each in sample.changeset("main/settings")["changes"] if each["id"] == "without")
+    assert record["attachment"] is None and record["deleted"] is False
+    check_signatures(sample, "main/settings")
+
+
 def test_v2_redirects_an_unknown_since(sample):
     path = "/buckets/main/collections/settings/changeset?_expected=0"
     timestamp = sample.changeset("main/settings")["timestamp"]

@@ -283,6 +283,22 @@ struct RepetitionTests {
         #expect(events.withLock { $0 } == [.retry(error, attempt: 1, after: .zero)])
     }
 
+    /// What has the exit code for an unreachable server, in every command.
+    @Test func networkFailures() {
+        let cases: [(HTTPError.Reason, Bool)] = [
+            (.unreachable(""), true), (.tls(""), true), (.connection(""), true), (.notHTTP(""), true),
+            (.timeout(.body, seconds: 1), true), (.timeout(.answer, seconds: 1), true),
+            (.tooSlow(leastBytesPerSecond: 1, seconds: 1), true), (.truncated(expected: nil, received: 0), true),
+            (.status(502, body: ""), true), (.status(503, body: ""), true), (.status(504, body: ""), true),
+            (.status(500, body: ""), false), (.status(404, body: ""), false), (.status(429, body: ""), false),
+            (.tooLarge(limit: 1), false), (.tooLargeOnTheWire(limit: 1), false), (.badEncoding(""), false),
+            (.backoff(until: clock.now, seconds: 1), false), (.cancelled, false), (.insecure, false),
+        ]
+        for (reason, isNetworkFailure) in cases {
+            #expect(HTTPError("https://h/", reason).isNetworkFailure == isNetworkFailure, "\(reason)")
+        }
+    }
+
     @Test func categories() {
         let cases: [(HTTPError.Reason, HTTPError.Category)] = [
             (.invalidURL(""), .usage), (.insecure, .usage), (.badLocation(""), .usage),

@@ -13,6 +13,7 @@ struct ByteSizeTests {
 
     @Test(arguments: [
         "", "0", "-1", "1.5", "MiB", "1 XiB", "1..5 MiB", "1025 TiB", "99999999999999999999", "٣ MiB", "1e3",
+        "18446744.999 TB",
     ])
     func refuses(_ text: String) {
         #expect(ByteSize.parse(text) == nil)
@@ -22,8 +23,18 @@ struct ByteSizeTests {
         arguments: [
             (0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1536, "1.5 KiB"), (300 << 10, "300 KiB"),
             (7 << 30, "7.0 GiB"),
+            (1 << 53, "8192 TiB"), (.max, "16777215 TiB"),
         ] as [(UInt64, String)])
     func prints(bytes: UInt64, text: String) {
         #expect(ByteSize.text(bytes) == text)
+    }
+
+    @Test func sumsStopAtTheLargestNumber() {
+        #expect([UInt64.max, 1].saturatingSum { $0 } == .max)
+        #expect([Int.max, 1, -5].saturatingSum { $0 } == Int.max - 5)
+        #expect([Int.min, -1].saturatingSum { $0 } == .min)
+        #expect([Int]().saturatingSum { $0 } == 0)
+        #expect(Int64.min.saturatingMultiplying(by: 2) == .min)
+        #expect(Int64.min.saturatingMultiplying(by: -2) == .max)
     }
 }

@@ -79,4 +79,21 @@ struct CanonicalJSONDifferentialTests {
         // Both outcomes must occur, or the comparison says nothing.
         #expect(range.contains(refused))
     }
+
+    /// What the server signs of a changeset's records: every one that is no tombstone, with every member.
+    @Test func generatedChangesets() throws {
+        let cases = try Self.cases(["5", "3000", "changes"])
+        let regions = try CollectionID("main/regions")
+        var compared = 0
+        for (changes, expected) in cases {
+            let body = #"{"metadata":{},"timestamp":1000,"changes":\#(changes.text)}"#
+            let answer = try? Changeset(parsing: Bytes(utf8: body), limits: Limits())
+            let found = try answer?.snapshot(of: regions, onto: nil).payload.bytes
+            if found != expected {
+                Issue.record("\(changes.text) gave \(found?.text ?? "an error"), not \(expected?.text ?? "an error")")
+            }
+            if expected != nil { compared += 1 }
+        }
+        #expect(compared > 1500)
+    }
 }

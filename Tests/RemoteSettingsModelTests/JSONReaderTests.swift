@@ -70,6 +70,21 @@ struct JSONReaderTests {
         #expect(throws: JSONError.self) { try CanonicalJSON.canonicalize(hostile, limits: Limits()) }
     }
 
+    @Test func limitsMembersAndValues() throws {
+        var limits = Limits()
+        limits.jsonMembers = 2
+        #expect(try parse(#"[{"a":1,"b":1},{"c":1,"d":1}]"#, limits: limits) != .null)
+        let expected = JSONError(.tooManyMembers(limit: 2), at: 13)
+        #expect(throws: expected) { try parse(#"{"a":1,"b":1,"c":1}"#, limits: limits) }
+        #expect(throws: expected) {
+            var reader = JSONReader(Bytes(utf8: #"{"a":1,"b":1,"c":1}"#), limits: limits)
+            try reader.skipValue()
+        }
+        limits.jsonValues = 4
+        #expect(try parse("[1,[],2]", limits: limits) != .null)
+        #expect(throws: JSONError(.tooManyValues(limit: 4), at: 6)) { try parse("[1,[2,3]]", limits: limits) }
+    }
+
     @Test func namesTheLine() throws {
         let document = Bytes(utf8: "{\n  \"a\": 1,\n  \"b\": x\n}")
         do {

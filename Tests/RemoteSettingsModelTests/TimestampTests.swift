@@ -27,4 +27,28 @@ struct TimestampTests {
         #expect(Timestamp("\"12\"") == nil)
         #expect(Timestamp("18446744073709551616") == nil)
     }
+
+    /// A lock with such a time must be readable by the next command.
+    @Test(
+        arguments: [
+            253_402_300_800_000, 1 << 53, 999_999_999_999_999_999, .max - 1, .max,
+        ] as [UInt64])
+    func yearsBeyond9999AreReadAsTheyAreWritten(milliseconds: UInt64) {
+        let time = Timestamp(milliseconds: milliseconds)
+        #expect(Timestamp(rfc3339: time.rfc3339) == time)
+    }
+
+    @Test(arguments: ["010000-01-01", "999999999-01-01", "1000000000-01-01", "-10000-01-01", "+10000-01-01"])
+    func refusesYearsThatItWouldNotWrite(_ text: String) {
+        #expect(Timestamp(rfc3339: text) == nil)
+    }
+
+    @Test func timesBeyondTheLastOneAreTheLastOne() {
+        let last = Timestamp(milliseconds: .max)
+        #expect(last.advanced(by: .seconds(1)) == last)
+        #expect(last.advanced(by: .seconds(-1)) == Timestamp(milliseconds: .max - 1000))
+        #expect(Timestamp(milliseconds: 5).advanced(by: .seconds(Int64.max)) == last)
+        #expect(Timestamp(milliseconds: 5).advanced(by: .seconds(-1)) == Timestamp(milliseconds: 0))
+        #expect(Timestamp(milliseconds: 1 << 63).advanced(by: .seconds(1)) == Timestamp(milliseconds: 1 << 63 + 1000))
+    }
 }

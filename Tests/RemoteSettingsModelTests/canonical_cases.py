@@ -1,7 +1,8 @@
-"""canonical_cases.py SEED COUNT [DIR]: documents and what canonicaljson-rs makes of them, one a line.
+"""canonical_cases.py SEED COUNT [DIR | changes]: documents and what canonicaljson-rs makes of them, one a line.
 
 Each line is hex(document) TAB hex(canonical form), or hex(document) TAB ! where canonicaljson-rs refuses the document or
-loses something of it. With DIR, the collections found there come first (Firefox's layout: */*.json)."""
+loses something of it. With DIR, the collections found there come first (Firefox's layout: */*.json). With `changes`, each
+document is a changeset's list of records, and the canonical form is the payload that the server signs at timestamp 1000."""
 import glob, json, random, struct, sys
 import canonicaljson
 
@@ -104,6 +105,33 @@ def emit(document):
     print(document.encode("utf-8").hex(), "!" if canonical is None else canonical.hex(), sep="\t")
 
 
+def record(identifier):
+    """A record, among them what removing an attachment leaves behind, and `deleted` of every kind."""
+    members = [f'"id":"{identifier}"', f'"last_modified":{rng.randrange(1, 2000)}']
+    if rng.random() < 0.5:
+        members.append('"attachment":' + rng.choice(["null", "null", '{"location":"l","hash":"h"}', "{}", "[]"]))
+    if rng.random() < 0.5:
+        members.append('"deleted":' + rng.choice(["false", "false", "null", "true", '"true"', "1"]))
+    members += [f'"{key}":{value(5)}' for key in rng.sample(["a", "attachments", "b", "delete", "é", "idx"], rng.randrange(4))]
+    rng.shuffle(members)
+    return "{" + space() + ("," + space()).join(members) + "}"
+
+
+def emit_changes():
+    names = rng.sample("abcdefgh", rng.randrange(1, 7))
+    document = "[" + ",".join(record(name) for name in names) + "]"
+    canonical = None
+    if expected(document) is not None:    # a tombstone is read like a record, though nothing of it is signed
+        kept = [each for each in json.loads(document) if each.get("deleted") is not True]
+        kept.sort(key=lambda each: each["id"])
+        canonical = expected(json.dumps({"data": kept, "last_modified": "1000"}))
+    print(document.encode("utf-8").hex(), "!" if canonical is None else canonical.hex(), sep="\t")
+
+
+if sys.argv[3:] == ["changes"]:
+    for _ in range(count):
+        emit_changes()
+    sys.exit()
 if len(sys.argv) > 3:
     for path in sorted(glob.glob(f"{sys.argv[3]}/*/*.json")):
         if not path.endswith(".meta.json"):

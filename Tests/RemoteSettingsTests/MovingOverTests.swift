@@ -164,7 +164,7 @@ import Testing
             Issue.record("\(client.snapshot)")
             return
         }
-        #expect(why.contains("more than a day later"))
+        #expect(why.contains("at most a day after"))
         try await client.sync()
         #expect(client.getRecords()?.count == 1)
     }
@@ -177,7 +177,7 @@ import Testing
             $0.environment.now = { Timestamp(milliseconds: now().milliseconds - 90_000_000) }
         }.makeClient(collectionName: collection.name)
         let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
-        #expect(error.map { "\($0)" }?.contains("ahead of this device's clock") == true)
+        #expect(error.map { "\($0)" }?.contains("clock") == true)
         #expect(client.getRecords() == nil)
     }
 }

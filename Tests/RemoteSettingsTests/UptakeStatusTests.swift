@@ -40,6 +40,7 @@ struct UptakeStatusTests {
         #expect(Status(FetchError.noAnswer(url: "u")) == .contentError)
         #expect(Status(FetchError.rollback(held: new, answered: old)) == .syncError)
         #expect(Status(FetchError.equivocation(new)) == .syncError)
+        #expect(Status(FetchError.future(answered: new, now: new)) == .syncError)
         #expect(Status(FetchError.signatureLost) == .signError)
     }
 
@@ -55,6 +56,8 @@ struct UptakeStatusTests {
             .malformedBase64(reason: "x"), .wrongSignatureLength(found: 1), .signatureOutOfRange(.r, .zero),
             .signatureMismatch(signer: signer), .noSignatures(collection),
             .tooManySignatures(collection, count: 17, limit: 16), .onlyUnknownModes(collection, modes: ["x"]),
+            .newerThanVerification(
+                collection, timestamp: Timestamp(milliseconds: 2), time: Timestamp(milliseconds: 1)),
         ]
         let ofChain: [ContentSignatureError] = [
             .emptyChain, .chainTooLarge(bytes: 2, limit: 1), .tooManyCertificates(limit: 8), .notPEM(found: "x"),

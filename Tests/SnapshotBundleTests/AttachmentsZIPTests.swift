@@ -144,6 +144,41 @@ import Testing
         #expect(throws: BundleError.self) { try read(bytes, limits: limits) }
     }
 
+    /// 1.15 MB of small files became 4 GB once.
+    @Test func theFilesTogetherHaveALimit() throws {
+        let entries =
+            base
+            + (0..<40).map { index in
+                var entry = HandmadeZIP.Entry("r\(index)", [UInt8](repeating: 0, count: 1000))
+                (entry.method, entry.size) = (8, 1_000_000)
+                return entry
+            }
+        let bytes = HandmadeZIP(entries: entries).bytes
+        _ = try read(bytes)
+        var limits = Limits()
+        limits.attachmentsZipContentBytes = 40_000_009
+        #expect(throws: BundleError.self) { try read(bytes, limits: limits) }
+        limits.attachmentsZipContentBytes = 40_000_010
+        _ = try read(bytes, limits: limits)
+    }
+
+    @Test func entriesThatShareTheirBytesAreRefused() throws {
+        let entries = (0..<100).map { index in
+            var entry = HandmadeZIP.Entry("r\(index)", index == 0 ? [UInt8](repeating: 0, count: 50_000) : [])
+            if index > 0 {
+                (entry.offset, entry.size) = (0, 50_000)
+                entry.directoryPackedSize = 50_000
+            }
+            return entry
+        }
+        do {
+            _ = try read(HandmadeZIP(entries: entries).bytes)
+            Issue.record("100 entries share 50,000 bytes")
+        } catch {
+            #expect((error as? BundleError)?.kind == .malformed)
+        }
+    }
+
     @Test func bombIsPassedOver() throws {
         try TemporaryDirectory.with { directory in
             let entries: [LibarchiveZIP.Entry] = [

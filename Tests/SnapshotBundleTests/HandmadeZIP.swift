@@ -23,6 +23,8 @@ struct HandmadeZIP {
         var localSize: UInt32?
         /// Where the directory says the entry is, where that is wrong.
         var offset: Int?
+        /// How many bytes the directory says that the data has, where that is wrong.
+        var directoryPackedSize: UInt32?
         /// Bytes between this entry and the next.
         var gap: [UInt8] = []
 
@@ -82,7 +84,8 @@ struct HandmadeZIP {
             }
             directory += little(0x0201_4B50 as UInt32) + [20, entry.host] + little(20 as UInt16) + little(flags)
             directory += little(entry.method) + little(0 as UInt32) + little(entry.crc)
-            directory += little(entry.isZIP64 ? .max : packed) + little(entry.isZIP64 ? .max : size)
+            directory += little(entry.isZIP64 ? .max : entry.directoryPackedSize ?? packed)
+            directory += little(entry.isZIP64 ? .max : size)
             directory += little(UInt16(entry.name.utf8.count)) + little(UInt16(extra.count))
             directory += little(UInt16(entry.comment.count)) + little(0 as UInt32) + little(0 as UInt16)
             directory += little(entry.mode)

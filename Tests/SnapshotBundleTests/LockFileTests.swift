@@ -45,6 +45,20 @@ import Testing
         #expect(try LockFile(parsing: Bytes(LockFile().text), path: "l") == LockFile())
     }
 
+    /// A signed state at 2^53 once made a lock that no later command could read.
+    @Test(arguments: [253_402_300_800_000, 1 << 53, 999_999_999_999_999_999, .max] as [UInt64])
+    func anyTimeThatIsWrittenIsRead(milliseconds: UInt64) throws {
+        var lock = try lock()
+        for id in lock.collections.keys {
+            lock.collections[id]?.timestamp = Timestamp(milliseconds: milliseconds)
+            lock.collections[id]?.trust = .signed(
+                SignatureVerdict(
+                    signer: "s", root: digest([3]), chainNotAfter: Timestamp(milliseconds: milliseconds),
+                    verifiedAt: Timestamp(milliseconds: milliseconds)))
+        }
+        #expect(try LockFile(parsing: Bytes(lock.text), path: "l") == lock)
+    }
+
     @Test func textIsFixed() throws {
         let regions = try CollectionID("main/regions")
         var lock = try lock()

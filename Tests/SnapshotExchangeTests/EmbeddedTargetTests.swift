@@ -55,7 +55,13 @@ struct EmbeddedTargetTests {
                 "-shared", "-fPIC", "-Wall", "-Werror", "-Iinclude", "-MD", "-MF", dependencies.path, "-o", library,
                 "AppDumps.c",
             ], in: sources)
-        #expect(compiler.terminationStatus == 0)
+        #expect(compiler.status == 0, "\(compiler.messages)")
+        let old = try compile(
+            ["-U__has_embed", "-Wno-builtin-macro-redefined", "-Iinclude", "-fsyntax-only", "AppDumps.c"], in: sources)
+        #expect(old.status != 0)
+        #expect(old.messages.contains("no #embed (C23); build with Swift 6.3 or newer"), "\(old.messages)")
+        // Nothing else is said, which would hide it.
+        #expect(old.messages.contains("1 error generated"), "\(old.messages)")
 
         // What the compiler notes as read is compiled in again when it changes.
         let noted = try String(contentsOf: dependencies, encoding: .utf8)
@@ -82,18 +88,28 @@ struct EmbeddedTargetTests {
         }
     }
 
-    /// Runs the C compiler of the Swift toolchain, which Swift packages are built with.
-    private func compile(_ arguments: [String], in folder: URL) throws -> Process {
-        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
-        let swift = try #require(
-            path.split(separator: ":").map { URL(filePath: String($0)).appending(path: "swift") }
-                .first { FileManager.default.isExecutableFile(atPath: $0.path) }, "there is no swift on the PATH")
+    /// Runs the C compiler of the Swift toolchain, which packages are built with, whatever else is called `clang` in `PATH`.
+    private func compile(_ arguments: [String], in folder: URL) throws -> (status: Int32, messages: String) {
+        let information = try run(URL(filePath: "/usr/bin/env"), ["swift", "-print-target-info"], in: folder).messages
+        let document = try JSONValue(parsing: Bytes(utf8: information), limits: Limits())
+        // …/usr/lib/swift
+        let resources = URL(filePath: try #require(document["paths"]?["runtimeResourcePath"]?.string))
+        let clang = resources.deletingLastPathComponent().deletingLastPathComponent().appending(path: "bin/clang")
+        return try run(clang, arguments, in: folder)
+    }
+
+    private func run(_ program: URL, _ arguments: [String], in folder: URL) throws -> (status: Int32, messages: String)
+    {
         let process = Process()
-        process.executableURL = swift.resolvingSymlinksInPath().deletingLastPathComponent().appending(path: "clang")
+        let output = Pipe()
+        process.executableURL = program
         process.arguments = arguments
         process.currentDirectoryURL = folder
+        process.standardOutput = output
+        process.standardError = output
         try process.run()
+        let messages = output.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
-        return process
+        return (process.terminationStatus, String(decoding: messages, as: UTF8.self))
     }
 }

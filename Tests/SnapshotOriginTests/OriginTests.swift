@@ -178,11 +178,12 @@ import Testing
         #expect(Set(paths).count == paths.count)
     }
 
-    @Test(arguments: [
-        ("a=1", "1"), ("a=1&a=2", "2"), ("b=1", nil), ("a", ""), ("a=", ""), ("%61=1", "1"), ("a=%22x%22", "\"x\""),
-        ("a=b+c", "b c"), ("a=b%2Bc", "b+c"), ("a=1=2", "1=2"), ("&&a=1&&", "1"), ("a=%zz", "%zz"), ("A=1", nil),
-        ("", nil),
-    ] as [(String, String?)])
+    @Test(
+        arguments: [
+            ("a=1", "1"), ("a=1&a=2", "2"), ("b=1", nil), ("a", ""), ("a=", ""), ("%61=1", "1"), ("a=%22x%22", "\"x\""),
+            ("a=b+c", "b c"), ("a=b%2Bc", "b+c"), ("a=1=2", "1=2"), ("&&a=1&&", "1"), ("a=%zz", "%zz"), ("A=1", nil),
+            ("", nil),
+        ] as [(String, String?)])
     func `A query's parameter is the last of its name, decoded`(query: String, value: String?) {
         #expect(QueryParameters(query[...])["a"] == value)
         #expect(QueryParameters(nil)["a"] == nil)

@@ -49,7 +49,7 @@ package struct AttachmentSelector {
             }
             taken.insert(attachment.hash)
             omitted[attachment.hash] = nil
-            total += attachment.size
+            total = total.saturatingAdding(attachment.size)
             wanted.append(
                 .init(digest: attachment.hash, size: size, location: attachment.location, record: record.id))
         }
@@ -63,7 +63,7 @@ package struct AttachmentSelector {
             guard let context = try? FilterContext(record: record), expression.matches(context) else { return .filter }
         }
         if let limit = rule.maxSize, attachment.size > limit { return .maxSize }
-        if let limit = rule.maxTotal, attachment.size > limit || total > limit - attachment.size { return .maxTotal }
+        if let limit = rule.maxTotal, total.saturatingAdding(attachment.size) > limit { return .maxTotal }
         return nil
     }
 }

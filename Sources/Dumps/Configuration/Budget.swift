@@ -74,11 +74,11 @@ extension Budget {
     /// Holds attachments against the budget, before they are downloaded.
     package func check(_ wanted: [WantedAttachment]) throws(BudgetExcess) {
         guard let limit = attachment else { return }
-        let over = wanted.filter { UInt64($0.size) > limit }
+        let over = wanted.filter { UInt64(clamping: $0.size) > limit }
         guard let largest = over.map(\.size).max() else { return }
         throw BudgetExcess(
             .attachment, size: UInt64(largest), limit: limit,
-            contributors: over.map { .init(name: "\($0.location) of record \($0.record)", size: UInt64($0.size)) })
+            contributors: over.map { .init(name: "\($0.location) of record \($0.record)", size: UInt64(clamping: $0.size)) })
     }
 
     /// Holds a finished bundle against the budget, before it gets its name.
@@ -89,10 +89,10 @@ extension Budget {
 
     static func contributors(of manifest: Manifest) -> [BudgetExcess.Contributor] {
         var previous: SHA256Digest?
-        var parts = manifest.entries.map { BudgetExcess.Contributor(name: $0.name, size: UInt64($0.size)) }
+        var parts = manifest.entries.map { BudgetExcess.Contributor(name: $0.name, size: UInt64(clamping: $0.size)) }
         for file in manifest.files where file.omitted == nil && file.sha256 != previous {
             previous = file.sha256
-            parts.append(.init(name: "\(file.location) of record \(file.records[0])", size: UInt64(file.size)))
+            parts.append(.init(name: "\(file.location) of record \(file.records[0])", size: UInt64(clamping: file.size)))
         }
         return parts
     }
@@ -103,9 +103,9 @@ extension LockFile {
     public func excess(over limit: UInt64?) -> BudgetExcess? {
         guard let limit else { return nil }
         let bundles = collections.map { id, entry in
-            BudgetExcess.Contributor(name: "\(id)", size: UInt64(entry.bundle.size))
+            BudgetExcess.Contributor(name: "\(id)", size: UInt64(clamping: entry.bundle.size))
         }
-        let sum = bundles.reduce(0) { $0 + $1.size }
+        let sum = bundles.saturatingSum(\.size)
         return sum > limit ? BudgetExcess(.total, size: sum, limit: limit, contributors: bundles) : nil
     }
 }

@@ -137,9 +137,9 @@ public final class SnapshotIntake {
 
     /// Holds all bundles together against the budget, with this one as it would be.
     private func checkTotal(_ id: CollectionID, _ size: Int) throws(BudgetExcess) {
-        var sizes = lockFile.collections.mapValues { UInt64($0.bundle.size) }
+        var sizes = lockFile.collections.mapValues { UInt64(clamping: $0.bundle.size) }
         sizes[id] = UInt64(size)
-        let total = sizes.values.reduce(0, +)
+        let total = sizes.values.saturatingSum { $0 }
         guard let limit = configuration.totalBudget, total > limit else { return }
         throw BudgetExcess(
             .total, size: total, limit: limit, contributors: sizes.map { .init(name: "\($0.key)", size: $0.value) })

@@ -50,21 +50,25 @@ public struct BundleVerifier: Sendable {
         return try signatures.verified(bundle.unverifiedSnapshot(), chain: pem, at: time).provenance
     }
 
-    /// Reads and checks everything; does I/O.
+    /// Opens the file once, and checks everything that was opened; does I/O.
     ///
+    /// - Returns: the bundle that was verified. Whoever reads on must read from it: the path may lead to another file by now.
     /// - Throws: `BundleError` or `ContentSignatureError` for the first thing that is wrong.
-    public func verify(_ path: String, _ id: CollectionID, _ entry: LockFile.Collection) throws {
-        guard let size = FileStore.size(path) else {
+    @discardableResult
+    public func verify(_ path: String, _ id: CollectionID, _ entry: LockFile.Collection) throws -> BundleReader {
+        guard FileStore.size(path) != nil else {
             throw BundleError(.unreadable, file: path, expected: "a bundle, as the lock says", found: "no regular file")
         }
+        let file = try MappedFile(path: path)
+        let size = file.bytes.count
         func differs(_ what: String, _ expected: String, _ found: String) -> BundleError {
             BundleError(.disagreement, file: path, expected: "\(what) \(expected), as the lock says", found: found)
         }
         guard size == entry.bundle.size else { throw differs("a size of", "\(entry.bundle.size)", "\(size)") }
-        let bundle = try BundleReader(path: path, limits: limits)
+        let bundle = try BundleReader(file, limits: limits)
         let (manifest, payload) = try bundle.verifiedContents()
         // The contents come first: they say what is damaged, where the hash of the file only says that something is.
-        let digest = try FileStore.digest(of: path)
+        let digest = file.digest()
         guard digest == entry.bundle.sha256 else { throw differs("SHA-256", "\(entry.bundle.sha256)", "\(digest)") }
         let content = Manifest.digest(of: try bundle.manifestText())
         guard content == entry.content else { throw differs("content", "\(entry.content)", "\(content)") }
@@ -82,5 +86,6 @@ public struct BundleVerifier: Sendable {
         }
         guard head.trust == entry.trust.kind else { throw differs("trust", "\(entry.trust)", head.trust.rawValue) }
         _ = try snapshot(of: bundle, payload, entry)
+        return bundle
     }
 }

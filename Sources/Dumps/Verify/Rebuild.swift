@@ -59,8 +59,7 @@ public struct Rebuild: Sendable {
 
     private func rebuild(_ id: CollectionID, _ entry: LockFile.Collection) throws -> Verdict {
         let source = directory.bundlePath(id)
-        try verifier.verify(source, id, entry)
-        let bundle = try BundleReader(path: source, limits: limits)
+        let bundle = try verifier.verify(source, id, entry)
         let snapshot = try verifier.snapshot(of: bundle, entry)
         let sources = try bundle.manifest().files.map { file in
             (file.sha256, file.omitted.map(AttachmentInput.omitted) ?? .bundle(bundle))

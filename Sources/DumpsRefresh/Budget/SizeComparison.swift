@@ -38,14 +38,14 @@ public struct SizeComparison: Sendable {
     public func isNew(_ id: CollectionID) -> Bool { head.map { $0[id] == nil } ?? false }
 
     /// Bytes of all bundles of the lock.
-    public var total: UInt64 { now.values.reduce(0, +) }
+    public var total: UInt64 { now.values.saturatingSum { $0 } }
 
     /// Bytes that all bundles together have grown since `HEAD`; `nil` where that is not known.
     public var totalGrowth: Int64? {
-        head.map { Int64(clamping: total) - Int64(clamping: $0.values.reduce(0, +)) }
+        head.map { Int64(clamping: total) - Int64(clamping: $0.values.saturatingSum { $0 }) }
     }
 }
 
 extension LockFile {
-    fileprivate var sizes: [CollectionID: UInt64] { collections.mapValues { UInt64($0.bundle.size) } }
+    fileprivate var sizes: [CollectionID: UInt64] { collections.mapValues { UInt64(clamping: $0.bundle.size) } }
 }

@@ -60,7 +60,7 @@ struct AttachmentGatherer: Sendable {
             }
         }
         guard !missing.isEmpty else { return sources }
-        onEvent(.downloading(id, files: missing.count, bytes: missing.reduce(0) { $0 + UInt64($1.size) }))
+        onEvent(.downloading(id, files: missing.count, bytes: missing.saturatingSum { UInt64(clamping: $0.size) }))
         for attachment in missing where attachment.size > limits.attachmentBytes {
             throw CollectionError.attachment(
                 location: attachment.location, record: attachment.record,
@@ -80,7 +80,8 @@ struct AttachmentGatherer: Sendable {
                 try staged.source(of: attachment.digest, size: attachment.size)
                 ?? .file(path: directory.stagedPath(attachment.digest))
             outcome.attachments.downloaded += 1
-            outcome.attachments.downloadedBytes += UInt64(attachment.size)
+            outcome.attachments.downloadedBytes = outcome.attachments.downloadedBytes.saturatingAdding(
+                UInt64(clamping: attachment.size))
         }
         return sources
     }

@@ -33,6 +33,7 @@ public enum CollectionError: Error, Sendable {
         case .fetch(.changeset), .fetch(.noAnswer): "changeset"
         case .fetch(.signature): "signature"
         case .fetch(.rollback): "rollback"
+        case .fetch(.future): "future"
         case .fetch(.equivocation): "equivocation"
         case .fetch(.signatureLost): "signature-lost"
         case .fetch(.unknownCollection): "unknown"

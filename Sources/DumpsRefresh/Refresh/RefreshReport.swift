@@ -33,10 +33,10 @@ public struct RefreshReport: Sendable {
         return longest
     }
 
-    /// Whether every collection failed because nothing answered.
+    /// Whether every collection failed because the server could not be used.
     public var isUnreachable: Bool {
         !failed.isEmpty && failed.count == outcomes.count
-            && failed.allSatisfy { $0.error?.http?.category == .unreachable }
+            && failed.allSatisfy { $0.error?.http?.isNetworkFailure == true }
     }
 }
 

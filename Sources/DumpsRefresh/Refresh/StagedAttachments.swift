@@ -43,7 +43,7 @@ final class StagedAttachments: Sendable {
             state.end = StagedHead.begins(mapping.bytes) ? StagedHead.fileHeadSize : 0
             while state.end > 0, let head = StagedHead(mapping.bytes, at: state.end) {
                 let start = state.end + StagedHead.size
-                let range = start..<start + head.content.packedSize
+                let range = start..<start + head.content.packedSize  // bounded: by the file, in StagedHead
                 if mapping.digest(of: head.content, at: range) == head.digest {
                     state.places[head.digest] = Place(offset: start, content: head.content)
                 }

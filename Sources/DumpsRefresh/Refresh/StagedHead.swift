@@ -43,7 +43,8 @@ struct StagedHead {
     func append(to bytes: inout [UInt8]) {
         bytes += digest.bytes
         let numbers = [
-            UInt64(content.size), UInt64(content.packedSize), UInt64(content.crc), content.isStored ? 1 : 0,
+            UInt64(clamping: content.size), UInt64(clamping: content.packedSize), UInt64(content.crc),
+            content.isStored ? 1 : 0,
         ]
         for number in numbers {
             unsafe withUnsafeBytes(of: number.littleEndian) { unsafe bytes.append(contentsOf: $0) }

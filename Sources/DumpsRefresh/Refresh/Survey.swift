@@ -155,7 +155,7 @@ extension DumpsDirectory {
     func excess(of planned: PlannedCollection, limits: Limits) -> CollectionError? {
         let budget = planned.settings.budget
         guard let held = planned.held else { return nil }
-        let isOver = budget.bundle.map { UInt64(held.bundle.size) > $0 } ?? false
+        let isOver = budget.bundle.map { UInt64(clamping: held.bundle.size) > $0 } ?? false
         guard isOver || budget.attachment != nil else { return nil }
         do {
             let manifest = try BundleReader(path: bundlePath(planned.id), limits: limits).manifest()

@@ -15,7 +15,7 @@ import SnapshotFetch
 ///
 /// Whatever the reason, the records that were held are still available.
 public enum RemoteSettingsError: Error, Hashable, Sendable {
-    /// The server could not be reached, or its answer did not arrive whole.
+    /// The server could not be reached or is not available (502, 503, 504), or its answer did not arrive completely.
     case Network(reason: String)
     /// The server asked for no requests for this many seconds.
     case Backoff(seconds: UInt64)
@@ -49,10 +49,10 @@ extension RemoteSettingsError {
     }
 
     private init(http error: HTTPError) {
-        switch (error.reason, error.category) {
-        case (.backoff(_, let seconds), _): self = .Backoff(seconds: UInt64(clamping: seconds))
-        case (_, .usage), (_, .cancelled): self = .Other(reason: "\(error)")
-        default: self = .Network(reason: "\(error)")
+        switch error.reason {
+        case .backoff(_, let seconds): self = .Backoff(seconds: UInt64(clamping: seconds))
+        case _ where error.isNetworkFailure: self = .Network(reason: "\(error)")
+        default: self = .Other(reason: "\(error)")
         }
     }
 }

@@ -73,7 +73,7 @@ extension LocalCollection {
                 try part.file.write(bytes)
                 hasher.update(bytes.span)
                 received += bytes.count
-                progress(AttachmentProgress(received: UInt64(received), total: UInt64(wanted.size)))
+                progress(AttachmentProgress(received: UInt64(received), total: UInt64(clamping: wanted.size)))
             }
         }
         try check(received, hasher.finish(), wanted)

@@ -6,6 +6,8 @@ import RemoteSettingsModel
 /// verified again.
 struct CacheFile: Sendable {
     static let format: UInt64 = 1
+    /// The first line has nine members; later versions may have more.
+    private static let mostHeadValues = 64
 
     var collection: CollectionID
     var server: String
@@ -67,11 +69,17 @@ extension CacheFile {
     init(parsing content: Bytes, of id: CollectionID, path: String, limits: Limits) throws(CacheFileError) {
         func failure(_ problem: String) -> CacheFileError { CacheFileError(path: path, problem: problem) }
         let end = content.withSpan { span in
-            (0..<span.count).first { span[$0] == UInt8(ascii: "\n") }
+            (0..<min(span.count, limits.cacheHeadBytes)).first { span[$0] == UInt8(ascii: "\n") }
         }
-        guard let end else { throw failure("expected a line of JSON, found no end of line") }
+        guard let end else {
+            throw failure(
+                "expected a line of JSON of at most \(limits.cacheHeadBytes) bytes (Limits.cacheHeadBytes), found no end "
+                    + "of line")
+        }
         let head: JSONValue
         do throws(JSONError) {
+            var limits = limits
+            limits.jsonValues = Self.mostHeadValues
             head = try JSONValue(parsing: content[0..<end], limits: limits)
         } catch {
             throw failure("expected a line of JSON, found \(error)")

@@ -80,7 +80,7 @@ extension StorageDirectory {
             if let digest = SHA256Digest(hex: name) {
                 if kept.contains(digest) { continue }
             } else if let changed = FileStore.identity(path)?.seconds,
-                Int64(now.seconds) - changed < Int64(Self.partSeconds)
+                changed > Int64(clamping: now.seconds).saturatingAdding(-Int64(Self.partSeconds))
             {
                 // Another process may be writing it.
                 continue

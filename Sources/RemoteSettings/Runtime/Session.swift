@@ -31,7 +31,7 @@ final class Session: Sendable {
     let trust: TrustPolicy
     let changes: ChangeHub
     let filterContext: FilterContext
-    /// The base URL of the server's attachments.
+    /// The base URL of the server's attachments, which the server is asked for once.
     let attachmentsURL = AttachmentsURLSource()
     let syncs = SharedWork<CollectionID, SyncOutcome, Never>(endsWithLastCaller: false)
     /// Syncs of a whole service; there is one key, as a service has one list of collections.
@@ -95,7 +95,7 @@ final class Session: Sendable {
     }
 
     /// A client for one run: a sync, or the download of one or more attachments. The first call reads from the storage
-    /// directory how long servers asked not to be asked.
+    /// directory until when servers asked for no requests.
     func startingRun() throws(RemoteSettingsError) -> ServerClient {
         if let known = state.withLock({ $0.client }) { return known.startingRun() }
         let server = try server.get()

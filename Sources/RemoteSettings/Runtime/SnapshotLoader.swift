@@ -175,13 +175,6 @@ struct SnapshotLoader: Sendable {
             collection: file.collection, payload: payload,
             metadata: try CollectionMetadata(parsing: file.metadata, limits: limits))
         if let verifiedAt = file.verifiedAt, let chain = file.chain {
-            // A key whose certificate has expired must not sign data that is newer than the certificate.
-            guard file.timestamp <= verifiedAt.advanced(by: .seconds(86_400)) else {
-                throw SnapshotRefusal(
-                    .notTrusted(
-                        "its timestamp \(file.timestamp.rfc3339) is more than a day later than the time at which it is said "
-                            + "to have been verified, \(verifiedAt.rfc3339)"), isDamage: true)
-            }
             return try verifier.verified(unverified, chain: chain, at: verifiedAt)
         }
         guard verifier.policy.acceptsUnsigned else { throw SnapshotRefusal(.unsigned) }

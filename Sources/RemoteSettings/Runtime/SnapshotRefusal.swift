@@ -8,9 +8,9 @@ struct SnapshotRefusal: Error {
     /// Whether no configuration would accept it, so that a cache file is set aside.
     let isDamage: Bool
 
-    init(_ reason: SnapshotStatus.Unused.Reason, isDamage: Bool = false) {
+    init(_ reason: SnapshotStatus.Unused.Reason) {
         self.reason = reason
-        self.isDamage = if case .damaged = reason { true } else { isDamage }
+        isDamage = if case .damaged = reason { true } else { false }
     }
 
     /// The refusal that an error of reading or verifying amounts to.

@@ -81,7 +81,7 @@ struct SyncRun: Sendable {
         self.session = session
         self.trigger = trigger
         var floors: [CollectionID: Timestamp] = [:]
-        for collection in collections { floors[collection.id] = collection.held().floor(at: session.now) }
+        for collection in collections { floors[collection.id] = collection.held().floor(session) }
         self.floors = floors
         do throws(RemoteSettingsError) {
             client = try session.startingRun()
@@ -95,7 +95,7 @@ struct SyncRun: Sendable {
         let began = session.now
         do {
             guard case .changes(let document, _) = try await client.monitor(expected: expected) else {
-                throw RemoteSettingsError.Network(
+                throw RemoteSettingsError.Other(
                     reason: "\(client.server): expected the list of collections, found an empty answer (204)")
             }
             do throws(ChangesetError) {
@@ -151,15 +151,9 @@ struct SyncRun: Sendable {
         }
         let fetched = try await fetcher.fetch(
             .init(
-                id: id, expected: expected, base: held.snapshot?.payload, floor: held.floor(at: session.now),
+                id: id, expected: expected, base: held.snapshot?.payload, floor: held.floor(session),
                 wasSigned: held.snapshot?.provenance.isSigned ?? held.isKnownSigned))
         guard let fetched else { return .upToDate(held.timestamp ?? Timestamp(milliseconds: 0)) }
-        // The cache would not be believed either: the snapshot counts as verified now.
-        guard fetched.snapshot.timestamp <= session.now.advanced(by: .seconds(86_400)) else {
-            throw RemoteSettingsError.Other(
-                reason: "\(id): the server's state is of \(fetched.snapshot.timestamp.rfc3339), more than a day ahead of this "
-                    + "device's clock, \(session.now.rfc3339); nothing was stored; set the clock, or ask the server's owner")
-        }
         if let retried = fetched.retried {
             session.logger.notice("\(id): a delta could not be used, everything was fetched: \(retried)")
             session.report("\(id)", .init(retried), trigger, since: session.now, error: retried)
@@ -178,9 +172,10 @@ struct SyncRun: Sendable {
 
 extension HeldState {
     /// The timestamp below which a state of the server is refused.
-    fileprivate func floor(at now: Timestamp) -> Timestamp? {
+    fileprivate func floor(_ session: Session) -> Timestamp? {
         // Nothing vouches for the mark. One that lies in the future comes from damage, and would refuse everything.
-        let mark = highWaterMark.flatMap { $0 > now.advanced(by: .seconds(86_400)) ? nil : $0 }
+        let latest = session.now.advanced(by: .seconds(session.limits.clockToleranceSeconds))
+        let mark = highWaterMark.flatMap { $0 > latest ? nil : $0 }
         return [timestamp, mark].compactMap { $0 }.max()
     }
 }

@@ -30,7 +30,7 @@ extension UptakeEvent.Status {
         case .changeset(.json, _): self = .parseError
         case .changeset, .noAnswer: self = .contentError
         case .signature(let error): self = error.concernsChain ? .certificateError : .signError
-        case .rollback, .equivocation: self = .syncError
+        case .rollback, .future, .equivocation: self = .syncError
         case .signatureLost: self = .signError
         }
     }
@@ -54,7 +54,7 @@ extension ContentSignatureError {
         switch self {
         case .noValidSignature(_, let failures): failures.contains { $0.reason.concernsChain }
         case .malformedBase64, .wrongSignatureLength, .signatureOutOfRange, .signatureMismatch, .noSignatures,
-            .tooManySignatures, .onlyUnknownModes:
+            .tooManySignatures, .onlyUnknownModes, .newerThanVerification:
             false
         default: true
         }

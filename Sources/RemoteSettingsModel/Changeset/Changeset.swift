@@ -13,8 +13,8 @@ public struct Changeset: Sendable {
 
     /// Reads an answer's body; no I/O.
     ///
-    /// By the rules of the signature, a record's `deleted` member and an `attachment` that is `null` are left out of its
-    /// canonical form.
+    /// A record keeps every member as served, `"attachment": null` and `"deleted": false` included: the server signs them.
+    /// Only `"deleted": true` makes a tombstone, which is not part of the signed payload.
     ///
     /// - Throws: ``ChangesetError`` that tells what is wrong and where.
     public init(parsing body: Bytes, limits: Limits) throws(ChangesetError) {
@@ -29,10 +29,13 @@ public struct Changeset: Sendable {
             case "metadata":
                 metadata = try reading { () throws(JSONError) in
                     // Its own copy, so that keeping it does not keep the whole body.
-                    try CollectionMetadata(parsing: Bytes(try reader.skipValue().array), limits: limits)
+                    let text = try reader.skipValue(limit: limits.metadataBytes)
+                    return try CollectionMetadata(parsing: Bytes(text.array), limits: limits)
                 }
             case Self.mirroredMetadata:
-                received = try reading { () throws(JSONError) in Bytes(try reader.skipValue().array) }
+                received = try reading { () throws(JSONError) in
+                    Bytes(try reader.skipValue(limit: limits.metadataBytes).array)
+                }
             case "timestamp":
                 timestamp = try reading { () throws(JSONError) in
                     Timestamp(milliseconds: try reader.unsignedInteger())

@@ -6,6 +6,8 @@ public enum ChangesetError: Error, Hashable, Sendable {
     case invalidRecordID(String)
     case duplicateRecord(String)
     case tooManyRecords(limit: Int)
+    /// A record has more than `limit` of `what`; `offset` is where it begins, in bytes.
+    case recordTooLarge(offset: Int, what: String, limit: Int)
     case invalidAttachment(record: String, problem: String)
     /// The metadata names another collection than the one asked for.
     case otherCollection(expected: CollectionID, found: String)
@@ -26,6 +28,9 @@ extension ChangesetError: CustomStringConvertible {
                 + "then letters, digits, - and _ (at most 255)"
         case .duplicateRecord(let id): "two records have the id \(String(reflecting: id))"
         case .tooManyRecords(let limit): "more than \(limit) records"
+        case .recordTooLarge(let offset, let what, let limit):
+            "the record at byte \(offset) has more than \(limit) \(what); ask the collection's owner to split it, or to put "
+                + "its content into an attachment"
         case .invalidAttachment(let record, let problem):
             "record \(String(reflecting: record)) has an invalid attachment: \(problem)"
         case .otherCollection(let expected, let found): "asked for \(expected), the answer's metadata names \(found)"

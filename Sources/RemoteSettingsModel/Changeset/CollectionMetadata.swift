@@ -8,8 +8,10 @@ public struct CollectionMetadata: Hashable, Sendable {
     /// Whether the server offers the collection's attachments as one zip (`attachment.bundle`).
     public let hasAttachmentsZip: Bool
 
-    /// - Throws: ``JSONError`` where it is not a JSON object, or where a member that matters has another type.
+    /// - Throws: ``JSONError`` where it is not a JSON object, or has more than ``Limits/metadataBytes`` bytes or
+    ///   ``Limits/jsonValues`` values.
     public init(parsing json: Bytes, limits: Limits) throws(JSONError) {
+        guard json.count <= limits.metadataBytes else { throw JSONError(.tooLong(limit: limits.metadataBytes), at: 0) }
         let value = try JSONValue(parsing: json, limits: limits)
         guard case .object = value else {
             throw JSONError(.wrongType(expected: "an object", found: "something else"), at: 0)

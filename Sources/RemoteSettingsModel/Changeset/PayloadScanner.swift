@@ -70,6 +70,9 @@ struct PayloadScanner {
             }
         }
         self.position = position
+        guard position - start <= limits.recordBytes else {
+            throw .recordTooLarge(offset: start, what: "bytes (Limits.recordBytes)", limit: limits.recordBytes)
+        }
         guard let id else { throw .recordWithoutID(offset: start) }
         guard Identifier.isValid(input, id) else {
             let text = unsafe input.extracting(id).withUnsafeBufferPointer {

@@ -4,10 +4,14 @@ public struct RecordAttachment: Hashable, Sendable {
     public let location: String
     /// SHA-256 of its bytes.
     public let hash: SHA256Digest
-    /// Bytes.
+    /// Bytes; where it was read from a record, at most ``mostBytes``.
     public let size: UInt64
     public let filename: String
     public let mimetype: String
+
+    /// The largest size that a record may give, in bytes: the highest whole number that every JSON reader takes exactly
+    /// (RFC 7493 §2.2), far beyond any file's, so that sizes can be added without care.
+    public static let mostBytes: UInt64 = 1 << 53
 
     public init(location: String, hash: SHA256Digest, size: UInt64, filename: String, mimetype: String) {
         self.location = location
@@ -28,6 +32,10 @@ public struct RecordAttachment: Hashable, Sendable {
             throw invalid("its hash is not 64 hexadecimal digits of SHA-256")
         }
         guard let size = value["size"]?.number?.uint64 else { throw invalid("its size is not a whole number") }
+        guard size <= Self.mostBytes else {
+            throw invalid(
+                "expected a size of at most 2^53 bytes, found \(size); ask the collection's owner to correct it")
+        }
         self.init(
             location: location, hash: hash, size: size, filename: value["filename"]?.string ?? "",
             mimetype: value["mimetype"]?.string ?? "")

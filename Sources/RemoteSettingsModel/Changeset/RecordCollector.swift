@@ -46,6 +46,7 @@ struct RecordCollector: ~Copyable {
 
     private mutating func collectRecord(_ input: Span<UInt8>, _ position: inout Int) throws(ChangesetError) {
         let start = canonical.output.count
+        let valuesBefore = canonical.values
         var inputStart = position
         let base: Int
         do throws(JSONError) {
@@ -59,6 +60,13 @@ struct RecordCollector: ~Copyable {
             base = try canonical.writeObject(input, &position, depth: 2)
         } catch {
             throw .json(error)
+        }
+
+        guard canonical.output.count - start <= limits.recordBytes else {
+            throw .recordTooLarge(offset: inputStart, what: "bytes (Limits.recordBytes)", limit: limits.recordBytes)
+        }
+        guard canonical.values - valuesBefore < limits.jsonValues else {
+            throw .recordTooLarge(offset: inputStart, what: "values (Limits.jsonValues)", limit: limits.jsonValues)
         }
 
         var isDeleted = false
@@ -87,13 +95,8 @@ struct RecordCollector: ~Copyable {
                 Tombstone(id: self.text(text), lastModified: lastModified.flatMap { Timestamp(self.text($0)) }))
             canonical.discardObject(from: base, start: start)
         } else {
-            let place = canonical.closeObject(from: base, start: start, tracking: id) { member, output in
-                member.hasKey("deleted", in: output)
-                    || member.hasKey("attachment", in: output) && member.hasValue("null", in: output)
-            }
-            entries.append(
-                RecordTable.Entry(
-                    id: place.lowerBound + 1..<place.lowerBound + 1 + text.count, json: start..<canonical.output.count))
+            canonical.forgetMembers(from: base)
+            entries.append(RecordTable.Entry(id: text, json: start..<canonical.output.count))
         }
     }
 

@@ -9,13 +9,17 @@
 public struct CanonicalJSON: ~Copyable {
     /// The canonical bytes written so far.
     private(set) var output = OutputBuffer()
+    /// The values of all kinds that were written so far.
+    private(set) var values = 0
     private let depthLimit: Int
+    private let memberLimit: Int
     // One stack for all open objects: an object's members are the ones above where it began.
     private var members: [CanonicalMember] = []
     private var scratch = OutputBuffer()
 
     init(limits: Limits) {
         depthLimit = limits.jsonDepth
+        memberLimit = limits.jsonMembers
     }
 
     /// The canonical form of a whole document.
@@ -43,11 +47,12 @@ public struct CanonicalJSON: ~Copyable {
     /// Reads a value at `position` and writes its canonical form.
     mutating func writeValue(_ input: Span<UInt8>, _ position: inout Int, depth: Int = 0) throws(JSONError) {
         JSONLexer.skipWhitespace(input, &position)
+        values += 1
         switch try JSONLexer.peek(input, position) {
         case UInt8(ascii: "\""): _ = try writeString(input, &position)
         case UInt8(ascii: "{"):
             let base = try writeObject(input, &position, depth: depth)
-            members.removeLast(members.count - base)
+            forgetMembers(from: base)
         case UInt8(ascii: "["): try writeArray(input, &position, depth: depth)
         case UInt8(ascii: "t"): try writeLiteral("true", input, &position)
         case UInt8(ascii: "f"): try writeLiteral("false", input, &position)
@@ -95,6 +100,9 @@ public struct CanonicalJSON: ~Copyable {
             position += 1
         } else {
             repeat {
+                guard members.count < memberLimit else {
+                    throw JSONError(.tooManyMembers(limit: memberLimit), at: position)
+                }
                 if members.count > base { output.append(UInt8(ascii: ",")) }
                 let member = try writeMember(input, &position, depth: depth)
                 if isSorted, members.count > base {
@@ -246,31 +254,14 @@ extension CanonicalJSON {
     /// The members from `base` on; used by the reader of records.
     func openMembers(from base: Int) -> ArraySlice<CanonicalMember> { members[base...] }
 
-    /// Takes members out of the object that began at `start` and was written last, where `isDropped` says so; then forgets
-    /// the object's members.
-    ///
-    /// - Parameter tracked: the value of a member that is kept.
-    /// - Returns: where the tracked value is now.
-    mutating func closeObject(
-        from base: Int, start: Int, tracking tracked: Range<Int>,
-        dropping isDropped: (CanonicalMember, borrowing OutputBuffer) -> Bool
-    ) -> Range<Int> {
-        var place = tracked
-        if members[base...].contains(where: { isDropped($0, output) }) {
-            let kept = members[base...].filter { !isDropped($0, output) }
-            let position = kept.firstIndex { $0.value == tracked }
-            members.replaceSubrange(base..., with: kept)
-            rewrite(from: base, start: start)
-            output.append(UInt8(ascii: "}"))
-            if let position { place = members[base + position].value }
-        }
+    /// Takes the members from `base` on off the stack; the object's bytes stay.
+    mutating func forgetMembers(from base: Int) {
         members.removeLast(members.count - base)
-        return place
     }
 
-    /// Forgets the object that began at `start` and was written last.
+    /// Takes back the object that began at `start` and was written last.
     mutating func discardObject(from base: Int, start: Int) {
         output.truncate(to: start)
-        members.removeLast(members.count - base)
+        forgetMembers(from: base)
     }
 }

@@ -16,6 +16,12 @@ public struct JSONError: Error, Hashable, Sendable {
         case unknownKey(String)
         case wrongType(expected: String, found: String)
         case tooDeep(limit: Int)
+        /// More bytes than ``Limits`` allow for what is read.
+        case tooLong(limit: Int)
+        /// More members in one object than ``Limits/jsonMembers``.
+        case tooManyMembers(limit: Int)
+        /// More values than ``Limits/jsonValues``.
+        case tooManyValues(limit: Int)
         case trailingData
     }
 
@@ -59,6 +65,9 @@ extension JSONError.Reason: CustomStringConvertible {
         case .unknownKey(let key): "unknown key \(String(reflecting: key))"
         case .wrongType(let expected, let found): "\(found) where \(expected) is expected"
         case .tooDeep(let limit): "more than \(limit) arrays and objects inside each other"
+        case .tooLong(let limit): "more than \(limit) bytes"
+        case .tooManyMembers(let limit): "more than \(limit) members in one object (Limits.jsonMembers)"
+        case .tooManyValues(let limit): "more than \(limit) values (Limits.jsonValues)"
         case .trailingData: "the document goes on after its value"
         }
     }

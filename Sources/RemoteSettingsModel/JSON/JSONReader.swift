@@ -17,7 +17,7 @@ public struct JSONReader {
     private struct Scope {
         var isObject: Bool
         var isFirst = true
-        var keys = ObjectKeys()
+        var keys: ObjectKeys
     }
 
     /// The document.
@@ -25,11 +25,17 @@ public struct JSONReader {
     /// Bytes from the document's start to the next unread one.
     public private(set) var offset = 0
     private let depthLimit: Int
+    private let memberLimit: Int
+    private let valueLimit: Int
+    /// Values that ``value()`` has made.
+    private var values = 0
     private var scopes: [Scope] = []
 
     public init(_ document: Bytes, limits: Limits) {
         self.document = document
         depthLimit = limits.jsonDepth
+        memberLimit = limits.jsonMembers
+        valueLimit = limits.jsonValues
     }
 
     /// The first byte of the next value, which tells its kind.
@@ -47,7 +53,7 @@ public struct JSONReader {
         let found = try peek()
         guard found == bracket else { throw wrongType(expected, found) }
         guard scopes.count < depthLimit else { throw JSONError(.tooDeep(limit: depthLimit), at: offset) }
-        scopes.append(Scope(isObject: bracket == UInt8(ascii: "{")))
+        scopes.append(Scope(isObject: bracket == UInt8(ascii: "{"), keys: ObjectKeys(limit: memberLimit)))
         offset += 1
     }
 
@@ -77,7 +83,7 @@ public struct JSONReader {
     /// - Returns: whether there is such a member; otherwise the object's end has been passed.
     mutating func seekMember(_ name: String) throws(JSONError) -> Bool {
         let name = Array(name.utf8)
-        let skipper = JSONSkipper(depthLimit: depthLimit)
+        let skipper = JSONSkipper(depthLimit: depthLimit, memberLimit: memberLimit)
         let depth = scopes.count
         while true {
             let found = try advance(closing: UInt8(ascii: "}")) { (input, position, keys) throws(JSONError) -> Bool in
@@ -182,13 +188,44 @@ public struct JSONReader {
         _ = try peek()
         let start = offset
         let depth = scopes.count
-        let skipper = JSONSkipper(depthLimit: depthLimit)
+        let skipper = JSONSkipper(depthLimit: depthLimit, memberLimit: memberLimit)
         try consume { (span, position) throws(JSONError) in try skipper.skip(span, &position, depth: depth) }
         return document[start..<offset]
     }
 
+    /// Passes over the next value, checking it as if it were read, where it has at most `limit` bytes. Nothing behind them
+    /// is looked at.
+    ///
+    /// - Returns: its bytes, a slice of the document.
+    mutating func skipValue(limit: Int) throws(JSONError) -> Bytes {
+        _ = try peek()
+        let start = offset
+        guard document.count - start > limit else { return try skipValue() }
+        let depth = scopes.count
+        let skipper = JSONSkipper(depthLimit: depthLimit, memberLimit: memberLimit)
+        // One byte more, so that a value that ends at the limit is seen to end there.
+        let end = start + limit + 1
+        var position = start
+        do throws(JSONError) {
+            try document[0..<end].withSpan { (span) throws(JSONError) in
+                try skipper.skip(span, &position, depth: depth)
+            }
+        } catch {
+            // Where the cut goes through a character, an escape or a word, it looks like another fault: 12 bytes at most.
+            throw error.offset >= end - 12 ? JSONError(.tooLong(limit: limit), at: start) : error
+        }
+        guard position < end else { throw JSONError(.tooLong(limit: limit), at: start) }
+        offset = position
+        return document[start..<offset]
+    }
+
     /// The next value with all that is in it.
+    ///
+    /// - Throws: ``JSONError``; of the reason `tooManyValues` where the trees read so far have more than
+    ///   ``Limits/jsonValues``.
     public mutating func value() throws(JSONError) -> JSONValue {
+        values += 1
+        guard values <= valueLimit else { throw JSONError(.tooManyValues(limit: valueLimit), at: offset) }
         switch try peek() {
         case UInt8(ascii: "{"):
             var members: [JSONValue.Member] = []

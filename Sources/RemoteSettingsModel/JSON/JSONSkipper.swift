@@ -2,6 +2,8 @@
 struct JSONSkipper {
     /// How many arrays and objects may be inside each other.
     let depthLimit: Int
+    /// How many members an object may have.
+    let memberLimit: Int
 
     /// - Parameter depth: arrays and objects around the value.
     func skip(_ input: Span<UInt8>, _ position: inout Int, depth: Int) throws(JSONError) {
@@ -22,7 +24,7 @@ struct JSONSkipper {
     private func skipObject(_ input: Span<UInt8>, _ position: inout Int, depth: Int) throws(JSONError) {
         guard depth < depthLimit else { throw JSONError(.tooDeep(limit: depthLimit), at: position) }
         position += 1
-        var keys = ObjectKeys()
+        var keys = ObjectKeys(limit: memberLimit)
         var isFirst = true
         while try JSONLexer.nextItem(closing: UInt8(ascii: "}"), isFirst: isFirst, input, &position) {
             isFirst = false
@@ -81,6 +83,7 @@ extension JSONLexer {
         try expect(UInt8(ascii: "\""), "a key", input, &position)
         position = start
         let token = try string(input, &position)
+        guard keys.count < keys.limit else { throw JSONError(.tooManyMembers(limit: keys.limit), at: start) }
         guard keys.insert(token, input) else { throw JSONError(.duplicateKey(text(input, token)), at: start) }
         skipWhitespace(input, &position)
         try expect(UInt8(ascii: ":"), "':'", input, &position)

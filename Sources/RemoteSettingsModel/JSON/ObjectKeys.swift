@@ -10,13 +10,21 @@ struct ObjectKeys {
 
     private static let mostCompared = 24
 
+    /// The most keys that there may be.
+    let limit: Int
+    private(set) var count = 0
     private var keys: [Key] = []
     private var isAscending = true
     /// The keys' texts, in UTF-8, where comparing would take too long or needs escapes undone.
     private var texts: Set<[UInt8]>?
 
+    init(limit: Int) {
+        self.limit = limit
+    }
+
     /// - Returns: whether the key is new.
     mutating func insert(_ token: JSONLexer.StringToken, _ input: Span<UInt8>) -> Bool {
+        count += 1
         if texts == nil, token.hasEscapes || (!isAscending && keys.count >= Self.mostCompared) {
             texts = Set(keys.map { Array(Self.text(input, $0.content)) })
         }

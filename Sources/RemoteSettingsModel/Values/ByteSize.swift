@@ -23,7 +23,7 @@ public enum ByteSize {
         if parts.count == 2 {
             guard factor > 1, parts[1].count <= 3, let fraction = UInt64(parts[1]) else { return nil }
             let scale: UInt64 = [10, 100, 1000][parts[1].count - 1]
-            bytes.partialValue = bytes.partialValue &+ fraction * factor / scale
+            bytes.partialValue = bytes.partialValue.saturatingAdding(fraction * factor / scale)
         }
         guard !bytes.overflow, (1...(1 << 50)).contains(bytes.partialValue) else { return nil }
         return bytes.partialValue
@@ -33,7 +33,8 @@ public enum ByteSize {
     public static func text(_ bytes: UInt64) -> String {
         let names = ["KiB", "MiB", "GiB", "TiB"]
         guard bytes >= 1024 else { return "\(bytes) B" }
-        var tenths = bytes * 10 / 1024
+        // In two parts: ten times what a record claims may be beyond 64 bits.
+        var tenths = bytes / 1024 * 10 + bytes % 1024 * 10 / 1024
         var unit = 0
         while tenths >= 10240, unit < names.count - 1 {
             tenths /= 1024

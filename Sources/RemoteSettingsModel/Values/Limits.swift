@@ -16,14 +16,24 @@ public struct Limits: Sendable, Hashable {
     public var attachmentBytes = Int(clamping: Int64(16) << 30)
     /// The server's zip of a collection's attachments, in bytes (the server itself stops at 20,000,000).
     public var attachmentsZipBytes = 64 << 20
+    /// What the files of the server's zip have together after decompression, in bytes.
+    public var attachmentsZipContentBytes = 512 << 20
     /// Attachments of a collection.
     public var attachments = 100_000
     /// Records of a collection.
     public var records = 1_000_000
+    /// A record in canonical form, in bytes.
+    public var recordBytes = 16 << 20
     /// Arrays and objects inside each other in a JSON document.
     public var jsonDepth = 128
-    /// A collection's metadata as a bundle holds it, in bytes.
+    /// Members of a JSON object. In a record, those of all objects that are open at once count together.
+    public var jsonMembers = 100_000
+    /// Values of all kinds in a JSON document that is read into memory as a tree, and in a record.
+    public var jsonValues = 250_000
+    /// A collection's metadata, in bytes, wherever it comes from: a changeset, a bundle, a cache file.
     public var metadataBytes = 1 << 20
+    /// The first line of a file in an app's storage directory, in bytes: the metadata and the chain as JSON strings.
+    public var cacheHeadBytes = 4 << 20
     /// `dumps.lock.json`, in bytes.
     public var lockBytes = 64 << 20
     /// A bundle's `manifest.json`, in bytes.
@@ -40,6 +50,9 @@ public struct Limits: Sendable, Hashable {
     public var backoffSeconds = 86_400
     /// The longest wait asked for, in seconds, that is sat out instead of failing.
     public var patienceSeconds = 5
+    /// Seconds that a collection's timestamp may be ahead of the time at which it is verified: the clocks of servers and
+    /// devices differ.
+    public var clockToleranceSeconds = 86_400
     /// Seconds until an answer's head must have come.
     public var headTimeoutSeconds = 30
     /// Seconds to wait for more of a body.
@@ -78,6 +91,8 @@ public struct Limits: Sendable, Hashable {
     public var archiveBytes = Int(clamping: Int64(64) << 30)
     /// What comes out of an archive for each byte of it; looked at from 64 MiB on (deflate cannot go over 1,032).
     public var archiveRatio = 1_100
+    /// Folders inside each other in an archive that is imported, and the file in them.
+    public var archivePathDepth = 64
     /// Archives inside each other.
     public var archiveDepth = 3
     /// Clients of a server of one's own.

@@ -22,13 +22,18 @@ public struct Timestamp: Hashable, Sendable {
 
     /// The time that has passed since `earlier`; zero where `earlier` is later.
     public func elapsed(since earlier: Timestamp) -> Duration {
-        milliseconds > earlier.milliseconds ? .milliseconds(milliseconds - earlier.milliseconds) : .zero
+        .milliseconds(milliseconds < earlier.milliseconds ? 0 : milliseconds &- earlier.milliseconds)
     }
 
+    /// The time `duration` later, or earlier where it is negative; the first or last time there is where it lies beyond.
     public func advanced(by duration: Duration) -> Timestamp {
         let (seconds, attoseconds) = duration.components
-        let delta = seconds * 1000 + attoseconds / 1_000_000_000_000_000
-        return Timestamp(milliseconds: UInt64(clamping: Int64(clamping: milliseconds) + delta))
+        let delta = seconds.saturatingMultiplying(by: 1000).saturatingAdding(attoseconds / 1_000_000_000_000_000)
+        let (moved, overflow) =
+            delta < 0
+            ? milliseconds.subtractingReportingOverflow(delta.magnitude)
+            : milliseconds.addingReportingOverflow(delta.magnitude)
+        return Timestamp(milliseconds: overflow ? (delta < 0 ? 0 : .max) : moved)
     }
 }
 
@@ -42,6 +47,8 @@ extension Timestamp: CustomStringConvertible {
 
 extension Timestamp {
     /// RFC 3339 in UTC with milliseconds: `2026-11-21T08:48:13.000Z`. Independent of locale and time zone.
+    ///
+    /// RFC 3339 ends with the year 9999; a later year has as many digits as it needs, and ``init(rfc3339:)`` reads it.
     public var rfc3339: String {
         let (year, month, day) = Timestamp.civil(daysSince1970: Int(clamping: milliseconds / 86_400_000))
         let rest = milliseconds % 86_400_000
@@ -58,23 +65,30 @@ extension Timestamp {
             return bytes[range].allSatisfy { $0 >= 48 && $0 <= 57 }
                 ? Int(String(decoding: bytes[range], as: UTF8.self)) : nil
         }
-        guard bytes.count >= 10, bytes[4] == 0x2D, bytes[7] == 0x2D,
-            let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
+        // Nine digits reach as far as milliseconds in 64 bits do.
+        guard let end = bytes.firstIndex(of: 0x2D), (4...9).contains(end), end == 4 || bytes[0] != 48,
+            bytes.count >= end + 6, bytes[end + 3] == 0x2D,
+            let year = number(0..<end), let month = number(end + 1..<end + 3), let day = number(end + 4..<end + 6),
             year >= 1970, (1...12).contains(month), (1...31).contains(day)
         else { return nil }
         let days = Timestamp.daysSince1970(year: year, month: month, day: day)
         guard Timestamp.civil(daysSince1970: days) == (year, month, day) else { return nil }
-        var total = UInt64(days) * 86_400_000
-        if bytes.count > 10 {
-            guard bytes.count == 20 || (bytes.count == 24 && bytes[19] == 0x2E), bytes[10] == 0x54, bytes[13] == 0x3A,
-                bytes[16] == 0x3A, bytes[bytes.count - 1] == 0x5A,
-                let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19),
+        let midnight = UInt64(days).multipliedReportingOverflow(by: 86_400_000)
+        var sinceMidnight = 0
+        let clock = end + 7
+        if bytes.count > end + 6 {
+            guard bytes.count == clock + 9 || (bytes.count == clock + 13 && bytes[clock + 8] == 0x2E),
+                bytes[clock - 1] == 0x54, bytes[clock + 2] == 0x3A, bytes[clock + 5] == 0x3A,
+                bytes[bytes.count - 1] == 0x5A, let hour = number(clock..<clock + 2),
+                let minute = number(clock + 3..<clock + 5), let second = number(clock + 6..<clock + 8),
                 hour < 24, minute < 60, second < 60
             else { return nil }
-            guard let fraction = bytes.count == 24 ? number(20..<23) : 0 else { return nil }
-            total += UInt64(((hour * 60 + minute) * 60 + second) * 1000 + fraction)
+            guard let fraction = bytes.count == clock + 13 ? number(clock + 9..<clock + 12) : 0 else { return nil }
+            sinceMidnight = ((hour * 60 + minute) * 60 + second) * 1000 + fraction
         }
-        milliseconds = total
+        let total = midnight.partialValue.addingReportingOverflow(UInt64(sinceMidnight))
+        guard !midnight.overflow, !total.overflow else { return nil }
+        milliseconds = total.partialValue
     }
 
     /// The Gregorian date of a day, by Howard Hinnant's `civil_from_days` ("chrono-Compatible Low-Level Date Algorithms").

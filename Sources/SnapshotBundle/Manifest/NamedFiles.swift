@@ -19,10 +19,10 @@ extension Manifest {
                     expected: "a valid attachment", found: error.description)
             }
             guard let attachment else { continue }
-            guard attachment.size < 1_000_000_000_000_000_000, let size = Int(exactly: attachment.size) else {
+            guard let size = Int(exactly: attachment.size) else {
                 throw BundleError(
                     .overLimit, file: file, entry: "\(BundleFormat.records): record \(record.id)",
-                    expected: "an attachment of less than 10^18 bytes", found: "\(attachment.size)")
+                    expected: "an attachment of at most \(Int.max) bytes", found: "\(attachment.size)")
             }
             named.append(
                 File(
@@ -78,8 +78,7 @@ extension Manifest {
             previous = file.sha256
             guard let reason = file.omitted else { continue }
             let sum = sums[reason] ?? (0, 0)
-            let (bytes, overflow) = sum.bytes.addingReportingOverflow(file.size)
-            sums[reason] = (sum.count + 1, overflow ? .max : bytes)
+            sums[reason] = (sum.count + 1, sum.bytes.saturatingAdding(file.size))
         }
         return sums.sorted { $0.key < $1.key }.map { reason, sum in
             Omission(reason: reason, count: sum.count, bytes: sum.bytes)

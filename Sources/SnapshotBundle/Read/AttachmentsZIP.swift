@@ -11,6 +11,10 @@ public struct AttachmentsZIP: Sendable {
         var compressedSize: Int
         var size: Int
         var header: Int
+
+        /// Deflate does not compress by more than 1,032 to 1 (zlib's technical notes): what claims more is passed over
+        /// before memory is taken for it.
+        var canHaveItsSize: Bool { size / 1032 <= compressedSize }
     }
 
     private let bytes: Bytes
@@ -27,8 +31,9 @@ public struct AttachmentsZIP: Sendable {
     /// Reads the directory.
     ///
     /// - Parameter name: the URL or path it came from, for error messages.
-    /// - Throws: ``BundleError`` where it is no ZIP file, is larger than ``Limits/attachmentsZipBytes``, or has an entry
-    ///   that is not a regular file named as above, is encrypted, or has the name of another.
+    /// - Throws: ``BundleError`` where it is no ZIP file, is larger than ``Limits/attachmentsZipBytes``, claims more than
+    ///   ``Limits/attachmentsZipContentBytes`` or entries that overlap, or has an entry that is not a regular file named as
+    ///   above, is encrypted, or has the name of another.
     public init(_ bytes: Bytes, name: String, limits: Limits) throws(BundleError) {
         guard bytes.count <= limits.attachmentsZipBytes else {
             throw BundleError(
@@ -47,6 +52,7 @@ public struct AttachmentsZIP: Sendable {
             }
             var entries: [String: Entry] = [:]
             var offset = end.directory.lowerBound
+            var (packed, unpacked) = (0, 0)
             for _ in 0..<end.count {
                 guard offset <= end.directory.upperBound - ZIPLayout.centralSize,
                     raw.little(offset) == ZIPLayout.centralSignature
@@ -65,10 +71,26 @@ public struct AttachmentsZIP: Sendable {
                 }
                 let entry = bytes[offset + ZIPLayout.centralSize..<nameEnd].text
                 try Self.check(record, named: entry, file: name)
-                guard entries.updateValue(Entry(record), forKey: entry) == nil else {
+                let place = Entry(record)
+                guard entries.updateValue(place, forKey: entry) == nil else {
                     throw Self.refusal(entry, file: name, expected: "each name once", found: "it twice")
                 }
+                packed = packed.saturatingAdding(place.compressedSize)
+                if place.canHaveItsSize { unpacked = unpacked.saturatingAdding(place.size) }
                 offset = next
+            }
+            guard unpacked <= limits.attachmentsZipContentBytes else {
+                throw BundleError(
+                    .overLimit, file: name,
+                    expected:
+                        "files of at most \(limits.attachmentsZipContentBytes) bytes in all "
+                        + "(Limits.attachmentsZipContentBytes)", found: "\(unpacked)")
+            }
+            // The same compressed bytes under many names are how a small file becomes a large one.
+            guard packed <= end.directory.lowerBound else {
+                throw BundleError(
+                    .malformed, file: name, expected: "entries beside each other, in \(end.directory.lowerBound) bytes",
+                    found: "\(packed) bytes of entries")
             }
             return entries
         }
@@ -80,7 +102,7 @@ public struct AttachmentsZIP: Sendable {
     ///   than ``Limits/attachmentsZipBytes`` when it is decompressed.
     /// - Returns: `nil` where the zip has no such file, or it cannot be read: it is as good as missing.
     public func file(of record: String, size: Int) -> Bytes? {
-        guard Identifier.isValid(record.utf8), let entry = entries[record], entry.size == size,
+        guard Identifier.isValid(record.utf8), let entry = entries[record], entry.size == size, entry.canHaveItsSize,
             size <= limits.attachmentsZipBytes
         else { return nil }
         let data = bytes.withRawSpan { raw -> Range<Int>? in
@@ -91,7 +113,7 @@ public struct AttachmentsZIP: Sendable {
                 entry.header + ZIPLayout.localSize + Int(raw.little(entry.header + 26, as: UInt16.self))
                 + Int(raw.little(entry.header + 28, as: UInt16.self))
             guard start <= raw.byteCount, entry.compressedSize <= raw.byteCount - start else { return nil }
-            return start..<start + entry.compressedSize
+            return start..<start + entry.compressedSize  // bounded: by the line above
         }
         guard let data else { return nil }
         switch entry.method {

@@ -20,8 +20,12 @@ public struct BundleReader: Sendable {
     ///
     /// - Throws: ``BundleError`` where the file cannot be read, or is not a bundle of a known format within `limits`.
     public init(path: String, limits: Limits = Limits()) throws(BundleError) {
-        let mapping = try MappedFile(path: path)
-        try self.init(mapping.bytes, name: path, limits: limits, mapping: mapping)
+        try self.init(MappedFile(path: path), limits: limits)
+    }
+
+    /// Reads the directory of a file that is open already: its name may lead to another one by now.
+    package init(_ file: MappedFile, limits: Limits) throws(BundleError) {
+        try self.init(file.bytes, name: file.path, limits: limits, mapping: file)
     }
 
     /// Reads the directory of a bundle that is in memory, such as one that is part of the program. No I/O.

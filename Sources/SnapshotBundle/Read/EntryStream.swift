@@ -50,7 +50,7 @@ struct EntryStream {
     private func readDeflated(_ consume: (Span<UInt8>) throws -> Void) throws {
         let inflater = try mapped { () throws(InflateError) in try Inflater() }
         let input = bytes[data]
-        var buffer = [UInt8](repeating: 0, count: min(size + 1, Self.outputPiece))
+        var buffer = [UInt8](repeating: 0, count: min(size, Self.outputPiece - 1) + 1)
         var (consumed, discarded, produced) = (0, 0, 0)
         while true {
             let step = try mapped { () throws(InflateError) in

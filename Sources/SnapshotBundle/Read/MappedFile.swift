@@ -47,6 +47,18 @@ public final class MappedFile: Sendable {
             })
     }
 
+    /// The SHA-256 of the whole file, read in little memory.
+    package func digest() -> SHA256Digest {
+        let piece = 1 << 20
+        var hasher = ContentHasher()
+        for start in stride(from: 0, to: bytes.count, by: piece) {
+            let range = start..<min(start + piece, bytes.count)
+            bytes[range].withSpan { hasher.update($0) }
+            discard(range)
+        }
+        return hasher.finish()
+    }
+
     /// Tells the system that the pages inside of `range` are not needed for now, so that reading a large file from
     /// end to end keeps little of it resident. They are read from the file again when they are touched again.
     package func discard(_ range: Range<Int>) {

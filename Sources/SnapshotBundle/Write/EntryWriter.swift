@@ -16,9 +16,9 @@ struct EntryWriter {
     func write(_ source: EntrySource, isStored: Bool = false) throws(BundleError) {
         if case .packed(let attachment) = source.source {
             try source.check(size: attachment.content.size)
-            let start = attachment.offset
+            let range = attachment.offset..<attachment.offset.saturatingAdding(attachment.content.packedSize)
             try archive.begin(source.name, size: source.size, isStored: attachment.content.isStored)
-            try attachment.file.read(start..<start + attachment.content.packedSize) { (piece) throws(BundleError) in
+            try attachment.file.read(range) { (piece) throws(BundleError) in
                 try archive.append(piece)
             }
             try archive.endEntry(crc: attachment.content.crc)

@@ -70,10 +70,10 @@ final class ZIPArchive {
         descriptor.little(crc)
         if entry.isLarge {
             descriptor.little(UInt64(packedSize))
-            descriptor.little(UInt64(entry.size))
+            descriptor.little(UInt64(clamping: entry.size))
         } else {
             descriptor.little(UInt32(truncatingIfNeeded: packedSize))
-            descriptor.little(UInt32(entry.size))
+            descriptor.little(UInt32(clamping: entry.size))
         }
         try write(descriptor)
         appendRecord(of: entry, crc: crc)

@@ -42,7 +42,7 @@ struct DirectoryCheck {
                 entry, raw, expected: "a size that \(entry.compressedSize) compressed bytes can have",
                 found: "\(entry.size) bytes")
         }
-        let smallest = ZIPLayout.localSize + entry.name.count + entry.compressedSize
+        let smallest = ZIPLayout.localSize + entry.name.count + entry.compressedSize  // bounded: by the file, above
         guard entry.headerOffset >= previousEnd, entry.headerOffset <= directory.lowerBound - smallest,
             accepted > 0 || entry.headerOffset == 0
         else {

@@ -42,7 +42,7 @@ enum LocalHeader {
         guard crc == entry.crc || (entry.usesDescriptor && crc == 0), agrees(sizes.0, entry.compressedSize),
             agrees(sizes.1, entry.size)
         else { throw failure("the directory's checksum and sizes in the local header", "others") }
-        return dataStart..<dataStart + entry.compressedSize
+        return dataStart..<dataStart + entry.compressedSize  // bounded: by the file, in DirectoryCheck
     }
 
     /// Checks what lies between the data of `entry` and the next entry: its descriptor, or nothing.
@@ -57,7 +57,8 @@ enum LocalHeader {
                 raw.little(start + 8) == UInt32(truncatingIfNeeded: entry.compressedSize)
                     && raw.little(start + 12) == UInt32(truncatingIfNeeded: entry.size)
             case (true, ZIPLayout.zip64DescriptorSize):
-                raw.little(start + 8) == UInt64(entry.compressedSize) && raw.little(start + 16) == UInt64(entry.size)
+                raw.little(start + 8) == UInt64(clamping: entry.compressedSize)
+                    && raw.little(start + 16) == UInt64(clamping: entry.size)
             default: false
             }
         let signed =

@@ -1,3 +1,5 @@
+import RemoteSettingsModel
+
 /// How many attachments changed, and how large they are together.
 public struct AttachmentCounts: Hashable, Sendable {
     public var added = 0
@@ -31,13 +33,5 @@ public struct AttachmentCounts: Hashable, Sendable {
         sum.addedBytes = left.addedBytes.saturatingAdding(right.addedBytes)
         sum.removedBytes = left.removedBytes.saturatingAdding(right.removedBytes)
         return sum
-    }
-}
-
-extension UInt64 {
-    /// Sizes are what records claim, up to 2^64-1 each.
-    fileprivate func saturatingAdding(_ other: UInt64) -> UInt64 {
-        let (sum, overflow) = addingReportingOverflow(other)
-        return overflow ? .max : sum
     }
 }

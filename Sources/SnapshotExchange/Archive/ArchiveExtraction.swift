@@ -50,7 +50,7 @@ public struct ArchiveExtraction {
                 found: "more")
         }
         let inputSize = FileStore.size(path) ?? 0
-        let allowed = max(Self.ratioFloor, inputSize.multipliedReportingOverflow(by: limits.archiveRatio).partialValue)
+        let allowed = max(Self.ratioFloor, inputSize.saturatingMultiplying(by: limits.archiveRatio))
         let archive = try ArchiveFile(path, as: .archive)
         var output = 0
         var next = try archive.next()
@@ -65,7 +65,7 @@ public struct ArchiveExtraction {
                 if let name { nested.append((target, name)) }
                 try write(entry, of: archive, to: target, shown, allowed: allowed, output: &output)
             } else if archive.isSolid {
-                output += max(0, entry.size ?? 0)
+                output = output.saturatingAdding(max(0, entry.size ?? 0))
                 guard output <= allowed else { throw tooMuch(shown, entry.name) }
             }
             next = try archive.next()
@@ -171,6 +171,12 @@ public struct ArchiveExtraction {
         }
         guard isSafe, !parts.isEmpty, name.utf8.count <= 4096 else {
             throw refused(.wrongSource, shown, name, "a relative path that stays inside of the archive", "another")
+        }
+        guard parts.count <= limits.archivePathDepth else {
+            throw refused(
+                .overLimit, shown, name,
+                "at most \(limits.archivePathDepth) folders inside each other (Limits.archivePathDepth)",
+                "\(parts.count)")
         }
         return parts.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
     }

@@ -5,7 +5,7 @@ import SnapshotBundle
 ///
 /// The source names the lock and the bundles with `#embed` (C23), by relative paths: the compiler reads them, writes them
 /// into read-only data, and notes them as dependencies, so that a bundle that changes is compiled in again. Swift reads
-/// them in place, by the header's one function.
+/// them in place, by the header's one function. A compiler without `#embed` stops at an `#error` that says what to do.
 public struct EmbeddedTarget: Sendable {
     /// The target's and its module's name; the prefix of what the header declares.
     public let module: String
@@ -42,6 +42,10 @@ public struct EmbeddedTarget: Sendable {
 
             #include "\(module).h"
 
+            #ifndef __has_embed
+            #error "\(Self.missingEmbed)"
+            #else
+
             #pragma clang diagnostic ignored "-Wc23-extensions"
 
             \(array("lock", lockPath))
@@ -53,6 +57,8 @@ public struct EmbeddedTarget: Sendable {
             static const struct \(module)_index contents = {lock, sizeof lock, bundles, \(collections.count)};
 
             const struct \(module)_index *\(module)_contents(void) { return &contents; }
+
+            #endif
 
             """
     }
@@ -120,6 +126,11 @@ public struct EmbeddedTarget: Sendable {
     /// What a file that was written from this says of itself.
     public static let origin =
         "Written by rsdump embed from the lock and its bundles; write it again instead of editing."
+
+    /// What a compiler without `#embed` prints instead of "invalid preprocessing directive".
+    static let missingEmbed =
+        "this C compiler has no #embed (C23); build with Swift 6.3 or newer, whose clang has it, or read the dumps from a "
+        + "directory or a resource bundle (PackagedSource.directory, .bundleResource) instead of embedding them"
 
     private func array(_ name: String, _ path: String) -> String {
         "static const unsigned char \(name)[] = {\n#embed \"\(path)\"\n};\n"

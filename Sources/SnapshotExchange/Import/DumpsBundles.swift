@@ -24,8 +24,7 @@ struct DumpsBundles {
 
     private func offer(_ id: CollectionID, _ entry: LockFile.Collection) throws -> SnapshotIntake.Offer {
         let path = directory.bundlePath(id)
-        try verifier.verify(path, id, entry)
-        let bundle = try BundleReader(path: path, limits: limits)
+        let bundle = try verifier.verify(path, id, entry)
         var attachments: [SHA256Digest: AttachmentInput] = [:]
         for file in try bundle.manifest().files {
             attachments[file.sha256] = file.omitted.map { .omitted($0) } ?? .bundle(bundle)

@@ -64,11 +64,22 @@ public struct Import: Sendable {
         }
         let outcomes = offers.map { id, offer, notes in
             Outcome(
-                id: id, result: Result { try intake.take(offer.get()) }.mapError { named($0, path, intake) },
+                id: id, result: Result { try intake.take(timely(offer.get())) }.mapError { named($0, path, intake) },
                 snapshot: try? offer.get().snapshot, notes: notes)
         }
         try intake.commit()
         return outcomes
+    }
+
+    /// Refuses a state from the future: once taken, it would refuse every later one as a rollback.
+    private func timely(_ offer: SnapshotIntake.Offer) throws(ExchangeError) -> SnapshotIntake.Offer {
+        let timestamp = offer.snapshot.timestamp
+        guard timestamp > options.time.advanced(by: .seconds(limits.clockToleranceSeconds)) else { return offer }
+        throw ExchangeError(
+            .badInput, "\(offer.snapshot.collection)",
+            expected: "a timestamp of at most a day after \(options.time.rfc3339), the time of the import",
+            found: "\(timestamp) (\(timestamp.rfc3339))",
+            remedy: "check this machine's clock, or import a state that is right")
     }
 
     /// An error about what was unpacked names the archive and its entry, not where that was for a moment.

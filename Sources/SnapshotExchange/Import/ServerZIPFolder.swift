@@ -19,6 +19,7 @@ struct ServerZIPFolder {
     func collection(_ id: CollectionID) throws -> ImportedCollection {
         var records: [Bytes] = []
         var newest: UInt64 = 0
+        var left = limits.changesetBytes
         for name in try FileStore.list(root) ?? [] where name.hasSuffix(".meta.json") {
             guard let text = try FileStore.read("\(root)/\(name)", limit: limits.metadataBytes) else { continue }
             let value: JSONValue
@@ -28,6 +29,13 @@ struct ServerZIPFolder {
                 throw ExchangeError(
                     .badInput, root, entry: name, expected: "a record", found: "\(error)", remedy: "fetch the zip again"
                 )
+            }
+            left -= text.count
+            guard left >= 0 else {
+                throw ExchangeError(
+                    .badInput, root, entry: name,
+                    expected: "records of at most \(limits.changesetBytes) bytes in all (Limits.changesetBytes)",
+                    found: "more", remedy: "fetch the zip again")
             }
             newest = max(newest, value["last_modified"]?.number?.uint64 ?? 0)
             records.append(text)

@@ -58,7 +58,7 @@ struct CollectionFacts {
         var previous: SHA256Digest?
         for file in manifest.files where file.omitted == nil && file.sha256 != previous {
             previous = file.sha256
-            sum += file.size
+            sum = sum.saturatingAdding(file.size)
         }
         return sum
     }

@@ -28,9 +28,9 @@ struct CollectionsPage {
         let heads = catalog.collections.map(\.bundle.head)
         var parts = [
             Wording.count(heads.count, "collection", "collections"),
-            Wording.count(heads.reduce(0) { $0 + $1.records }, "record", "records"),
-            Wording.count(heads.reduce(0) { $0 + $1.attachments }, "attachment", "attachments"),
-            Wording.size(catalog.collections.reduce(0) { $0 + $1.bundleSize }),
+            Wording.count(heads.saturatingSum(\.records), "record", "records"),
+            Wording.count(heads.saturatingSum(\.attachments), "attachment", "attachments"),
+            Wording.size(catalog.collections.saturatingSum(\.bundleSize)),
         ]
         if let newest = heads.map(\.timestamp).max() { parts.append("newest data: \(Wording.ago(newest, at: now))") }
         return parts.joined(separator: " · ")

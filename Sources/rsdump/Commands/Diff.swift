@@ -155,7 +155,7 @@ extension CommandFailure {
             case CollectionError.fetch(.http(let error)):
                 switch error.category {
                 case .backoff: .backoff
-                case .unreachable: .unreachable
+                case _ where error.isNetworkFailure: .unreachable
                 default: .verificationFailed
                 }
             case is CollectionError, is ChangesetError, is HTTPError, is DumpsError: .verificationFailed

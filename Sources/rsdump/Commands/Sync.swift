@@ -51,7 +51,10 @@ struct Sync: AsyncParsableCommand {
             }
             withExtendedLifetime(clients) {}
             guard let first = failures.first else { return }
-            let isAlike = failures.count == results.count && failures.allSatisfy { $0.status == first.status }
+            // As for a refresh: a server that asks to wait explains what failed, whatever else was done.
+            let isAlike =
+                failures.allSatisfy { $0.status == first.status }
+                && (failures.count == results.count || first.status == .backoff)
             throw (isAlike ? first.status : .someFailed).code
         }
     }

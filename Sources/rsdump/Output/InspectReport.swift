@@ -76,7 +76,7 @@ struct InspectReport {
         var previous: SHA256Digest?
         for file in manifest.files where file.omitted == nil && file.sha256 != previous {
             previous = file.sha256
-            sum += UInt64(clamping: file.size)
+            sum = sum.saturatingAdding(UInt64(clamping: file.size))
         }
         return sum
     }

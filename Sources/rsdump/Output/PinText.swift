@@ -14,7 +14,7 @@ enum PinText {
             } else if server < at {
                 parts.append("ahead of the server's \(server) (\(server.rfc3339))")
             } else {
-                let gap = server.milliseconds - at.milliseconds
+                let gap = server.milliseconds &- at.milliseconds
                 parts.append("\(days(gap)) (\(gap) ms) behind the server's \(server) (\(server.rfc3339))")
             }
         }

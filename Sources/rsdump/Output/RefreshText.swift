@@ -54,7 +54,7 @@ struct RefreshText {
             parts.append(
                 "\(omission.count) left out (\(omission.reason), \(ByteSize.text(UInt64(clamping: omission.bytes))))")
         }
-        parts.append(ByteSize.text(UInt64(entry.bundle.size)))
+        parts.append(ByteSize.text(UInt64(clamping: entry.bundle.size)))
         return parts.joined(separator: ", ")
     }
 

@@ -2,6 +2,10 @@
 
 #include "EmbeddedDumps.h"
 
+#ifndef __has_embed
+#error "this C compiler has no #embed (C23); build with Swift 6.3 or newer, whose clang has it, or read the dumps from a directory or a resource bundle (PackagedSource.directory, .bundleResource) instead of embedding them"
+#else
+
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
 static const unsigned char lock[] = {
@@ -24,3 +28,5 @@ static const struct EmbeddedDumps_bundle bundles[] = {
 static const struct EmbeddedDumps_index contents = {lock, sizeof lock, bundles, 2};
 
 const struct EmbeddedDumps_index *EmbeddedDumps_contents(void) { return &contents; }
+
+#endif

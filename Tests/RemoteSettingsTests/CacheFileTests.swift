@@ -1,0 +1,41 @@
+import RemoteSettingsModel
+import Testing
+@testable import RemoteSettings
+
+/// The first line of a cache file, which nobody vouches for: an app reads it at each start.
+struct CacheFileTests {
+    private let id: CollectionID
+
+    init() throws {
+        id = try CollectionID("main/regions")
+    }
+
+    private func refusal(_ line: String, limits: Limits = Limits()) throws -> CacheFileError? {
+        do throws(CacheFileError) {
+            _ = try CacheFile(
+                parsing: Bytes(utf8: line + "\npayload"), of: id, path: "cache",
+                limits: limits)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private let good =
+        #"{"format":1,"collection":"main/regions","server":"s","timestamp":1,"highWaterMark":1,"payloadBytes":7,"metadata":"{}"}"#
+
+    @Test func theFirstLineIsReadWithinItsLimit() throws {
+        #expect(try refusal(good) == nil)
+        var limits = Limits()
+        limits.cacheHeadBytes = good.utf8.count
+        #expect(try refusal(good, limits: limits)?.problem.contains("Limits.cacheHeadBytes") == true)
+        limits.cacheHeadBytes += 1
+        #expect(try refusal(good, limits: limits) == nil)
+    }
+
+    @Test func theFirstLineIsNotMadeIntoALargeTree() throws {
+        let values = Array(repeating: "[]", count: 100_000).joined(separator: ",")
+        let problem = try refusal(String(good.dropLast()) + ",\"more\":[\(values)]}")?.problem
+        #expect(problem?.contains("values") == true, "\(problem ?? "taken")")
+    }
+}

@@ -1,0 +1,41 @@
+import Foundation
+import RemoteSettingsModel
+import SnapshotBundle
+import Testing
+
+@Suite struct MappedFileTests {
+    /// What was opened is what is read and hashed, whatever the path leads to by then.
+    @Test func whatWasOpenedIsRead() throws {
+        try TemporaryDirectory.with { directory in
+            let path = directory + "/bundle.zip"
+            let bundle = try Fixture().bundle()
+            try Data(bundle).write(to: URL(fileURLWithPath: path))
+            let file = try MappedFile(path: path)
+            try Data("another".utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+            #expect(file.digest() == SHA256Digest(hashing: Bytes(bundle)))
+            let reader = try BundleReader(file, limits: Limits())
+            #expect(reader.name == path)
+            try reader.verifyContents()
+            #expect(throws: BundleError.self) { try BundleReader(path: path) }
+        }
+    }
+
+    @Test func digestOfManyPieces() throws {
+        try TemporaryDirectory.with { directory in
+            let path = directory + "/file"
+            let content = (0..<(3 << 20) + 17).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
+            try Data(content).write(to: URL(fileURLWithPath: path))
+            #expect(try MappedFile(path: path).digest() == SHA256Digest(hashing: Bytes(content)))
+        }
+    }
+
+    /// A staging file can claim any size.
+    @Test(arguments: [Int.max, Int.max - 1, 1 << 40]) func aClaimOfAnySizeIsNoTrap(size: Int) throws {
+        try TemporaryDirectory.with { directory in
+            let path = directory + "/staged"
+            try Data([0x4B, 0x4C, 0x04, 0x00]).write(to: URL(fileURLWithPath: path))
+            let content = PackedContent(isStored: false, size: size, packedSize: 4, crc: 0)
+            #expect(try MappedFile(path: path).digest(of: content, at: 0..<4) == nil)
+        }
+    }
+}
