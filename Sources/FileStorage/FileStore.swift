@@ -83,6 +83,23 @@ package enum FileStore {
         }
     }
 
+    /// Replaces a file by what `body` writes, piece by piece; where it throws, what was there before stays.
+    package static func replace(
+        _ path: String, _ body: (_ write: (Span<UInt8>) throws -> Void) throws -> Void
+    ) throws {
+        let temporary = path + ".tmp"
+        let file = try WritableFile(creating: temporary)
+        do {
+            try body { try file.write($0) }
+            try file.finish(flushing: true)
+            try rename(temporary, to: path)
+        } catch {
+            file.abandon()
+            try? remove(temporary)
+            throw error
+        }
+    }
+
     /// Renames.
     ///
     /// - Parameter flushing: whether to flush the directory, so that the new name lasts.
@@ -178,6 +195,10 @@ package enum FileStore {
             size: Int64(status.st_size), seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
     }
 
+    /// Whether something is at a path. Links are followed.
+    package static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
+
+    /// Whether a directory is at a path. Links are not followed.
     package static func isDirectory(_ path: String) -> Bool {
         var status = stat()
         return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
@@ -218,6 +239,19 @@ package enum FileStore {
         return unsafe String(cString: resolved)
     }
 
+    /// The path from the root on; a relative one begins at the working directory. Links are not followed.
+    ///
+    /// - Throws: ``FileError`` where the working directory cannot be told.
+    package static func absolute(_ path: String) throws(FileError) -> String {
+        guard !path.hasPrefix("/") else { return path }
+        guard let current = unsafe getcwd(nil, 0) else { throw FileError("find the working directory of", path) }
+        defer { unsafe free(current) }
+        var rest = path[...]
+        while rest.hasPrefix("./") { rest = rest.dropFirst(2) }
+        return unsafe String(cString: current) + "/" + rest
+    }
+
+    /// The path of the directory that holds what is at `path`.
     package static func parent(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])

@@ -1,0 +1,89 @@
+import ContentSignature
+import Dumps
+import FileStorage
+import RemoteSettingsModel
+import SnapshotBundle
+
+extension Import {
+    /// Finds or unpacks the files of a source. Does I/O.
+    ///
+    /// - Parameters:
+    ///   - path: a directory or an archive.
+    ///   - scratch: an empty directory that an archive is unpacked into.
+    /// - Returns: the directory that is the tree's root.
+    /// - Throws: `BundleError` where an archive is damaged or exceeds a limit, ``ExchangeError`` or `FileError`.
+    func root(of path: String, scratch: String) throws -> String {
+        if FileStore.isDirectory(path) {
+            for inner in inner where FileStore.isDirectory("\(path)/\(inner)") { return "\(path)/\(inner)" }
+            return path
+        }
+        guard FileStore.size(path) != nil else {
+            throw ExchangeError(
+                .usage, path, expected: "a regular file or a directory", found: "neither", remedy: "name another path")
+        }
+        // In an application's own archives the tree has one place; elsewhere it may begin at the top.
+        let isStrict = path.hasSuffix(".ja") || path.hasSuffix(".deb")
+        var extraction = ArchiveExtraction(into: scratch, limits: limits) { name, isNested in
+            use(name, isStrict: isStrict || isNested)
+        }
+        try extraction.extract(path)
+        let found = "\(scratch)/found"
+        return FileStore.isDirectory(found) ? found : "\(scratch)/top"
+    }
+
+    /// Where projects have the tree, below the directory that users name.
+    private var inner: [String] {
+        switch format {
+        case .firefox: ["defaults/settings", "browser/defaults/settings"]
+        case .applicationServices: ["components/remote_settings/dumps", "dumps"]
+        case .dumps: ["dumps"]
+        case .serverZIP, .changeset: []
+        }
+    }
+
+    private func use(_ name: String, isStrict: Bool) -> ArchiveExtraction.Use {
+        if format == .firefox {
+            if name == "omni.ja" || name.hasSuffix("browser/omni.ja") { return .open }
+            if name.hasPrefix("data.tar"), !name.contains("/") { return .open }
+        }
+        for inner in inner {
+            if name.hasPrefix("\(inner)/") { return .extract(as: "found/\(name.dropFirst(inner.utf8.count + 1))") }
+            if let range = name.firstRange(of: "/\(inner)/") {
+                return .extract(as: "found/\(name[range.upperBound...])")
+            }
+        }
+        return isStrict ? .passOver : .extract(as: "top/\(name)")
+    }
+
+    /// The bundles of another directory of dumps, verified by its lock.
+    ///
+    /// - Parameter names: none for all.
+    func bundles(
+        of source: DumpsDirectory, _ names: [CollectionID]
+    ) throws -> [(CollectionID, Result<SnapshotIntake.Offer, any Error>)] {
+        let lock = try source.lockFile(limits: limits)
+        let wanted = lock.collections.filter { names.isEmpty || names.contains($0.key) }
+        guard !wanted.isEmpty else {
+            throw ExchangeError(
+                .badInput, source.lockPath, expected: "bundles", found: "none of the wanted collections",
+                remedy: "name the directory or archive that holds them")
+        }
+        return wanted.sorted { $0.key < $1.key }.map { id, entry in
+            (id, Result { try offer(source.bundlePath(id), id, entry) })
+        }
+    }
+
+    private func offer(
+        _ path: String, _ id: CollectionID, _ entry: LockFile.Collection
+    ) throws -> SnapshotIntake.Offer {
+        let verifier = BundleVerifier(options.policy, limits: limits)
+        try verifier.verify(path, id, entry)
+        let bundle = try BundleReader(path: path, limits: limits)
+        var attachments: [SHA256Digest: AttachmentSource] = [:]
+        for file in try bundle.manifest().files {
+            attachments[file.sha256] = file.omitted.map { .omitted($0) } ?? .bundle(bundle)
+        }
+        return .init(
+            snapshot: try verifier.snapshot(of: bundle, entry), attachments: attachments, origin: entry.server)
+    }
+}
