@@ -82,7 +82,9 @@ let package = Package(
             swiftSettings: strict),
 
         .target(
-            name: "SnapshotDiff", dependencies: ["RemoteSettingsModel", "SnapshotBundle"], swiftSettings: strict),
+            name: "SnapshotDiff",
+            dependencies: ["RemoteSettingsModel", "SnapshotBundle", "FileStorage", "Dumps", "SnapshotHistory"],
+            swiftSettings: strict),
 
         .target(name: "FileStorage", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(
@@ -145,7 +147,7 @@ let package = Package(
         .target(
             name: "StaticMirror",
             dependencies: [
-                "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "SnapshotHistory", "SnapshotOrigin",
+                "RemoteSettingsModel", "SnapshotBundle", "SnapshotHistory", "SnapshotOrigin",
                 "Dumps", "FileStorage",
             ],
             swiftSettings: strict),
@@ -190,7 +192,7 @@ let package = Package(
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "AsyncHTTPTransport", "ContentSignature",
                 "SnapshotBundle", "Dumps", "DumpsRefresh", "SnapshotServer", "SnapshotExchange", "SnapshotDiff",
-                "SnapshotHistory", "SnapshotOrigin", "SnapshotPage", "StaticMirror", "DemoOrigin", "RemoteSettings",
+                "SnapshotHistory", "SnapshotOrigin", "StaticMirror", "DemoOrigin", "RemoteSettings",
                 "FileStorage",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tools),

@@ -5,6 +5,8 @@ public enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
     case busy(String)
     case nothingConfigured(String)
     case notConfigured([CollectionID], String)
+    /// Collections that were to be taken out of a dumps.yaml that does not name them.
+    case notNamed([CollectionID], String)
     case notLocked([CollectionID], String)
     /// The lock lists no bundles.
     case nothingLocked(String)
@@ -19,6 +21,9 @@ public enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
         case .notConfigured(let names, let file):
             "\(names.map(\.description).joined(separator: ", ")) \(Counted.noun(names.count, "is", "are")) not in \(file); "
                 + "add it with: rsdump add \(names.map(\.description).joined(separator: " "))"
+        case .notNamed(let names, let file):
+            "\(file): expected \(names.map(\.description).joined(separator: ", ")), found no such "
+                + "\(Counted.noun(names.count, "collection")); nothing was removed"
         case .notLocked(let names, let file):
             "\(file) has no \(names.map(\.description).joined(separator: ", ")); fetch it with: rsdump refresh"
         case .nothingLocked(let file):

@@ -199,6 +199,10 @@ package enum FileStore {
             size: Int64(status.st_size), seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
     }
 
+    /// Whether something is at a path. Links are followed.
+    package static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
+
+    /// Whether a directory is at a path. Links are not followed.
     package static func isDirectory(_ path: String) -> Bool {
         var status = stat()
         return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
@@ -239,6 +243,19 @@ package enum FileStore {
         return unsafe String(cString: resolved)
     }
 
+    /// The path from the root on; a relative one begins at the working directory. Links are not followed.
+    ///
+    /// - Throws: ``FileError`` where the working directory cannot be told.
+    package static func absolute(_ path: String) throws(FileError) -> String {
+        guard !path.hasPrefix("/") else { return path }
+        guard let current = unsafe getcwd(nil, 0) else { throw FileError("find the working directory of", path) }
+        defer { unsafe free(current) }
+        var rest = path[...]
+        while rest.hasPrefix("./") { rest = rest.dropFirst(2) }
+        return unsafe String(cString: current) + "/" + rest
+    }
+
+    /// The path of the directory that holds what is at `path`.
     package static func parent(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])

@@ -1,18 +1,18 @@
 /// Why something could not be imported, exported or embedded.
 public struct ExchangeError: Error, Hashable, Sendable {
     public enum Kind: Hashable, Sendable {
-        /// What was asked for cannot be done with what is there.
+        /// The request does not fit the arguments or what is on the disk.
         case usage
-        /// What was read is not what it should be, or is not to be trusted with a file system.
+        /// What was read is malformed, or could do harm in a file system.
         case badInput
-        /// What was read is not what a record or a signature says of it.
+        /// What was read does not match its record or its signature.
         case unverified
     }
 
     public let kind: Kind
     /// The file, directory or collection.
     public let place: String
-    /// The entry, record or member inside of it; `nil` where it is the whole.
+    /// The entry, record or member inside of it; `nil` for the whole.
     public let entry: String?
     public let expected: String
     public let found: String

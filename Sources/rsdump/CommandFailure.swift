@@ -3,12 +3,13 @@ import ContentSignature
 import Dumps
 import RemoteSettingsHTTP
 import SnapshotBundle
+import SnapshotDiff
 import SnapshotExchange
 import SnapshotHistory
 import SnapshotServer
 import StaticMirror
 
-/// A command's end with an error message and an exit code.
+/// An error that ends a command, with a message and an exit code.
 struct CommandFailure: Error, CustomStringConvertible {
     let status: ExitStatus
     let description: String
@@ -18,7 +19,7 @@ struct CommandFailure: Error, CustomStringConvertible {
         self.description = description
     }
 
-    /// Sorts what a stage threw into exit codes.
+    /// The exit code of an error that a library threw.
     init(_ error: any Error) {
         switch error {
         case let failure as CommandFailure: self = failure
@@ -47,6 +48,7 @@ struct CommandFailure: Error, CustomStringConvertible {
             case .bundle(let error): self.init(error)
             case .git, .overLimit, .file: self.init(.someFailed, "\(error)")
             }
+        case let error as DiffError: self.init(.usage, "\(error)")
         case let error as ServerError: self.init(.usage, "\(error)")
         case let error as MirrorError:
             self.init(error.isUsage ? .usage : .someFailed, "\(error)")
@@ -64,7 +66,7 @@ struct CommandFailure: Error, CustomStringConvertible {
     }
 }
 
-/// Runs a command's work, printing what it throws to standard error and ending with its exit code.
+/// Runs a command's work. Prints an error that it throws to standard error, and ends with the error's exit code.
 func running(_ work: () async throws -> Void) async throws {
     do {
         try await work()

@@ -3,6 +3,9 @@ import ArgumentParser
 /// The command-line tool.
 @main
 struct RSDump: AsyncParsableCommand {
+    /// What `--version` prints and what servers see as `User-Agent`.
+    static let version = "0.1.0"
+
     static let configuration = CommandConfiguration(
         commandName: "rsdump",
         abstract: "Keeps verified, reproducible snapshot bundles of Remote Settings collections.",
@@ -22,7 +25,7 @@ struct RSDump: AsyncParsableCommand {
 
             \(ExitStatus.help)
             """,
-        version: Version.text,
+        version: version,
         groupedSubcommands: [
             .init(name: "Collection", subcommands: [Add.self, Remove.self, PinCommand.self, UnpinCommand.self]),
             .init(

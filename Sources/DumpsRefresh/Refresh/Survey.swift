@@ -28,6 +28,28 @@ extension LockFile.Collection {
     public func age(at now: Timestamp) -> Duration { now.elapsed(since: verifiedAt ?? timestamp) }
 }
 
+extension CollectionState {
+    /// Whether a bundle is as new as it has to be.
+    public enum Freshness: String, Hashable, Sendable {
+        case fresh
+        case old
+        case tooOld = "too-old"
+        case missing
+    }
+
+    /// Judges the bundle by its age.
+    ///
+    /// A bundle that has what the server has is fresh, however long ago that changed, and so is a pinned one until its pin's
+    /// last day is past.
+    public func freshness(at now: Timestamp, warnAge: Duration, maxAge: Duration) -> Freshness {
+        guard let entry, hasBundle else { return .missing }
+        let age = entry.age(at: now)
+        if let pin { return !pin.isOverdue ? .fresh : age > maxAge ? .tooOld : .old }
+        if serverTimestamp == entry.timestamp { return .fresh }
+        return age > maxAge ? .tooOld : age > warnAge ? .old : .fresh
+    }
+}
+
 /// Compares the lock, the files and the monitor, and changes nothing.
 public struct Survey: Sendable {
     private let directory: DumpsDirectory

@@ -42,20 +42,14 @@ public enum DiffJSON {
     }
 
     private static func side(_ side: SnapshotDiff.Side) -> JSONValue {
-        let (trust, signer): (String, String?) =
-            switch side.trust {
-            case .signed(let signer): ("signed", signer)
-            case .unsigned: ("unsigned", nil)
-            case .imported: ("imported", nil)
-            }
-        return .members([
+        .members([
             "collection": .string("\(side.collection)"),
             "timestamp": .count(side.timestamp.milliseconds),
             "lastModified": .string(side.timestamp.rfc3339),
             "records": .count(side.records),
             "packagedAttachments": side.packagedAttachments.map { .count($0) },
-            "trust": .string(trust),
-            "signer": signer.map(JSONValue.string),
+            "trust": .string(side.trust.rawValue),
+            "signer": side.signer.map(JSONValue.string),
         ])
     }
 

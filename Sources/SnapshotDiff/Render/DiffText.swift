@@ -60,7 +60,7 @@ public struct DiffText {
 
     private func describe(_ side: SnapshotDiff.Side) -> String {
         "\(records(side.records))  " + paint(side.timestamp.rfc3339, .dim)
-            + "  \(VisibleText.escape(DiffWords.trust(side.trust)))"
+            + "  \(VisibleText.escape(DiffWords.trust(side)))"
     }
 
     private func records(from old: Int, to new: Int) -> String {

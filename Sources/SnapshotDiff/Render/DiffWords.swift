@@ -53,10 +53,9 @@ enum DiffWords {
         }
     }
 
-    static func trust(_ trust: ComparedSnapshot.Trust) -> String {
-        switch trust {
-        case .signed(let signer?): "signed by \(signer)"
-        case .signed(nil): "signed"
+    static func trust(_ side: SnapshotDiff.Side) -> String {
+        switch side.trust {
+        case .signed: side.signer.map { "signed by \($0)" } ?? "signed"
         case .unsigned: "unsigned"
         case .imported: "imported without a signature"
         }
@@ -71,8 +70,10 @@ enum DiffWords {
         if diff.status == .changed, diff.records.isEmpty, old.timestamp != new.timestamp {
             notes.append("only the timestamp changed")
         }
-        let (before, after) = (trust(old.trust), trust(new.trust))
-        if diff.status == .changed, before != after, !isOnlyUnnamed(old.trust, new.trust) {
+        let (before, after) = (trust(old), trust(new))
+        // A signer who is not known on one side is not a difference.
+        let isOnlyUnnamed = old.trust == new.trust && (old.signer == nil || new.signer == nil)
+        if diff.status == .changed, before != after, !isOnlyUnnamed {
             notes.append("\(before) → \(after)")
         }
         // Counts that follow from the records' changes are told by them.
@@ -93,13 +94,6 @@ enum DiffWords {
             case "attachment": change.attachment == nil
             default: true
             }
-        }
-    }
-
-    private static func isOnlyUnnamed(_ left: ComparedSnapshot.Trust, _ right: ComparedSnapshot.Trust) -> Bool {
-        switch (left, right) {
-        case (.signed(nil), .signed), (.signed, .signed(nil)): true
-        default: false
         }
     }
 

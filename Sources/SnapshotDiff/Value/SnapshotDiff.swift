@@ -9,7 +9,9 @@ public struct SnapshotDiff: Hashable, Sendable {
         public let collection: CollectionID
         public let timestamp: Timestamp
         public let records: Int
-        public let trust: ComparedSnapshot.Trust
+        public let trust: Provenance.Kind
+        /// The leaf certificate's name; `nil` where nothing is signed, and where only the bundle is at hand.
+        public let signer: String?
         /// Attachments in the bundle; `nil` where the side is no bundle.
         public let packagedAttachments: Int?
     }
@@ -60,7 +62,7 @@ extension SnapshotDiff.Side {
     fileprivate init(_ snapshot: ComparedSnapshot) {
         self.init(
             collection: snapshot.collection, timestamp: snapshot.timestamp, records: snapshot.records.count,
-            trust: snapshot.trust, packagedAttachments: snapshot.packaged?.count)
+            trust: snapshot.trust, signer: snapshot.signer, packagedAttachments: snapshot.packaged?.count)
     }
 }
 
@@ -68,10 +70,8 @@ extension ComparedSnapshot {
     /// Whether signer and packaged attachments are the same, as far as both sides say.
     fileprivate func isSameSeal(as other: ComparedSnapshot) -> Bool {
         if let packaged, let others = other.packaged, packaged != others { return false }
-        switch (trust, other.trust) {
-        case (.signed(let mine?), .signed(let theirs?)): return mine == theirs
-        case (.signed, .signed), (.unsigned, .unsigned), (.imported, .imported): return true
-        default: return false
-        }
+        guard trust == other.trust else { return false }
+        if let signer, let others = other.signer { return signer == others }
+        return true
     }
 }

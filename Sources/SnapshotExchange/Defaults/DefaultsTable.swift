@@ -1,11 +1,22 @@
 import RemoteSettingsModel
 
+/// Which fields of a collection's records are keys and values.
+public struct DefaultsFields: Hashable, Sendable {
+    public let key: String
+    public let value: String
+
+    public init(key: String, value: String) {
+        self.key = key
+        self.value = value
+    }
+}
+
 /// Keys and values from the records of one collection, sorted by key.
 struct DefaultsTable {
     struct Row {
         let key: String
         let value: JSONValue
-        /// The record that it is from.
+        /// The id of the record that has them.
         let record: String
     }
 
@@ -14,7 +25,7 @@ struct DefaultsTable {
 
     /// - Throws: ``ExchangeError`` that names the record which has no such field, a key that is no text, or a key that
     ///   another record has.
-    init(_ collection: LaidOutCollection, _ fields: DefaultsFields) throws(ExchangeError) {
+    init(_ collection: ExportedCollection, _ fields: DefaultsFields) throws(ExchangeError) {
         var rows: [String: Row] = [:]
         for entry in collection.entries {
             func refused(_ expected: String, _ found: String) -> ExchangeError {
@@ -34,14 +45,16 @@ struct DefaultsTable {
         self.rows = rows.values.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
     }
 
-    /// - Throws: ``ExchangeError`` that names the record whose key or value the format has no words for.
-    func text(_ format: DefaultsFormat) throws(ExchangeError) -> [UInt8] {
-        switch format {
-        case .json:
-            let object = JSONValue.object(rows.map { .init(key: $0.key, value: $0.value) })
-            return DumpText.record(object, keys: .sorted, indent: 2) + [UInt8(ascii: "\n")]
+    /// The file in one of the layouts of defaults; JSON for any other.
+    ///
+    /// - Throws: ``ExchangeError`` that names the record whose key or value the layout cannot express.
+    func text(_ layout: ExportLayout) throws(ExchangeError) -> [UInt8] {
+        switch layout {
         case .plist: return try PropertyListText(self).bytes
         case .xml: return try DefaultsMapText(self).bytes
+        default:
+            let object = JSONValue.object(rows.map { .init(key: $0.key, value: $0.value) })
+            return DumpText.record(object, keys: .sorted, indent: 2) + [UInt8(ascii: "\n")]
         }
     }
 
@@ -49,26 +62,5 @@ struct DefaultsTable {
         ExchangeError(
             .usage, "\(collection)", entry: "record \(row.record)", expected: expected, found: found,
             remedy: "export to json, or choose another field with --value")
-    }
-}
-
-/// Text in XML 1.0 (fifth edition, section 2.2).
-enum XMLText {
-    /// - Returns: `nil` where the text has a character that XML cannot hold.
-    static func escaped(_ text: String) -> String? {
-        var output = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": output += "&amp;"
-            case "<": output += "&lt;"
-            case ">": output += "&gt;"
-            // A reader would make a line feed of it.
-            case "\r": output += "&#13;"
-            case "\t", "\n", "\u{20}"..."\u{D7FF}", "\u{E000}"..."\u{FFFD}", "\u{10000}"...:
-                output.unicodeScalars.append(scalar)
-            default: return nil
-            }
-        }
-        return output
     }
 }

@@ -1,14 +1,6 @@
 import FileStorage
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
-
-/// Ways between folders.
+/// The way from one folder to another.
 enum RelativePath {
     /// The way from one folder to another, such as `../../dumps`.
     ///
@@ -22,14 +14,8 @@ enum RelativePath {
     }
 
     private static func parts(_ path: String) throws(FileError) -> [String] {
-        var absolute = path
-        if !path.hasPrefix("/") {
-            guard let current = unsafe getcwd(nil, 0) else { throw FileError("name the working directory of", path) }
-            absolute = unsafe String(cString: current) + "/" + path
-            unsafe free(current)
-        }
         var parts: [String] = []
-        for part in absolute.split(separator: "/") where part != "." {
+        for part in try FileStore.absolute(path).split(separator: "/") where part != "." {
             if part == ".." { _ = parts.popLast() } else { parts.append(String(part)) }
         }
         return parts

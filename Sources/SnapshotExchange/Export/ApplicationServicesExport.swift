@@ -3,10 +3,10 @@ import RemoteSettingsModel
 /// The `dumps` directory of application-services: for each collection `<bucket>/<name>.json` and `.timestamp`, and for
 /// each attachment `<bucket>/attachments/<name>/<record>` and `.meta.json`.
 ///
-/// The client compiles in what its list of packaged collections names and reads the timestamp from its own file, so that
-/// nothing is parsed to find out what is newer.
+/// The client compiles in the collections of its list, and reads each timestamp from a file of its own, so that nothing has
+/// to be parsed to find out which state is newer.
 enum ApplicationServicesExport {
-    static func write(_ collection: LaidOutCollection, into directory: ExportDirectory) throws {
+    static func write(_ collection: ExportedCollection, into directory: ExportDirectory) throws {
         let id = collection.id
         try directory.write(collection.text(.applicationServices), to: "\(id.bucket)/\(id.name).json")
         try directory.write(Array("\(collection.timestamp)".utf8), to: "\(id.bucket)/\(id.name).timestamp")

@@ -3,9 +3,9 @@ import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// One file with a directory of dumps in it, `dumps/…`: lock, configuration and bundles, each as it is.
+/// An archive of a directory of dumps, `dumps/…`: lock, configuration and bundles, each as it is.
 enum ArchiveExport {
-    /// - Returns: files and bytes written.
+    /// - Returns: how many files were written, and their size in bytes.
     static func write(
         _ bundles: [BundleReader], of directory: DumpsDirectory, to output: String, _ compression: TarFile.Compression,
         replaces: Bool, limits: Limits

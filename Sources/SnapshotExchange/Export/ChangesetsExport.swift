@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// What a server would answer: for each collection `<bucket>/<name>.json`, `{"metadata": …, "timestamp": …, "changes": […]}`
+/// A server's answers: for each collection `<bucket>/<name>.json`, `{"metadata": …, "timestamp": …, "changes": […]}`
 /// with the metadata as it was served, and its chain in `<name>.pem`; attachments by hash in `attachments/`.
 enum ChangesetsExport {
     static func write(_ bundle: BundleReader, into directory: ExportDirectory, limits: Limits) throws {

@@ -3,15 +3,26 @@ import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Writes bundles of a dumps directory in another project's form.
+/// Writes bundles of a dumps directory in another project's layout.
 public struct Export: Sendable {
+    /// What may happen to what is at the output already.
+    public enum Existing: Hashable, Sendable {
+        /// Nothing: the path must be free.
+        case keep
+        /// It is replaced, whatever it is.
+        case replace
+        /// The exported collections are written into it, and everything else in it is kept. For layouts that are trees of
+        /// other projects.
+        case update
+    }
+
     /// What was written.
     public struct Report: Sendable {
         public var collections: [CollectionID] = []
         public var files = 0
-        /// Of all files together.
+        /// The size of all files together.
         public var bytes = 0
-        /// What is not in the export although its collection is, one line each.
+        /// What the export lacks of its collections, a line each.
         public var notes: [String] = []
     }
 
@@ -20,7 +31,7 @@ public struct Export: Sendable {
     private let fields: DefaultsFields?
     private let limits: Limits
 
-    /// - Parameter fields: what to take from records, for a layout of defaults.
+    /// - Parameter fields: the fields of the records to take, for a layout of defaults.
     public init(
         _ directory: DumpsDirectory, to layout: ExportLayout, fields: DefaultsFields? = nil, limits: Limits = Limits()
     ) {
@@ -34,58 +45,79 @@ public struct Export: Sendable {
     ///
     /// - Parameters:
     ///   - names: the collections; none for all that the lock has.
-    ///   - target: where to, and what becomes of what is there.
+    ///   - output: the path of the directory or file to write.
+    ///   - existing: what may happen to what is there.
     /// - Throws: ``ExchangeError``, `BundleError` where a bundle is damaged or not what the lock says, or `FileError`;
-    ///   then what was at the target is still there, and nothing else.
-    public func write(_ names: [CollectionID], to target: ExportTarget) throws -> Report {
-        try target.check(exporting: directory, isUpdatable: layout.isUpdatable, limits: limits)
-        if target.existing == .update, !layout.isUpdatable {
-            throw ExchangeError(
-                .usage, target.path, expected: "a layout that can be updated: firefox or application-services",
-                found: layout.rawValue, remedy: "replace it as a whole with --force")
-        }
+    ///   then the output is as it was.
+    public func write(_ names: [CollectionID], to output: String, existing: Existing = .keep) throws -> Report {
+        try check(output, existing)
         let bundles = try directory.lockedBundles(names, limits: limits)
         var report = Report(collections: bundles.map(\.head.collection))
         switch layout {
         case .applicationServices:
-            try directory(target, &report) { directory in
+            try writeTree(output, existing, &report) { directory in
                 for bundle in bundles {
-                    try ApplicationServicesExport.write(LaidOutCollection(bundle, limits: limits), into: directory)
+                    try ApplicationServicesExport.write(ExportedCollection(bundle, limits: limits), into: directory)
                 }
             }
         case .firefox:
-            try directory(target, &report) { directory in
+            try writeTree(output, existing, &report) { directory in
                 for bundle in bundles {
-                    try FirefoxExport.write(LaidOutCollection(bundle, limits: limits), into: directory)
+                    try FirefoxExport.write(ExportedCollection(bundle, limits: limits), into: directory)
                 }
                 try FirefoxExport.writeTimes(
                     bundles.map { ($0.head.collection, $0.head.timestamp) }, into: directory, limits: limits)
             }
         case .changesets:
-            try directory(target, &report) { directory in
+            try writeTree(output, existing, &report) { directory in
                 for bundle in bundles { try ChangesetsExport.write(bundle, into: directory, limits: limits) }
             }
         case .tarZstd, .tarXz:
             (report.files, report.bytes) = try ArchiveExport.write(
-                bundles, of: directory, to: target.path, layout == .tarXz ? .xz : .zstd,
-                replaces: target.existing == .replace, limits: limits)
-        case .plist, .json, .xml: try writeDefaults(bundles, target.path, &report)
+                bundles, of: directory, to: output, layout == .tarXz ? .xz : .zstd, replaces: existing == .replace,
+                limits: limits)
+        case .plist, .json, .xml: try writeDefaults(bundles, output, &report)
         }
-        for bundle in bundles where bundle.head.omitted > 0 {
-            report.notes.append("\(bundle.head.collection): \(Self.leftOut(bundle.head.omitted))")
+        for head in bundles.map(\.head) where head.omitted > 0 {
+            let count = Counted.text(head.omitted, "attachment")
+            let verb = Counted.noun(head.omitted, "is", "are")
+            report.notes.append("\(head.collection): \(count) \(verb) not in its bundle")
         }
         return report
     }
 
-    /// `2 attachments are not in its bundle`.
-    private static func leftOut(_ count: Int) -> String {
-        "\(Counted.text(count, "attachment")) \(Counted.noun(count, "is", "are")) not in its bundle"
+    private func check(_ output: String, _ existing: Existing) throws {
+        if existing == .update, !layout.isUpdatable {
+            throw ExchangeError(
+                .usage, output, expected: "a layout that can be updated: firefox or application-services",
+                found: layout.rawValue, remedy: "replace it as a whole with --force")
+        }
+        guard try !directory.hasFiles(at: output, limits: limits) else {
+            throw ExchangeError(
+                .usage, output, expected: "another place than the dumps themselves",
+                found: "files of \(directory.path)", remedy: "choose another --output")
+        }
+        let isDirectory = FileStore.isDirectory(output)
+        guard isDirectory || FileStore.size(output) != nil else { return }
+        switch existing {
+        case .replace: return
+        case .update:
+            guard !isDirectory else { return }
+            throw ExchangeError(
+                .usage, output, expected: "a directory to update, or nothing", found: "a file",
+                remedy: "choose another --output")
+        case .keep:
+            throw ExchangeError(
+                .usage, output, expected: "nothing there yet", found: "a file or directory",
+                remedy: "choose another --output, or replace it with --force"
+                    + (layout.isUpdatable ? ", or replace only these collections in it with --update" : ""))
+        }
     }
 
-    private func directory(
-        _ target: ExportTarget, _ report: inout Report, _ body: (ExportDirectory) throws -> Void
+    private func writeTree(
+        _ output: String, _ existing: Existing, _ report: inout Report, _ body: (ExportDirectory) throws -> Void
     ) throws {
-        let directory = try ExportDirectory(target)
+        let directory = try ExportDirectory(output, existing)
         try body(directory)
         report.notes += try directory.finish().map { "\($0): no record has this attachment; it was removed" }
         report.files = directory.files
@@ -93,13 +125,13 @@ public struct Export: Sendable {
     }
 
     private func writeDefaults(_ bundles: [BundleReader], _ output: String, _ report: inout Report) throws {
-        guard let format = layout.defaults, let fields, bundles.count == 1, let bundle = bundles.first else {
+        guard let fields, bundles.count == 1, let bundle = bundles.first else {
             throw ExchangeError(
                 .usage, directory.lockPath, expected: "one collection, and the fields of its keys and values",
                 found: "\(Counted.text(bundles.count, "collection"))\(fields == nil ? ", and no fields" : "")",
                 remedy: "name one BUCKET/COLLECTION, --key and --value")
         }
-        let text = try DefaultsTable(LaidOutCollection(bundle, limits: limits), fields).text(format)
+        let text = try DefaultsTable(ExportedCollection(bundle, limits: limits), fields).text(layout)
         if FileStore.isDirectory(output) {
             throw ExchangeError(
                 .usage, output, expected: "a file or nothing", found: "a directory", remedy: "choose another --output")
@@ -108,4 +140,36 @@ public struct Export: Sendable {
         try FileStore.replace(output, with: Bytes(text))
         (report.files, report.bytes) = (1, text.count)
     }
+}
+
+/// The layouts that bundles can be exported to.
+public enum ExportLayout: String, CaseIterable, Sendable {
+    case applicationServices = "application-services"
+    case firefox
+    case changesets
+    case tarZstd = "tar.zst"
+    case tarXz = "tar.xz"
+    case plist
+    case json
+    case xml
+
+    /// One line of help.
+    public var summary: String {
+        switch self {
+        case .applicationServices: "the dumps directory of Mozilla's application-services"
+        case .firefox: "Firefox's defaults/settings directory"
+        case .changesets: "a server's answers, with chains and attachments"
+        case .tarZstd: "bundles, lock and dumps.yaml in one archive, for offline sites"
+        case .tarXz: "the same, compressed with xz"
+        case .plist: "one collection's fields as defaults for an app: an XML property list"
+        case .json: "the same as one JSON object"
+        case .xml: "the same as Remote Config's <defaultsMap>, in which every value is text"
+        }
+    }
+
+    /// Whether it is a tree of another project, in which an export can replace its own collections and keep the rest.
+    public var isUpdatable: Bool { self == .firefox || self == .applicationServices }
+
+    /// Whether it is a file of one collection's fields, from which an app loads default values.
+    public var isDefaults: Bool { [.plist, .json, .xml].contains(self) }
 }

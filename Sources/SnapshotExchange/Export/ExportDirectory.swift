@@ -2,26 +2,25 @@ import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A directory that is being written under another name beside its own, which it gets when it is complete.
+/// A directory that is written under a temporary name beside its own, and renamed when it is complete.
 final class ExportDirectory {
     let path: String
     private let temporary: String
-    private let existing: ExportTarget.Existing
-    /// Whether there is a directory that is updated.
+    private let existing: Export.Existing
+    /// Whether an existing directory is updated.
     let isUpdate: Bool
     private var isFinished = false
-    /// Folders of which no attachment stays that was not written or kept.
+    /// Folders from which attachments go that were neither written nor kept.
     private var owned: Set<String> = []
     /// Files written so far, and their bytes.
     private(set) var files = 0
     private(set) var size = 0
 
-    /// - Parameter target: checked already.
     /// - Throws: `FileError`.
-    init(_ target: ExportTarget) throws(FileError) {
-        path = target.path
-        existing = target.existing
-        isUpdate = target.existing == .update && FileStore.isDirectory(path)
+    init(_ path: String, _ existing: Export.Existing) throws(FileError) {
+        self.path = path
+        self.existing = existing
+        isUpdate = existing == .update && FileStore.isDirectory(path)
         temporary = FileStore.uniquePath(path) + ".tmp"
         try FileStore.makeDirectories(temporary)
     }
@@ -32,7 +31,7 @@ final class ExportDirectory {
 
     /// Writes one file.
     ///
-    /// - Parameter name: below the directory, of valid ids and fixed words: the caller checks what comes from outside.
+    /// - Parameter name: a path below the directory. The caller checks those of its parts that come from outside.
     func write(_ content: [UInt8], to name: String) throws {
         try write(to: name) { write in try write(content.span) }
     }
@@ -54,10 +53,10 @@ final class ExportDirectory {
         files += 1
     }
 
-    /// Says that a folder has the attachments of what is exported: in an update, no other ones stay.
+    /// Declares that a folder holds attachments of an exported collection: an update removes all others from it.
     func own(_ folder: String) { owned.insert(folder) }
 
-    /// Whether a directory is updated that has this file.
+    /// Whether the directory that is updated has this file.
     func had(_ name: String) -> Bool { isUpdate && FileStore.size("\(path)/\(name)") != nil }
 
     /// The content of a file in the directory that is updated; `nil` where there is none.
@@ -65,9 +64,9 @@ final class ExportDirectory {
         isUpdate ? try FileStore.read("\(path)/\(name)", limit: limit) : nil
     }
 
-    /// Keeps a file of the directory that is updated, if it is this one.
+    /// Keeps an attachment of the directory that is updated, if it is what its record says.
     ///
-    /// - Returns: whether it is there, and is what its record says.
+    /// - Returns: whether it was kept.
     func keep(_ name: String, _ attachment: RecordAttachment) throws(FileError) -> Bool {
         let present = "\(path)/\(name)"
         guard isUpdate, FileStore.size(present).map(UInt64.init(clamping:)) == attachment.size else { return false }
@@ -79,7 +78,7 @@ final class ExportDirectory {
         return true
     }
 
-    /// Gives the directory its name. What had it before is put aside first and removed afterwards.
+    /// Renames the directory to its own name. What had that name is put aside first and removed afterwards.
     ///
     /// - Returns: the files of an updated directory that are no longer there.
     func finish() throws -> [String] {
@@ -103,13 +102,13 @@ final class ExportDirectory {
         return dropped
     }
 
-    /// Whether a file of the present directory is one of a pair, an attachment and what is said of it.
+    /// Whether a file of the present directory is one of a pair: an attachment and its `.meta.json`.
     private func isAttachment(_ place: String) -> Bool {
         let suffix = ".meta.json"
         return place.hasSuffix(suffix) || FileStore.size("\(path)/\(place)\(suffix)") != nil
     }
 
-    /// Gives what stays of the present directory a second name in the new one.
+    /// Links the files of the present directory that are kept into the new one.
     private func carry(_ folder: String, _ dropped: inout [String]) throws(FileError) {
         for name in try FileStore.list("\(path)/\(folder)") ?? [] {
             let place = folder.isEmpty ? name : "\(folder)/\(name)"

@@ -3,7 +3,7 @@ import RemoteSettingsModel
 /// Firefox's `defaults/settings`: for each collection `<bucket>/<name>.json`, for each attachment
 /// `<bucket>/<name>/<file>` and `.meta.json`, and one `last_modified.json` for all.
 enum FirefoxExport {
-    static func write(_ collection: LaidOutCollection, into directory: ExportDirectory) throws {
+    static func write(_ collection: ExportedCollection, into directory: ExportDirectory) throws {
         let id = collection.id
         try directory.write(collection.text(.firefox(id)), to: "\(id.bucket)/\(id.name).json")
         directory.own("\(id.bucket)/\(id.name)")
@@ -21,11 +21,11 @@ enum FirefoxExport {
 
     /// Writes the time of every collection, as Python's `json.dumps` does.
     ///
-    /// In an update the present list is the base: Firefox's build makes it, names in it collections that have no file in
-    /// the tree, and does not name all that have one. So other collections' entries stay, and a collection that is in the
-    /// tree without being listed stays unlisted. A tree without a list gets none: in Firefox's sources, the build makes it.
+    /// In an update the present list is the base. Firefox's build writes it; it names collections that have no file in the
+    /// tree, and omits some that have one. So the entries of other collections are kept, and a collection that the tree has
+    /// without listing it stays unlisted. A tree without a list gets none, as in Firefox's sources.
     ///
-    /// - Throws: ``ExchangeError`` where the present list is none, or `FileError`.
+    /// - Throws: ``ExchangeError`` where the present list cannot be read, or `FileError`.
     static func writeTimes(
         _ collections: [(id: CollectionID, timestamp: Timestamp)], into directory: ExportDirectory, limits: Limits
     ) throws {
@@ -70,8 +70,8 @@ enum FirefoxExport {
         return times
     }
 
-    /// The name by which Firefox looks for an attachment: its record's id, unless its code says another one.
-    private static func fileName(_ id: CollectionID, _ entry: LaidOutCollection.Entry) -> String {
+    /// The name under which Firefox looks for an attachment: its record's id, with exceptions in Firefox's code.
+    private static func fileName(_ id: CollectionID, _ entry: ExportedCollection.Entry) -> String {
         guard id.description == "blocklists/addons-bloomfilters" else { return entry.id }
         switch entry.record["attachment_type"]?.string {
         case "bloomfilter-base": return "addons-mlbf.bin"

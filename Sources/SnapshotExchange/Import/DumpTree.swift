@@ -2,7 +2,7 @@ import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The directories that Firefox and application-services keep: `<bucket>/<collection>.json`, and files beside them.
+/// The trees of Firefox and application-services: `<bucket>/<collection>.json`, and files beside them.
 struct DumpTree {
     enum Project {
         case firefox
@@ -36,8 +36,7 @@ struct DumpTree {
 
     private func collection(_ id: CollectionID) throws -> ImportedCollection {
         let style = project == .firefox ? DumpStyle.firefox(id) : .applicationServices
-        var collection = try DumpDocument.read(
-            "\(root)/\(id.bucket)/\(id.name).json", of: id, style: style, limits: limits)
+        var collection = try document("\(root)/\(id.bucket)/\(id.name).json", of: id, style: style)
         try checkTimestamp(collection.unverified)
         let folder =
             project == .firefox ? "\(id.bucket)/\(id.name)" : "\(id.bucket)/attachments/\(id.name)"
@@ -46,7 +45,44 @@ struct DumpTree {
         return collection
     }
 
-    /// application-services reads the time from a file of its own, so both must say the same.
+    /// Reads `{"data": [record…], "timestamp": N}`. Such files have no metadata; the collection gets some with its name.
+    ///
+    /// - Parameter style: the style of the project's files. If this one has another, its metadata records that, so that an
+    ///   export can write the file as it was.
+    /// - Throws: `FileError` or ``ExchangeError``.
+    private func document(_ path: String, of id: CollectionID, style: DumpStyle) throws -> ImportedCollection {
+        guard let text = try FileStore.read(path, limit: limits.changesetBytes) else {
+            throw ExchangeError(
+                .badInput, path, expected: "a file", found: "none", remedy: "name another path")
+        }
+        do {
+            var reader = JSONReader(text, limits: limits)
+            var data: Bytes?
+            var timestamp: UInt64?
+            try reader.beginObject()
+            while let key = try reader.nextKey() {
+                switch key {
+                case "data": data = try reader.skipValue()
+                case "timestamp": timestamp = try reader.unsignedInteger()
+                default: _ = try reader.skipValue()
+                }
+            }
+            try reader.finish()
+            guard let data else { throw JSONError(.missingKey("data"), at: 0) }
+            guard let timestamp else { throw JSONError(.missingKey("timestamp"), at: 0) }
+            let metadata = JSONText.compact(DumpMetadata.make(id, DumpStyle.seen(in: text, of: style)))
+            var changeset = Array("{\"metadata\":".utf8) + metadata
+            changeset += Array(",\"timestamp\":\(timestamp),\"changes\":".utf8) + data.array + [UInt8(ascii: "}")]
+            return try ImportedCollection(id, changeset: Changeset(parsing: Bytes(changeset), limits: limits))
+        } catch let error where error is JSONError || error is ChangesetError {
+            throw ExchangeError(
+                .badInput, path, expected: "a collection's records, {\"data\": […], \"timestamp\": …}",
+                found: "\(error)",
+                remedy: "take the file from its project again")
+        }
+    }
+
+    /// application-services reads the timestamp from a file of its own, so both must agree.
     private func checkTimestamp(_ unverified: UnverifiedSnapshot) throws {
         let id = unverified.collection
         let path = "\(root)/\(id.bucket)/\(id.name).timestamp"

@@ -4,24 +4,28 @@ import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Brings collections from somewhere else than a server into a directory of dumps.
+/// Imports collections into a directory of dumps from elsewhere than a server.
 public struct Import: Sendable {
     public struct Options: Sendable {
-        /// What may vouch for a signed collection; by itself, nothing.
+        /// What may vouch for a signed collection; by default, nothing.
         public var policy = TrustPolicy(roots: TrustAnchors([]))
         /// Files with PEM chains that signatures may be verified with.
         public var chains: [String] = []
-        /// When chains are verified at; never the clock's business.
+        /// The time at which chains are verified.
         public var time: Timestamp
         /// The collection of a file that does not name it.
         public var collection: CollectionID?
+        /// The server, for a new `dumps.yaml`; `nil` for the default one.
+        public var server: String?
+        /// The root certificates to trust, for a new `dumps.yaml`.
+        public var roots: [SHA256Digest] = []
 
         public init(time: Timestamp) {
             self.time = time
         }
     }
 
-    /// What became of one collection.
+    /// The result for one collection.
     public struct Outcome: Sendable {
         public let id: CollectionID
         public let result: Result<SnapshotIntake.Outcome, any Error>
@@ -30,9 +34,9 @@ public struct Import: Sendable {
     }
 
     private let directory: DumpsDirectory
-    private let format: ImportFormat
-    private let options: Options
-    private let limits: Limits
+    let format: ImportFormat
+    let options: Options
+    let limits: Limits
 
     public init(into directory: DumpsDirectory, from format: ImportFormat, options: Options, limits: Limits = Limits())
     {
@@ -42,7 +46,7 @@ public struct Import: Sendable {
         self.limits = limits
     }
 
-    /// Imports the named collections, or all. Does I/O, no network.
+    /// Imports the named collections, or all, and names them in `dumps.yaml`. Does I/O, no network.
     ///
     /// - Parameter path: a directory, an archive or a file.
     /// - Throws: ``ExchangeError``, `BundleError` for an archive that is damaged or not to be trusted, `FileError`, or
@@ -68,6 +72,11 @@ public struct Import: Sendable {
                 snapshot: try? offer.get().snapshot, notes: notes)
         }
         try intake.commit()
+        let taken = outcomes.filter { (try? $0.result.get()) != nil }.map(\.id)
+        guard !taken.isEmpty else { return outcomes }
+        let isNew = try directory.configurationText() == nil
+        _ = try directory.addCollections(
+            taken, server: isNew ? options.server : nil, roots: isNew ? options.roots : [])
         return outcomes
     }
 
@@ -82,7 +91,7 @@ public struct Import: Sendable {
             remedy: "check this machine's clock, or import a state that is right")
     }
 
-    /// An error about what was unpacked names the archive and its entry, not where that was for a moment.
+    /// Makes an error about an unpacked file name the archive and its entry instead of the temporary file.
     private func named(_ error: any Error, _ path: String, _ intake: SnapshotIntake) -> any Error {
         let root = "\(intake.scratch)/"
         func entry(_ place: String, _ inner: String?) -> String? {
@@ -109,27 +118,20 @@ public struct Import: Sendable {
     private func offers(_ path: String, _ names: [CollectionID], _ intake: SnapshotIntake) throws -> [Offered] {
         switch format {
         case .firefox, .applicationServices:
-            let root = try source(path, intake).root()
+            let root = try root(of: path, scratch: intake.scratch)
             let tree = DumpTree(
                 root: root, project: format == .firefox ? .firefox : .applicationServices, limits: limits)
             return try tree.collections(names).map { offered($0, $1, path) }
         case .changeset:
             let isFile = FileStore.size(path) != nil && (path.hasSuffix(".json") || path.hasSuffix("lz4"))
-            let root = isFile ? path : try source(path, intake).root()
+            let root = isFile ? path : try root(of: path, scratch: intake.scratch)
             let files = ChangesetFiles(path: root, collection: options.collection, limits: limits)
             return try files.collections(names).map { offered($0, $1, path) }
         case .dumps:
-            let source = DumpsDirectory(try source(path, intake).root())
-            let verifier = BundleVerifier(options.policy, limits: limits)
-            return try DumpsBundles(directory: source, verifier: verifier, limits: limits).offers(names).map {
-                ($0, $1, [])
-            }
+            let source = DumpsDirectory(try root(of: path, scratch: intake.scratch))
+            return try bundles(of: source, names).map { ($0, $1, []) }
         case .serverZIP: return [try serverZIP(path, intake)]
         }
-    }
-
-    private func source(_ path: String, _ intake: SnapshotIntake) -> SourceDirectory {
-        SourceDirectory(path: path, format: format, scratch: intake.scratch, limits: limits)
     }
 
     private func serverZIP(_ path: String, _ intake: SnapshotIntake) throws -> Offered {
@@ -138,10 +140,10 @@ public struct Import: Sendable {
                 .usage, path, expected: "a name such as main--regions.zip", found: "another",
                 remedy: "name the collection with --collection BUCKET/COLLECTION")
         }
-        let root = try source(path, intake).root()
+        let root = try root(of: path, scratch: intake.scratch)
         let folder = AttachmentFolder(root: root, folder: "", limits: limits)
         if let (snapshot, entry) = try intake.held(id, by: BundleVerifier(options.policy, limits: limits)) {
-            // The collection itself is here already, and better: the zip only has attachments for it.
+            // The directory has the collection already, and more of it than the zip: only attachments are taken.
             var held = ImportedCollection(holding: snapshot)
             try folder.gather(into: &held, isCache: true)
             return (
@@ -170,8 +172,8 @@ public struct Import: Sendable {
         return (id, offer, notes)
     }
 
-    /// Verified where there are a signature and a chain for it: then a signature that is wrong is an error, never a reason
-    /// to take the collection without.
+    /// Verifies the collection if it has signatures and there is a chain. Then a wrong signature is an error, and never a
+    /// reason to import the collection as unsigned.
     private func vouched(_ collection: ImportedCollection, _ notes: inout [String]) throws -> Snapshot {
         let unverified = collection.unverified
         var chains = collection.chains
@@ -184,7 +186,7 @@ public struct Import: Sendable {
         }
         guard !unverified.signatures.isEmpty, !chains.isEmpty else {
             if !unverified.signatures.isEmpty {
-                notes.append("it is signed, but its chain is not there: taken as imported; name the chain with --chain")
+                notes.append("it is signed, but its chain is missing: taken as imported; name the chain with --chain")
             }
             return Snapshot(vouchingFor: unverified, chain: nil, provenance: .imported)
         }
@@ -200,9 +202,29 @@ public struct Import: Sendable {
         throw failure ?? .noSignatures(unverified.collection)
     }
 
-    /// What the lock says of where it came from: an archive's name, but no path of this machine.
+    /// The source as the lock names it: with an archive's name, but without a path of this machine.
     private func origin(_ path: String) -> String {
         guard FileStore.size(path) != nil, let name = path.split(separator: "/").last else { return format.rawValue }
         return "\(format.rawValue): \(name)"
+    }
+}
+
+/// The formats that can be imported.
+public enum ImportFormat: String, CaseIterable, Sendable {
+    case firefox
+    case applicationServices = "application-services"
+    case serverZIP = "server-zip"
+    case changeset
+    case dumps
+
+    /// One line of help.
+    public var summary: String {
+        switch self {
+        case .firefox: "Firefox's defaults/settings: a directory, an omni.ja or a .deb"
+        case .applicationServices: "the dumps directory of Mozilla's application-services"
+        case .serverZIP: "a server's zip of attachments, BUCKET--COLLECTION.zip"
+        case .changeset: "saved changesets: JSON, .json.mozlz4, or an export to changesets"
+        case .dumps: "another directory of dumps, or its export to tar.zst or tar.xz"
+        }
     }
 }

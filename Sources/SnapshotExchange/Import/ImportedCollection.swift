@@ -1,15 +1,78 @@
+import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A collection as a source gives it. Nothing vouches for it yet.
+/// A folder of attachments: `<name>`, and `<name>.meta.json` that may say whose it is.
+struct AttachmentFolder {
+    private static let suffix = ".meta.json"
+
+    let root: String
+    /// Below the root.
+    let folder: String
+    let limits: Limits
+
+    /// Takes the files that belong to records. What belongs to none is noted and passed over.
+    ///
+    /// - Parameter isCache: whether a file that is not its record's is passed over too: the server's zip may lag.
+    /// - Throws: ``ExchangeError`` where a file is not what its record says, or `FileError`.
+    func gather(into collection: inout ImportedCollection, isCache: Bool = false) throws {
+        for name in try FileStore.list("\(root)/\(folder)") ?? [] where !name.hasSuffix(Self.suffix) {
+            let place = folder.isEmpty ? name : "\(folder)/\(name)"
+            guard let size = FileStore.size("\(root)/\(place)") else {
+                throw ExchangeError(
+                    .badInput, root, entry: place, expected: "a regular file", found: "a link or a folder",
+                    remedy: "take it out of the directory")
+            }
+            let id = try sidecar(place)?["id"]?.string ?? name
+            guard let record = collection.records.record(id: id), let attachment = try record.attachment() else {
+                collection.notes.append("\(place): no record has this attachment; it was left out")
+                continue
+            }
+            let digest = try digest(place)
+            guard attachment.size == UInt64(size), attachment.hash == digest else {
+                if isCache {
+                    collection.notes.append("\(place): it is not what record \(id) says; it was left out")
+                    continue
+                }
+                throw ExchangeError(
+                    .unverified, root, entry: place,
+                    expected:
+                        "\(Counted.text(attachment.size, "byte")) with SHA-256 \(attachment.hash), as record \(id) says",
+                    found: "\(Counted.text(size, "byte")) with \(digest)", remedy: "take the file from its source again"
+                )
+            }
+            collection.attachments[digest] = .file(path: "\(root)/\(place)")
+        }
+    }
+
+    private func sidecar(_ place: String) throws -> JSONValue? {
+        let path = "\(root)/\(place)\(Self.suffix)"
+        guard let text = try FileStore.read(path, limit: limits.metadataBytes) else { return nil }
+        do throws(JSONError) {
+            return try JSONValue(parsing: text, limits: limits)
+        } catch {
+            throw ExchangeError(
+                .badInput, root, entry: place + Self.suffix, expected: "JSON", found: "\(error)",
+                remedy: "take the file from its source again")
+        }
+    }
+
+    private func digest(_ place: String) throws(FileError) -> SHA256Digest {
+        var hasher = ContentHasher()
+        try FileStore.readPieces("\(root)/\(place)") { (piece) throws(FileError) in hasher.update(piece) }
+        return hasher.finish()
+    }
+}
+
+/// A collection as a source has it. Nothing vouches for it yet.
 struct ImportedCollection {
     let unverified: UnverifiedSnapshot
     var records: RecordTable { unverified.records }
-    /// PEM texts that may be the chain of its signatures.
+    /// PEM texts, one of which may be the chain of its signatures.
     var chains: [Bytes] = []
-    /// Files of the size and hash that a record says, or why the source has left them out.
+    /// Files of the size and hash that a record says, or the reason why the source lacks them.
     var attachments: [SHA256Digest: AttachmentInput] = [:]
-    /// What is in the source and cannot be taken, one line each.
+    /// What the source has and cannot be imported, a line each.
     var notes: [String] = []
 
     /// - Parameter changeset: `{"metadata": …, "timestamp": …, "changes": …}`, with all records.
@@ -18,7 +81,7 @@ struct ImportedCollection {
         unverified = try changeset.snapshot(of: id, onto: nil)
     }
 
-    /// What is held already, for attachments that belong to it.
+    /// The collection that the directory has already, for attachments that belong to it.
     init(holding snapshot: Snapshot) {
         unverified = UnverifiedSnapshot(
             collection: snapshot.collection, payload: snapshot.payload, metadata: snapshot.metadata)

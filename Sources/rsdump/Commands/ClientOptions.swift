@@ -7,9 +7,9 @@ import RemoteSettings
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// The options of commands that do what an app does with the `RemoteSettings` library.
+/// The options of commands that use the `RemoteSettings` library as an app does.
 struct ClientOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The directory for what syncs store.", valueName: "dir"))
+    @Option(help: ArgumentHelp("The directory in which syncs store their data.", valueName: "dir"))
     var storage: String
 
     @Option(help: ArgumentHelp("A directory of dumps to start from, as an app packages them.", valueName: "dir"))
@@ -20,7 +20,7 @@ struct ClientOptions: ParsableArguments {
     @Option(
         parsing: .singleValue,
         help: ArgumentHelp(
-            "What filters see of the app; may be repeated. Keys: channel, version, appId, locale, os, osVersion, "
+            "A property of the app, for filters; may be repeated. Keys: channel, version, appId, locale, os, osVersion, "
                 + "formFactor, country; any other is a custom attribute.", valueName: "key=value"))
     var context: [String] = []
 
@@ -28,12 +28,12 @@ struct ClientOptions: ParsableArguments {
         _ = try appContext()
     }
 
-    /// A service over the network, and what ends its connections.
+    /// A service over the network, and a function that ends its connections.
     ///
     /// - Throws: ``CommandFailure``, ``ConfigurationError`` or `FileError` where the options or the packaged directory's
     ///   dumps.yaml are not usable.
     func service() throws -> (service: RemoteSettingsService, end: () async -> Void) {
-        // What dumps.yaml says of the server and its roots holds for what is packaged with it.
+        // The server and the roots that dumps.yaml names hold for the bundles beside it.
         var settings = DumpsConfiguration()
         if let packaged, try DumpsDirectory(packaged).configurationText() != nil {
             settings = try DumpsDirectory(packaged).configuration()
@@ -46,7 +46,7 @@ struct ClientOptions: ParsableArguments {
             server: .custom(url: "\(try settings.serverURL())"), appContext: try appContext(),
             packaged: packaged.map { [.directory($0)] } ?? [], trustRoots: policy.roots, signer: settings.trust.signer,
             acceptsUnsigned: settings.trust.acceptsUnsigned, allowsPlainHTTP: settings.allowsPlainHTTP,
-            userAgent: UserAgent(name: "rsdump", version: Version.text),
+            userAgent: UserAgent(name: "rsdump", version: RSDump.version),
             logger: Logger(label: "rsdump", factory: { _ in SwiftLogNoOpLogHandler() }), transport: transport)
         let service = RemoteSettingsService(storageDir: storage, config: config)
         return (service, { await transport.shutdown() })
@@ -79,7 +79,7 @@ struct ClientOptions: ParsableArguments {
 }
 
 extension CommandFailure {
-    /// - Parameter name: the collection that it is about.
+    /// - Parameter name: the collection that the error concerns.
     init(_ error: RemoteSettingsError, _ name: String) {
         switch error {
         case .Network(let reason): self.init(.unreachable, "\(name): \(reason)")

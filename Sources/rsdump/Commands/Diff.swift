@@ -9,12 +9,12 @@ import SnapshotDiff
 struct Diff: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
-        abstract: "Compare two states of dumps: records, fields and attachments.",
+        abstract: "Compare two states of dumps by records, fields and attachments.",
         discussion: """
             Each of OLD and NEW is one of
               PATH           a bundle (.zip), or a directory of dumps
-              git:REV        the dumps directory (--dumps) as of a commit or branch
-              git:REV:PATH   another directory, or a bundle, as of a commit
+              git:REV        the dumps directory (--dumps) in a commit or branch
+              git:REV:PATH   another directory, or a bundle, in a commit
               server         what the server has now of dumps.yaml's collections,
                              fetched and verified; nothing is written
 
@@ -25,24 +25,24 @@ struct Diff: AsyncParsableCommand {
               rsdump diff old.zip new.zip --format json
               rsdump diff git:v1 git:v2 --format markdown
 
-            Markdown is for a pull request's body: bounded in length, the largest changes first. The text is coloured on a \
-            terminal, unless NO_COLOR is set.
+            Markdown is meant for the body of a pull request: its length is limited, and the largest changes come first. Text \
+            is coloured on a terminal, unless NO_COLOR is set.
 
             Bundles are compared, not verified: rsdump verify does that.
 
-            Exits with 0 where both could be compared; with --exit-code, with 1 where they differ. Whatever goes wrong has \
-            another code: 2 for arguments, files and git, 3 where a bundle or what the server answered cannot be trusted, 4 \
-            where the server asked to wait, 5 where it cannot be reached.
+            Exits with 0 if both sides could be compared; with --exit-code, with 1 if they differ. Errors have other codes: \
+            2 for arguments, files and git, 3 if a bundle or the server's answer cannot be trusted, 4 if the server asked to \
+            wait, 5 if it cannot be reached.
             """)
 
     @Argument(help: ArgumentHelp("The older side.", valueName: "old"))
-    var old: DiffArgument
+    var old: DiffSide.Place
 
     @Argument(help: ArgumentHelp("The newer side.", valueName: "new"))
-    var new: DiffArgument
+    var new: DiffSide.Place
 
-    @Argument(help: "Collections, as BUCKET/COLLECTION; all if none is given.")
-    var collections: [String] = []
+    @Argument(help: "Collections, as BUCKET/COLLECTION; all if none is given.", transform: collectionID)
+    var collections: [CollectionID] = []
 
     @OptionGroup var dumps: DumpsOptions
     @OptionGroup var server: ServerOptions
@@ -50,10 +50,10 @@ struct Diff: AsyncParsableCommand {
     @Option(help: "How to print the result: text, json or markdown.")
     var format = Format.text
 
-    @Flag(help: "Print only how many records and attachments of each collection changed; for text.")
+    @Flag(help: "With --format text: print only how many records and attachments of each collection changed.")
     var stat = false
 
-    @Flag(help: "Exit with 1 where the sides differ.")
+    @Flag(help: "Exit with 1 if the sides differ.")
     var exitCode = false
 
     enum Format: String, ExpressibleByArgument, CaseIterable {
@@ -63,7 +63,6 @@ struct Diff: AsyncParsableCommand {
     }
 
     func validate() throws {
-        _ = try collectionIDs(collections)
         if stat, format != .text { throw ValidationError("--stat goes with --format text; the others have the counts") }
     }
 
@@ -71,63 +70,39 @@ struct Diff: AsyncParsableCommand {
         try await running {
             let report: DiffReport
             do {
-                report = try await compare()
+                let (before, after) = (try await open(old), try await open(new))
+                report = try await DiffReport(from: (old, before), to: (new, after), names: collections)
             } catch {
                 throw CommandFailure(comparing: error)
             }
-            let style = Style(isColored: Console.outputIsColored)
             switch format {
-            case .text: Console.print(DiffText(report, showsRecords: !stat, paint: style.paint).text)
-            case .json: Console.print(json: DiffJSON.document(report))
+            case .text: Console.print(DiffText(report, showsRecords: !stat, paint: Style.output.paint).text)
+            case .json: OutputFormat.json.print("", DiffJSON.document(report))
             case .markdown: Console.write(Array(DiffMarkdown(report).text.utf8), to: 1)
             }
             if exitCode, !report.isSame { throw ExitStatus.someFailed.code }
         }
     }
 
-    private func compare() async throws -> DiffReport {
-        let names = try collectionIDs(collections)
-        let (before, after) = (try await open(old, names), try await open(new, names))
-        if let one = before.onlyCollection, let other = after.onlyCollection, names.isEmpty {
-            // Two bundles are compared whatever they are called: a collection has a preview in another bucket.
-            let diff = SnapshotDiff(from: try await before.state(of: one), to: try await after.state(of: other))
-            return DiffReport(old: old.name, new: new.name, collections: [diff].compactMap(\.self))
-        }
-        let known = before.collections.union(after.collections)
-        let unknown = names.filter { !known.contains($0) }
-        guard unknown.isEmpty else {
-            let list = unknown.map(\.description).joined(separator: ", ")
-            throw CommandFailure(
-                .usage,
-                "\(list): neither \(old.name) nor \(new.name) has it; they have \(Counted.text(known.count, "other"))")
-        }
-        let only = [before.onlyCollection, after.onlyCollection].compactMap(\.self)
-        var diffs: [SnapshotDiff] = []
-        for id in names.isEmpty ? only.isEmpty ? known.sorted() : only : names {
-            let isSame = try before.isSameBundle(of: id, as: after)
-            let newer = try await after.state(of: id)
-            let older = isSame ? newer : try await before.state(of: id)
-            if let diff = SnapshotDiff(from: older, to: newer) { diffs.append(diff) }
-        }
-        return DiffReport(old: old.name, new: new.name, collections: diffs)
-    }
-
-    private func open(_ argument: DiffArgument, _ names: [CollectionID]) async throws -> DiffSide {
-        switch argument {
-        case .path(let path): try DiffSide(path: path)
+    private func open(_ place: DiffSide.Place) async throws -> DiffSide {
+        let side: DiffSide
+        switch place {
+        case .path(let path): side = try DiffSide(path: path)
         case .git(let revision, let path):
-            try await DiffSide(revision: revision, path: path ?? dumps.directory.path)
-        case .server: DiffSide(server: try await askServer(names))
+            side = try await DiffSide(revision: revision, path: path ?? dumps.directory.path)
+        case .server: side = DiffSide(server: try await askServer())
         }
+        for note in side.notes { Console.error("note: \(note)") }
+        return side
     }
 
-    private func askServer(_ names: [CollectionID]) async throws -> [CollectionID: Snapshot] {
+    private func askServer() async throws -> [CollectionID: Snapshot] {
         let opened = try OpenDumps(dumps, applying: server.applied)
         let outcomes = try await opened.withServer(jobs: 8) { client in
             try await ServerState(
                 opened.directory, configuration: opened.configuration, client: client, policy: opened.policy, jobs: 8,
                 now: HTTPEnvironment.system.now()
-            ).outcomes(names)
+            ).outcomes(collections)
         }
         var snapshots: [CollectionID: Snapshot] = [:]
         for (id, outcome) in outcomes.sorted(by: { $0.key < $1.key }) {
@@ -142,7 +117,7 @@ struct Diff: AsyncParsableCommand {
 }
 
 extension CommandFailure {
-    /// What went wrong in a comparison. Its exit code is never 1, which says that the sides differ.
+    /// An error of a comparison. Its exit code is never 1, which means that the sides differ.
     fileprivate init(comparing error: any Error, of id: CollectionID? = nil) {
         let place = id.map { "\($0): " } ?? ""
         let failure = CommandFailure(error)
@@ -165,8 +140,12 @@ extension CommandFailure {
     }
 }
 
+extension DiffSide.Place: ExpressibleByArgument {
+    public init?(argument: String) { self.init(argument) }
+}
+
 extension Style {
-    /// Colours as `git diff` has them.
+    /// The colours that `git diff` uses.
     fileprivate func paint(_ text: String, _ role: DiffText.Role) -> String {
         switch role {
         case .created: green(text)

@@ -1,22 +1,36 @@
 import ArgumentParser
+import AsyncHTTPTransport
 import ContentSignature
 import Dumps
+import DumpsRefresh
+import FileStorage
 import RemoteSettingsHTTP
 import RemoteSettingsModel
+import SnapshotBundle
 
-/// The options that every command on a directory of dumps has.
+/// Reads a collection's name from the command line.
+///
+/// - Throws: `IdentifierError`, which the argument parser shows with the argument that it is about.
+@Sendable func collectionID(_ name: String) throws -> CollectionID { try CollectionID(name) }
+
+/// The option of all commands on a directory of dumps.
 struct DumpsOptions: ParsableArguments {
     @Option(name: .customLong("dumps"), help: ArgumentHelp("The directory of the dumps.", valueName: "dir"))
     var path = "dumps"
 
-    var directory: DumpsDirectory {
-        var trimmed = path[...]
-        while trimmed.count > 1, trimmed.hasSuffix("/") { trimmed = trimmed.dropLast() }
-        return DumpsDirectory(String(trimmed))
+    var directory: DumpsDirectory { DumpsDirectory(path.withoutTrailingSlashes) }
+}
+
+extension String {
+    /// A path without the slashes at its end; the root stays.
+    var withoutTrailingSlashes: String {
+        var path = self[...]
+        while path.count > 1, path.hasSuffix("/") { path = path.dropLast() }
+        return String(path)
     }
 }
 
-/// The option that says which roots vouch for what is signed.
+/// The option that says which root certificates are trusted.
 struct TrustOptions: ParsableArguments {
     @Option(
         name: .customLong("trust-root"), parsing: .singleValue,
@@ -31,7 +45,7 @@ struct TrustOptions: ParsableArguments {
         }
     }
 
-    /// The configuration with what the option says in its place.
+    /// The configuration, with the option's roots in place of its own where there are any.
     func applied(to configuration: DumpsConfiguration) throws -> DumpsConfiguration {
         var configuration = configuration
         if !roots.isEmpty { configuration.trust.roots = try TrustAnchors(parsing: roots).roots }
@@ -39,7 +53,7 @@ struct TrustOptions: ParsableArguments {
     }
 }
 
-/// The options that say which server, and which roots vouch for it.
+/// The options that name the server and the root certificates that are trusted for it.
 struct ServerOptions: ParsableArguments {
     @Option(help: ArgumentHelp("prod, stage, dev, or a base URL that ends in /v1 or /v2.", valueName: "server"))
     var server: String?
@@ -56,11 +70,81 @@ struct ServerOptions: ParsableArguments {
         }
     }
 
-    /// The configuration with what the options say in its place.
+    /// The configuration, with what the options say in place of what it says.
     func applied(to configuration: DumpsConfiguration) throws -> DumpsConfiguration {
         var configuration = try trust.applied(to: configuration)
         if let server { configuration.server = server }
         return configuration
+    }
+}
+
+/// What a command on a directory of dumps works with: the directory, what `dumps.yaml` and the options say, and what has to
+/// vouch for the collections.
+struct OpenDumps {
+    let directory: DumpsDirectory
+    let configuration: DumpsConfiguration
+    let policy: TrustPolicy
+    let limits = Limits()
+
+    /// Reads `dumps.yaml`.
+    ///
+    /// - Parameters:
+    ///   - isConfigured: whether there must be a `dumps.yaml`.
+    ///   - applying: puts what options say in place of what the file says.
+    /// - Throws: ``ConfigurationError``, ``CommandFailure`` where no root is trusted, `FileError`, or what `applying` throws.
+    init(
+        _ dumps: DumpsOptions, isConfigured: Bool = true,
+        applying: (DumpsConfiguration) throws -> DumpsConfiguration = { $0 }
+    ) throws {
+        directory = dumps.directory
+        let hasFile = try isConfigured || directory.configurationText() != nil
+        configuration = try applying(hasFile ? directory.configuration() : DumpsConfiguration())
+        policy = try configuration.policy(file: directory.configurationPath)
+    }
+
+    /// Calls `body` with a client of the configured server, over the network, and ends its connections.
+    ///
+    /// - Parameter onEvent: takes what happens on the connection; by default, the server's announcements are shown.
+    func withServer<Value>(
+        jobs: Int, onEvent: @escaping @Sendable (HTTPEvent) -> Void = Console.showAlert,
+        _ body: (ServerClient) async throws -> Value
+    ) async throws -> Value {
+        let server = try configuration.serverURL()
+        let transport = AsyncHTTPClientTransport(jobs: jobs, limits: limits)
+        let client = ServerClient(
+            server: server, transport: transport, userAgent: UserAgent(name: "rsdump", version: RSDump.version),
+            limits: limits, backoff: directory.backoff(limits: limits), onEvent: onEvent)
+        do {
+            let value = try await body(client)
+            await transport.shutdown()
+            return value
+        } catch {
+            await transport.shutdown()
+            throw error
+        }
+    }
+}
+
+/// The argument that names a bundle: its path, or its collection in the directory of dumps.
+struct BundleArgument: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp(
+            "A bundle's path, or a collection in the dumps directory.", valueName: "bundle|bucket/collection"))
+    var bundle: String
+
+    @OptionGroup var dumps: DumpsOptions
+
+    /// - Throws: `BundleError`, or ``CommandFailure`` where there is no such bundle.
+    func open() throws -> BundleReader {
+        let id = bundle.hasSuffix(".zip") ? nil : try? CollectionID(bundle)
+        let path = id.map(dumps.directory.bundlePath) ?? bundle
+        guard FileStore.exists(path) else {
+            throw CommandFailure(
+                .usage,
+                "\(path): expected a bundle, found no such file; give the path of a .zip, or BUCKET/COLLECTION and "
+                    + "--dumps DIR")
+        }
+        return try BundleReader(path: path, limits: Limits())
     }
 }
 
@@ -70,9 +154,9 @@ extension DumpsConfiguration {
         try ServerURL(server, allowPlainHTTP: allowsPlainHTTP)
     }
 
-    /// What has to vouch for the collections: the configured roots, else those of Mozilla's server of that name or URL.
+    /// What has to vouch for the collections: the configured roots, else those that are built in for Mozilla's servers.
     ///
-    /// - Throws: ``CommandFailure`` where the server is nobody's that we know and no root is configured.
+    /// - Throws: ``CommandFailure`` where no root is configured and the server is not one of Mozilla's.
     func policy(file: String) throws -> TrustPolicy {
         TrustPolicy(
             roots: try roots(file: file), signer: trust.signer.map { SignerName($0) },

@@ -7,17 +7,16 @@ import SnapshotExchange
 struct Embed: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "embed",
-        abstract: "Make bundles part of a program: write a C target whose bytes they are.",
+        abstract: "Write a C target that makes bundles part of a program.",
         discussion: """
-            Writes MODULE.c and include/MODULE.h into the output folder, whose name is the module's, from the lock and \
-            its bundles. The source names the bundles by relative paths (#embed), so that the compiler takes them in \
-            again when they change. An app reads them in place: --swift writes the function that it calls, for \
-            RemoteSettingsConfig(packaged:).
+            Writes MODULE.c and include/MODULE.h into the output folder, whose name is the module's name. The source refers \
+            to the lock and the bundles by relative paths (#embed), so that the compiler reads them again when they change. \
+            An app reads them in place: --swift writes the function that it calls, for RemoteSettingsConfig(packaged:).
 
-            With names, or with --stored, the target gets a lock of its own, and with --stored bundles of its own: name \
-            both (dumps.lock.json, bundles) under exclude: in Package.swift.
+            With collections named, or with --stored, the target gets a lock of its own, and with --stored also bundles of \
+            its own: list both (dumps.lock.json, bundles) under exclude: in Package.swift.
 
-            Exits with 6 where --check finds that the target is not what would be written.
+            Exits with 6 if --check finds that the target is not what would be written.
 
             Examples:
               rsdump embed --output Sources/EmbeddedDumps \\
@@ -25,8 +24,9 @@ struct Embed: AsyncParsableCommand {
               rsdump embed --output Sources/EmbeddedDumps --check
             """)
 
-    @Argument(help: "Collections, as BUCKET/COLLECTION; all that the lock has if none is given.")
-    var collections: [String] = []
+    @Argument(
+        help: "Collections, as BUCKET/COLLECTION; all that the lock has if none is given.", transform: collectionID)
+    var collections: [CollectionID] = []
 
     @OptionGroup var dumps: DumpsOptions
 
@@ -48,35 +48,28 @@ struct Embed: AsyncParsableCommand {
     @Option(help: "How to print the result: text or json.")
     var format = OutputFormat.text
 
-    func validate() throws {
-        _ = try collectionIDs(collections)
-    }
-
     func run() async throws {
         try await running {
-            let opened = try OpenDumps(dumps, collections, isConfigured: false)
+            let opened = try OpenDumps(dumps, isConfigured: false)
             var options = Embedding.Options()
-            options.collections = opened.names
+            options.collections = collections
             options.isStored = stored
             options.swiftFile = swiftFile
             options.isPublic = isPublic
             let verifier = BundleVerifier(
                 opened.policy, limits: opened.limits)
-            var folder = output[...]
-            while folder.count > 1, folder.hasSuffix("/") { folder = folder.dropLast() }
-            let embedding = Embedding(opened.directory, to: String(folder), options: options, verifier: verifier)
+            let folder = output.withoutTrailingSlashes
+            let embedding = Embedding(opened.directory, to: folder, options: options, verifier: verifier)
             let paths = try check ? embedding.stale() : embedding.write()
-            switch format {
-            case .text:
-                for path in paths { Console.print("\(path): \(check ? "is stale" : "written")") }
-                if paths.isEmpty { Console.print("\(folder): is as the lock and its bundles say") }
-                if check, !paths.isEmpty { Console.error("rsdump: run rsdump embed without --check to write them") }
-            case .json:
-                Console.print(
-                    json: .members([
-                        "output": .string(String(folder)), "changed": .array(paths.map(JSONValue.string)),
-                        "isCheck": .bool(check),
-                    ]))
+            let lines = paths.map { "\($0): \(check ? "is stale" : "written")" }
+            format.print(
+                paths.isEmpty
+                    ? "\(folder): is up to date with the lock and its bundles" : lines.joined(separator: "\n"),
+                .members([
+                    "output": .string(folder), "changed": .array(paths.map(JSONValue.string)), "isCheck": .bool(check),
+                ]))
+            if check, !paths.isEmpty, format == .text {
+                Console.error("rsdump: run rsdump embed without --check to write them")
             }
             if check, !paths.isEmpty { throw ExitStatus.wouldChange.code }
         }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import FileStorage
 import RemoteSettingsModel
 import SnapshotExchange
 import SnapshotHistory
@@ -9,28 +10,28 @@ import StaticMirror
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Write bundles in the form that another project keeps.",
+        abstract: "Write bundles in the layout that another project uses.",
         discussion: """
             Layouts:
             \(ExportLayout.allCases.map { "  \($0.rawValue): \($0.summary)" }.joined(separator: "\n"))
               mirror: plain files that nginx, an object store or a CDN serves as an origin
 
-            Every byte of the bundles is checked against the lock first. The output appears complete or not at all, and \
-            what is there already is replaced only with --force. The same bundles give the same output.
+            The bundles are first checked against the lock, byte by byte. The output appears complete or not at all, and \
+            anything that is already there is replaced only with --force. The same bundles produce the same output.
 
-            With --update, the firefox and application-services layouts are written into the tree that such a project \
-            keeps: other collections and other files in it stay. Of the exported collections, attachments that no record has \
-            any more go. Firefox's last_modified.json keeps its other entries, and gets none for a collection that the tree \
-            has without listing it.
+            With --update, the firefox and application-services layouts are written into an existing tree of such a project: \
+            its other collections and files are kept. Attachments of the exported collections that no record has any more \
+            are removed. Firefox's last_modified.json keeps its other entries; a collection that the tree has without \
+            listing it there stays unlisted.
 
-            What was exported to application-services, firefox, changesets, tar.zst or tar.xz comes back with \
-            rsdump import. Only changesets and the archives keep signatures.
+            rsdump import reads application-services, firefox, changesets, tar.zst and tar.xz back. Only changesets and the \
+            archives keep signatures.
 
-            A mirror is published into --output without --force, again and again: a new tree of files is written beside the \
-            present one, and the link "current" is then replaced in one step. nginx.conf in the output serves it, and \
-            objects.json in the tree tells an upload to an object store each file's path, type and caching. --url says \
-            where clients reach it. With --history, a client that asks what changed since an older bundle gets just that; \
-            others get the whole collection.
+            A mirror can be published into the same --output again and again, without --force: a new tree of files is written \
+            beside the present one, and then the link "current" is replaced in one step. nginx.conf in the output serves \
+            the tree; objects.json in the tree lists each file's path, type and caching for an upload to an object store. \
+            --url is the address at which clients reach the mirror. With --history, clients that ask what has changed since \
+            an older bundle get only that; others get the whole collection.
 
             Examples:
               rsdump export --to application-services --update \\
@@ -42,12 +43,13 @@ struct ExportCommand: AsyncParsableCommand {
                 --url https://settings.example.org
             """)
 
-    @Argument(help: "Collections, as BUCKET/COLLECTION; all that the lock has if none is given.")
-    var collections: [String] = []
+    @Argument(
+        help: "Collections, as BUCKET/COLLECTION; all that the lock has if none is given.", transform: collectionID)
+    var collections: [CollectionID] = []
 
     @OptionGroup var dumps: DumpsOptions
 
-    @Option(name: .customLong("to"), help: ArgumentHelp("The form to write.", valueName: "layout"))
+    @Option(name: .customLong("to"), help: ArgumentHelp("The layout to write.", valueName: "layout"))
     var form: ExportForm
 
     @Option(name: .shortAndLong, help: ArgumentHelp("The directory or file to write.", valueName: "path"))
@@ -59,24 +61,25 @@ struct ExportCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("For plist, json and xml: the records' field with the value.", valueName: "field"))
     var value: String?
 
-    @Flag(help: "Replace what is at the output.")
+    @Flag(help: "Replace what is at --output.")
     var force = false
 
     @Flag(
         help: ArgumentHelp(
-            "For firefox and application-services: change these collections in the tree that is there, and leave the rest."
+            "For firefox and application-services: change these collections in the existing tree, and keep the rest."
         ))
     var update = false
 
     @Option(
         help: ArgumentHelp(
-            "For a mirror: where clients reach it, such as https://settings.example.org.", valueName: "url"))
+            "For a mirror: the address at which clients reach it, such as https://settings.example.org.",
+            valueName: "url"))
     var url: String?
 
     @Option(
         parsing: .singleValue,
         help: ArgumentHelp(
-            "For a mirror: where older bundles are, git for the dumps directory's own history, or a folder; may be repeated.",
+            "For a mirror: where older bundles are: git for the dumps directory's own history, or a folder; may be repeated.",
             valueName: "git|dir"))
     var history: [String] = []
 
@@ -84,21 +87,20 @@ struct ExportCommand: AsyncParsableCommand {
     var format = OutputFormat.text
 
     func validate() throws {
-        _ = try collectionIDs(collections)
         if output.isEmpty { throw ValidationError("--output is empty, expected a path") }
         switch form {
         case .mirror:
             guard let url else { throw ValidationError("--to mirror needs --url, the address where clients reach it") }
             do { _ = try OriginAddress(url) } catch { throw ValidationError("--url: \(error)") }
             if key != nil || value != nil { throw ValidationError("--key and --value are not for mirror") }
-            if update { throw ValidationError("--update is not for mirror, which is published again as it is") }
+            if update { throw ValidationError("--update is not for mirror, which is published again without it") }
         case .layout(let layout):
             if url != nil || !history.isEmpty { throw ValidationError("--url and --history go with --to mirror") }
             if update, !layout.isUpdatable {
                 throw ValidationError("--update is for firefox and application-services, not for \(layout.rawValue)")
             }
             if update, force { throw ValidationError("--update and --force exclude each other") }
-            if layout.defaults != nil {
+            if layout.isDefaults {
                 guard collections.count == 1, key != nil, value != nil else {
                     throw ValidationError("--to \(layout.rawValue) needs one BUCKET/COLLECTION, --key and --value")
                 }
@@ -110,57 +112,49 @@ struct ExportCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await running {
-            var target = output[...]
-            while target.count > 1, target.hasSuffix("/") { target = target.dropLast() }
-            guard case .layout(let layout) = form else { return try await publish(to: String(target)) }
-            let fields = key.flatMap { key in value.map { DefaultsFields(key: key, value: $0) } }
-            let report = try Export(dumps.directory, to: layout, fields: fields).write(
-                try collectionIDs(collections),
-                to: ExportTarget(String(target), existing: update ? .update : force ? .replace : .keep))
-            for note in report.notes { Console.error("rsdump: \(Console.visible(note))") }
-            switch format {
-            case .text:
-                Console.print(
-                    "\(target): \(Counted.text(report.collections.count, "collection")) in \(Counted.text(report.files, "file")), \(Counted.text(report.bytes, "byte"))"
-                )
-            case .json:
-                Console.print(
-                    json: .members([
-                        "output": .string(String(target)), "layout": .string(layout.rawValue),
-                        "collections": .array(report.collections.map { .string("\($0)") }),
-                        "files": .count(report.files), "bytes": .count(report.bytes),
-                        "notes": .array(report.notes.map(JSONValue.string)),
-                    ]))
+            let target = output.withoutTrailingSlashes
+            switch form {
+            case .layout(let layout): try export(to: target, layout)
+            case .mirror: try await publish(to: target)
             }
         }
     }
-}
 
-extension ExportCommand {
+    private func export(to target: String, _ layout: ExportLayout) throws {
+        let fields = key.flatMap { key in value.map { DefaultsFields(key: key, value: $0) } }
+        let report = try Export(dumps.directory, to: layout, fields: fields).write(
+            collections, to: target, existing: update ? .update : force ? .replace : .keep)
+        for note in report.notes { Console.error("rsdump: \(Console.visible(note))") }
+        let (names, files) = (Counted.text(report.collections.count, "collection"), Counted.text(report.files, "file"))
+        format.print(
+            "\(target): \(names) in \(files), \(Counted.text(report.bytes, "byte"))",
+            .members([
+                "output": .string(target), "layout": .string(layout.rawValue),
+                "collections": .array(report.collections.map { .string("\($0)") }),
+                "files": .count(report.files), "bytes": .count(report.bytes),
+                "notes": .array(report.notes.map(JSONValue.string)),
+            ]))
+    }
+
     private func publish(to folder: String) async throws {
         let directory = dumps.directory
         let older = history.isEmpty ? nil : try await BundleHistory(of: directory.path, in: history)
         let report = try await StaticMirror.publish(
-            try collectionIDs(collections), of: directory, to: TextFile.absolute(folder),
-            address: try OriginAddress(url ?? ""), history: older, softwareVersion: Version.text)
+            collections, of: directory, to: FileStore.absolute(folder), address: try OriginAddress(url ?? ""),
+            history: older, softwareVersion: RSDump.version)
         for note in report.notes { Console.error("rsdump: \(Console.visible(note))") }
-        switch format {
-        case .text:
-            Console.print(
-                "\(folder): \(Counted.text(report.objects, "file")), \(ByteSize.text(UInt64(clamping: report.bytes))), in \(report.tree)"
-                    + (report.isUnchanged ? ", as before" : ""))
-        case .json:
-            Console.print(
-                json: .members([
-                    "output": .string(folder), "layout": .string("mirror"), "tree": .string(report.tree),
-                    "unchanged": .bool(report.isUnchanged), "files": .count(report.objects),
-                    "bytes": .count(report.bytes), "notes": .array(report.notes.map(JSONValue.string)),
-                ]))
-        }
+        let (files, size) = (Counted.text(report.objects, "file"), ByteSize.text(UInt64(clamping: report.bytes)))
+        format.print(
+            "\(folder): \(files), \(size), in \(report.tree)" + (report.isUnchanged ? ", as before" : ""),
+            .members([
+                "output": .string(folder), "layout": .string("mirror"), "tree": .string(report.tree),
+                "unchanged": .bool(report.isUnchanged), "files": .count(report.objects),
+                "bytes": .count(report.bytes), "notes": .array(report.notes.map(JSONValue.string)),
+            ]))
     }
 }
 
-/// What `--to` takes.
+/// A value of `--to`.
 enum ExportForm: ExpressibleByArgument {
     case layout(ExportLayout)
     case mirror

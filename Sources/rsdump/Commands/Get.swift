@@ -7,43 +7,42 @@ import RemoteSettingsModel
 struct Get: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
-        abstract: "Print the records that an app would get, one JSON object a line.",
+        abstract: "Print the records that an app would get, one JSON object per line.",
         discussion: """
-            Records come from the newest of what is stored and what is packaged, filtered for the context given. The network \
-            is used only with --sync-if-empty, and for an attachment that is neither stored nor packaged. Exits with 1 where \
-            there is nothing, saying why.
+            The records are those of the newer of the stored and the packaged state, filtered for the given context. The \
+            network is used only with --sync-if-empty, and for an attachment that is neither stored nor packaged. If there \
+            are no records, the command says why and exits with 1.
 
             Example:
               rsdump get main/regions --storage /tmp/app --packaged dumps \\
                 --context country=DE --explain
             """)
 
-    @Argument(help: "A collection, as BUCKET/COLLECTION.")
-    var collection: String
+    @Argument(help: "A collection, as BUCKET/COLLECTION.", transform: collectionID)
+    var collection: CollectionID
 
     @OptionGroup var options: ClientOptions
 
-    @Flag(help: "Sync first, if nothing is held.")
+    @Flag(help: "Sync first if nothing is stored or packaged.")
     var syncIfEmpty = false
 
-    @Flag(help: "Also tell on standard error where the records come from, their time and age, and who signed them.")
+    @Flag(help: "Also print to standard error where the records come from, their age, and who signed them.")
     var explain = false
 
-    @Option(help: ArgumentHelp("Get this record's attachment instead of the records.", valueName: "record-id"))
+    @Option(help: ArgumentHelp("Print this record's attachment instead of the records.", valueName: "record-id"))
     var attachment: String?
 
     @Option(name: .shortAndLong, help: ArgumentHelp("The file to write the attachment to.", valueName: "file"))
     var output: String?
 
     func validate() throws {
-        _ = try collectionIDs([collection])
         if output != nil, attachment == nil { throw ValidationError("-o goes with --attachment") }
     }
 
     func run() async throws {
         try await running {
             let (service, end) = try options.service()
-            let client = service.makeClient(collectionName: collection)
+            let client = service.makeClient(collectionName: "\(collection)")
             let records = await client.getRecords(syncIfEmpty: syncIfEmpty)
             if explain { Console.error(SnapshotExplanation(client.snapshot).text) }
             do {

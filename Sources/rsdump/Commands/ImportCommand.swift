@@ -9,15 +9,15 @@ import SnapshotExchange
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Take collections from elsewhere than a server: Firefox, application-services, archives, changesets.",
+        abstract: "Import collections from Firefox, application-services, archives or saved changesets.",
         discussion: """
             Formats:
             \(ImportFormat.allCases.map { "  \($0.rawValue): \($0.summary)" }.joined(separator: "\n"))
 
-            Archives may be ZIP, tar, 7z or ar, compressed by gzip, xz or zstd. Attachments are checked against their \
-            records. What is signed and comes with its chain is verified; everything else becomes "imported" in bundle \
-            and lock, for as long as no refresh brings the signed state. What is held already is replaced by nothing \
-            older, and what is signed by nothing unsigned. The collections are named in dumps.yaml, which is made where \
+            Archives may be ZIP, tar, 7z or ar, compressed with gzip, xz or zstd. Attachments are checked against their \
+            records. A collection that is signed and comes with its certificate chain is verified; any other is marked \
+            "imported" in bundle and lock until a refresh fetches the signed state. A bundle is never replaced by an older \
+            state, and a signed one never by one that is not. The collections are added to dumps.yaml, which is created if \
             there is none.
 
             Examples:
@@ -27,16 +27,17 @@ struct ImportCommand: AsyncParsableCommand {
               rsdump import --from changeset changesets.json.mozlz4 --dumps dumps
               rsdump import --from dumps dumps.tar.zst --dumps /srv/dumps
 
-            Exits with 1 where a collection was refused, and with 3 where the only reason is a hash or a signature.
+            Exits with 1 if a collection was refused, and with 3 if hashes or signatures were the only reasons.
             """)
 
     @Argument(help: "The directory, archive or file to import.")
     var path: String
 
-    @Argument(help: "Collections, as BUCKET/COLLECTION; all that are there if none is given.")
-    var collections: [String] = []
+    @Argument(
+        help: "Collections, as BUCKET/COLLECTION; all that the source has if none is given.", transform: collectionID)
+    var collections: [CollectionID] = []
 
-    @Option(name: .customLong("from"), help: ArgumentHelp("What it is.", valueName: "format"))
+    @Option(name: .customLong("from"), help: ArgumentHelp("The format of the source.", valueName: "format"))
     var source: ImportFormat
 
     @OptionGroup var dumps: DumpsOptions
@@ -49,19 +50,19 @@ struct ImportCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("verify-at"),
-        help: ArgumentHelp("Verify chains at this time, as 2026-11-21 or RFC 3339; else now.", valueName: "date"))
+        help: ArgumentHelp("Verify chains at this time (2026-11-21 or RFC 3339) instead of now.", valueName: "date"))
     var time: String?
 
     @Option(
         name: .customLong("collection"),
-        help: ArgumentHelp("The collection of a file that does not name it.", valueName: "bucket/collection"))
-    var collection: String?
+        help: ArgumentHelp("The collection of a file that does not name it.", valueName: "bucket/collection"),
+        transform: collectionID)
+    var collection: CollectionID?
 
     @Option(help: "How to print the result: text or json.")
     var format = OutputFormat.text
 
     func validate() throws {
-        _ = try collectionIDs(collections + (collection.map { [$0] } ?? []))
         if let time, Timestamp(rfc3339: time) == nil {
             throw ValidationError("--verify-at is \(time), expected a date such as 2026-11-21 or 2026-11-21T08:00:00Z")
         }
@@ -69,39 +70,20 @@ struct ImportCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await running {
-            let opened = try OpenDumps(dumps, collections, isConfigured: false, applying: server.applied)
+            let opened = try OpenDumps(dumps, isConfigured: false, applying: server.applied)
             var options = Import.Options(
                 time: time.flatMap(Timestamp.init(rfc3339:)) ?? HTTPEnvironment.system.now())
             options.policy = opened.policy
             options.chains = chains
-            options.collection = try collection.map { try CollectionID($0) }
-            let outcomes = try Import(into: opened.directory, from: source, options: options).run(path, opened.names)
-            try name(outcomes.filter(\.isTaken).map(\.id), in: opened.directory)
+            options.collection = collection
+            options.server = server.server
+            options.roots = try TrustAnchors(parsing: server.trust.roots).roots
+            let outcomes = try Import(into: opened.directory, from: source, options: options).run(path, collections)
             let report = ImportReport(outcomes: outcomes)
-            switch format {
-            case .text: Console.print(report.text(Style(isColored: Console.outputIsColored)))
-            case .json: Console.print(json: report.json)
-            }
+            format.print(report.text(.output), report.json)
             if report.status != .done { throw report.status.code }
         }
-    }
-
-    /// Puts what was taken into dumps.yaml, so that a refresh knows it.
-    private func name(_ ids: [CollectionID], in directory: DumpsDirectory) throws {
-        guard !ids.isEmpty else { return }
-        let before = try directory.configurationText()
-        var editor = try ConfigurationEditor(before, file: directory.configurationPath)
-        if before == nil, let server = server.server { try editor.setServer(server) }
-        if before == nil {
-            for root in try TrustAnchors(parsing: server.trust.roots).roots { try editor.addRoot(root) }
-        }
-        for id in ids { _ = try editor.add(id, attachments: nil) }
-        if editor.text != before { try directory.writeConfiguration(editor.text) }
     }
 }
 
 extension ImportFormat: ExpressibleByArgument {}
-
-extension Import.Outcome {
-    fileprivate var isTaken: Bool { (try? result.get()) != nil }
-}

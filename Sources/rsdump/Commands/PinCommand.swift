@@ -8,42 +8,42 @@ import RemoteSettingsModel
 struct PinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin",
-        abstract: "Keep a collection at one state; comments in dumps.yaml are kept.",
+        abstract: "Keep a collection at one state.",
         discussion: """
-            A pinned collection is not moved by a refresh, which says how far behind the server it is. Without --at, the \
-            state that is held is pinned. With --at, an older one is put in its place: from the git history of the dumps \
-            directory, or from --from, a bundle or a folder of bundles at any depth and of any names. It is never taken from \
-            the server.
+            A refresh leaves a pinned collection as it is, and reports how far it is behind the server. Without --at, the \
+            present state is pinned. With --at, an older one takes its place: from the git history of the dumps directory, \
+            or from --from, which names a bundle or a folder with bundles of any names at any depth. It is never taken from \
+            the server. Comments in dumps.yaml are kept.
 
-            An older bundle is verified like any other, as of the time that the lock of its commit keeps, or the lock \
-            beside it (DIR/dumps.lock.json for DIR/BUCKET/COLLECTION.zip). A bundle that comes without such a lock is \
-            verified as of now: its certificates must still be valid.
+            An older bundle is verified like any other, at the time that is recorded in the lock of its commit, or in the \
+            lock beside it (DIR/dumps.lock.json for DIR/BUCKET/COLLECTION.zip). A bundle without such a lock is verified at \
+            the present time: its certificates must still be valid.
 
-            Past --until, refresh and status warn; with --max-age they fail where the bundle is older than that.
+            After --until, refresh and status warn; with --max-age they fail if the bundle is older than that.
 
             Examples:
               rsdump pin main/regions --reason "bug 1234" --until 2026-12-31
               rsdump pin main/regions --at 2026-10-01
               rsdump pin main/regions --at 1760000000000 --from backups/
 
-            Exits with 1 where there is no bundle of that time, with 3 where none of it can be verified.
+            Exits with 1 if there is no bundle of that time, and with 3 if no such bundle can be verified.
             """)
 
-    @Argument(help: "The collection, as BUCKET/COLLECTION.")
-    var collection: String
+    @Argument(help: "The collection, as BUCKET/COLLECTION.", transform: collectionID)
+    var collection: CollectionID
 
     @Option(
         help: ArgumentHelp(
-            "The state to pin: its timestamp in milliseconds, or a date or time in UTC, which means the newest state not later than that.",
+            "The state to pin: a timestamp in milliseconds, or a date or time in UTC for the newest state by then.",
             valueName: "timestamp|date"))
     var at: PinRequest?
 
     @Option(
         name: .customLong("from"),
-        help: ArgumentHelp("A bundle or a folder of bundles to take it from.", valueName: "path"))
+        help: ArgumentHelp("A bundle or a folder of bundles to take the state from.", valueName: "path"))
     var path: String?
 
-    @Option(help: ArgumentHelp("Why, in one line; shown by refresh and status.", valueName: "text"))
+    @Option(help: ArgumentHelp("Why it is pinned, in one line; refresh and status show it.", valueName: "text"))
     var reason: String?
 
     @Option(help: ArgumentHelp("The last day of the pin, such as 2026-12-31.", valueName: "date"))
@@ -56,7 +56,6 @@ struct PinCommand: AsyncParsableCommand {
     var format = OutputFormat.text
 
     func validate() throws {
-        _ = try collectionIDs([collection])
         if let reason, !Pin.isReason(reason) {
             throw ValidationError("--reason is not one line of 1 to 500 characters")
         }
@@ -65,7 +64,7 @@ struct PinCommand: AsyncParsableCommand {
             throw ValidationError("--until is \(until), expected a date such as 2026-12-31")
         }
         if Pin(at: date, until: date).isOverdue(at: HTTPEnvironment.system.now()) {
-            throw ValidationError("--until is \(until), which is over; expected today or later")
+            throw ValidationError("--until is \(until), which has passed; expected today or later")
         }
     }
 
@@ -75,17 +74,41 @@ struct PinCommand: AsyncParsableCommand {
             let pinning = Pinning(
                 opened.directory, configuration: opened.configuration, policy: opened.policy,
                 now: HTTPEnvironment.system.now(), limits: opened.limits)
-            let id = try CollectionID(collection)
             let outcome = try await pinning.pin(
-                id, at ?? .present, from: path, reason: reason, until: until.flatMap(Pin.date))
-            switch format {
-            case .text: Console.print(Console.visible(PinText.outcome(id, outcome)))
-            case .json: Console.print(json: PinText.json(id, outcome))
-            }
+                collection, at ?? .present, from: path, reason: reason, until: until.flatMap(Pin.date))
+            format.print(Console.visible(PinText.outcome(collection, outcome)), PinText.json(collection, outcome))
         }
     }
 }
 
 extension PinRequest: ExpressibleByArgument {
     public init?(argument: String) { self.init(argument) }
+}
+
+/// `rsdump unpin`
+struct UnpinCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unpin",
+        abstract: "Let collections follow the server again.",
+        discussion: """
+            The bundles stay as they are until the next rsdump refresh. Comments in dumps.yaml are kept.
+
+            Example:
+              rsdump unpin main/regions
+            """)
+
+    @Argument(help: "Collections, as BUCKET/COLLECTION.", transform: collectionID)
+    var collections: [CollectionID]
+
+    @OptionGroup var dumps: DumpsOptions
+
+    func run() async throws {
+        try await running {
+            for (id, pin) in try Pinning.unpin(collections, in: dumps.directory) {
+                Console.print(
+                    pin.map { "\(id): no longer pinned at \($0.at); rsdump refresh takes it to the server's state" }
+                        ?? "\(id): is not pinned")
+            }
+        }
+    }
 }

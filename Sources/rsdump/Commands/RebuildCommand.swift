@@ -7,10 +7,10 @@ import RemoteSettingsModel
 struct RebuildCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rebuild",
-        abstract: "Write every bundle again from its own contents, and tell whether the bytes are as locked.",
+        abstract: "Write every bundle again from its own contents, and compare the bytes with the lock.",
         discussion: """
-            Each bundle is verified, taken apart and packed again, in a temporary directory that is removed at the end, or in \
-            --output. Offline; nothing under the dumps directory is touched.
+            Each bundle is verified, unpacked and packed again, in --output or in a temporary directory that is removed at \
+            the end. Works offline; nothing in the dumps directory is changed.
 
             The same version of zlib writes the same bytes. Another version may compress differently: the bundle then has the \
             same content (the hash of its uncompressed manifest) in other bytes, which is reported and is not a failure.
@@ -19,11 +19,11 @@ struct RebuildCommand: AsyncParsableCommand {
               rsdump rebuild
               rsdump rebuild main/regions --output rebuilt
 
-            Exits with 3 where a bundle is not as locked, or cannot be written again with the same content.
+            Exits with 3 if a bundle is not as locked, or cannot be written again with the same content.
             """)
 
-    @Argument(help: "Collections, as BUCKET/COLLECTION; all of the lock if none is given.")
-    var collections: [String] = []
+    @Argument(help: "Collections, as BUCKET/COLLECTION; all of the lock if none is given.", transform: collectionID)
+    var collections: [CollectionID] = []
 
     @OptionGroup var dumps: DumpsOptions
 
@@ -35,23 +35,16 @@ struct RebuildCommand: AsyncParsableCommand {
     @Option(help: "How to print the result: text or json.")
     var format = OutputFormat.text
 
-    func validate() throws {
-        _ = try collectionIDs(collections)
-    }
-
     func run() async throws {
         try await running {
-            let opened = try OpenDumps(dumps, collections, applying: trust.applied)
+            let opened = try OpenDumps(dumps, applying: trust.applied)
             let target = try output ?? FileStore.makeTemporaryDirectory("rsdump")
             defer { if output == nil { try? FileStore.removeTree(target) } }
             try FileStore.makeDirectories(target)
             let rebuild = Rebuild(opened.directory, to: target, policy: opened.policy, limits: opened.limits)
-            let outcomes = try await rebuild.run(opened.names)
+            let outcomes = try await rebuild.run(collections)
             let report = RebuildReport(outcomes: outcomes)
-            switch format {
-            case .text: Console.print(report.text(Style(isColored: Console.outputIsColored)))
-            case .json: Console.print(json: report.json)
-            }
+            format.print(report.text(.output), report.json)
             if !report.isGood { throw ExitStatus.verificationFailed.code }
         }
     }

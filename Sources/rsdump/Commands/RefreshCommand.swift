@@ -2,6 +2,7 @@ import ArgumentParser
 import AsyncHTTPTransport
 import ContentSignature
 import DumpsRefresh
+import FileStorage
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
@@ -11,15 +12,15 @@ struct RefreshCommand: AsyncParsableCommand {
         commandName: "refresh",
         abstract: "Download what is new, verify it, and rewrite the bundles whose data changed.",
         discussion: """
-            One request tells what has changed. Of each stale collection only the records that changed are downloaded, and \
-            only the attachments that are not in the present bundle. Signatures and hashes are checked before anything is \
-            written; a collection that fails keeps its last good bundle, and the others are refreshed all the same.
+            One request finds out which collections have changed. For each of them, only the records that changed are \
+            downloaded, and only the attachments that the present bundle lacks. Signatures and hashes are checked before \
+            anything is written. A collection that fails keeps its last good bundle; the others are refreshed all the same.
 
-            Pinned collections stay where they are. A bundle or an attachment over its budget in dumps.yaml is an error, and \
-            what is held stays; where all bundles together are over theirs, nothing is changed.
+            Pinned collections stay as they are. If a bundle or an attachment exceeds its budget in dumps.yaml, its \
+            collection fails and keeps its bundle; if all bundles together exceed the total budget, nothing is changed.
 
-            With --locked nothing is written, and the exit code is 6 where anything would change: the server has something \
-            newer, a bundle is missing or damaged, or dumps.yaml asks for other attachments.
+            With --locked nothing is written, and the exit code is 6 if anything would change: the server has a newer state, \
+            a bundle is missing or damaged, or dumps.yaml asks for other attachments.
 
             Examples:
               rsdump refresh
@@ -30,27 +31,28 @@ struct RefreshCommand: AsyncParsableCommand {
             \(ExitStatus.help)
             """)
 
-    @Argument(help: ArgumentHelp("Collections, as BUCKET/COLLECTION; all that dumps.yaml names if none is given."))
-    var collections: [String] = []
+    @Argument(
+        help: "Collections, as BUCKET/COLLECTION; all that dumps.yaml names if none is given.", transform: collectionID)
+    var collections: [CollectionID] = []
 
     @OptionGroup var dumps: DumpsOptions
     @OptionGroup var server: ServerOptions
 
-    @Flag(help: "Ask the server what has changed, and write nothing.")
+    @Flag(help: "Ask the server what has changed, but write nothing.")
     var dryRun = false
 
-    @Flag(help: "Write nothing, and fail with 6 where anything would change.")
+    @Flag(help: "Write nothing; exit with 6 if anything would change.")
     var locked = false
 
-    @Flag(help: "Download all records again, not only what is newer than the bundles.")
+    @Flag(help: "Download all records again, not only those that are newer than the bundles.")
     var full = false
 
-    @Option(help: ArgumentHelp("Requests under way at once, 1 to 64.", valueName: "n"))
+    @Option(help: ArgumentHelp("How many requests run at once, 1 to 64.", valueName: "n"))
     var jobs = 8
 
     @Option(
         help: ArgumentHelp(
-            "Fail where a pin is past its last day and its bundle older than this, such as 90d.", valueName: "age"))
+            "Fail if a pin is past its last day and its bundle older than this, such as 90d.", valueName: "age"))
     var maxAge: Age?
 
     @Option(help: "How to print the result: text or json.")
@@ -67,12 +69,11 @@ struct RefreshCommand: AsyncParsableCommand {
         if locked && (dryRun || full) {
             throw ValidationError("--locked goes neither with --dry-run nor with --full")
         }
-        _ = try collectionIDs(collections)
     }
 
     func run() async throws {
         try await running {
-            let opened = try OpenDumps(dumps, collections, applying: server.applied)
+            let opened = try OpenDumps(dumps, applying: server.applied)
             let progress = Progress(isShown: !noProgress)
             var options = Refresh.Options()
             options.isFull = full
@@ -85,33 +86,26 @@ struct RefreshCommand: AsyncParsableCommand {
                 return try await Refresh(
                     opened.directory, configuration: opened.configuration, client: client, policy: opened.policy,
                     options: options, now: HTTPEnvironment.system.now(), onEvent: { progress.show($0) }
-                ).run(opened.names)
+                ).run(collections)
             }
             for outcome in report.outcomes {
                 if let warning = outcome.pin.flatMap(PinText.warning) {
                     Console.error("warning: \(outcome.id): \(warning)")
                 }
             }
-            switch format {
-            case .text: Console.print(RefreshText(report, isColored: Console.outputIsColored).text)
-            case .json: Console.print(json: RefreshJSON.document(report))
-            }
-            if let summary { try RefreshMarkdown(report).write(to: summary) }
-            let status = RefreshExit.status(of: report)
-            if status != .done { throw status.code }
+            format.print(RefreshText(report, .output).text, RefreshJSON.document(report))
+            if let summary { try FileStore.replace(summary, with: Bytes(utf8: RefreshMarkdown(report).text)) }
+            if report.exitStatus != .done { throw report.exitStatus.code }
         }
     }
 }
 
-/// The collections that a command line names.
-func collectionIDs(_ names: [String]) throws(ValidationError) -> [CollectionID] {
-    var ids: [CollectionID] = []
-    for name in names {
-        do {
-            ids.append(try CollectionID(name))
-        } catch {
-            throw ValidationError("\(error)")
-        }
+extension RefreshReport {
+    /// The exit code of the refresh.
+    var exitStatus: ExitStatus {
+        if isLocked && wouldChange { return .wouldChange }
+        if failed.isEmpty { return excess == nil ? .done : .someFailed }
+        if backoffSeconds != nil { return .backoff }
+        return isUnreachable ? .unreachable : .someFailed
     }
-    return ids
 }

@@ -113,7 +113,7 @@ struct Serve: AsyncParsableCommand {
         if !histories.isEmpty { configuration.history = try await BundleHistory(of: directory.path, in: histories) }
         configuration.isWatching = watch
         configuration.logsRequests = logRequests
-        configuration.softwareVersion = Version.text
+        configuration.softwareVersion = RSDump.version
         let server = SnapshotServer(
             directory, configuration, now: HTTPEnvironment.system.now,
             logger: Logger(label: "rsdump") { _ in ConsoleLog() })

@@ -7,29 +7,30 @@ import RemoteSettingsModel
 struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Tell how old each bundle is, and what a refresh would do.",
+        abstract: "Show how old each bundle is, and what a refresh would do.",
         discussion: """
-            The age is the time since the bundle's data was taken from the server. It counts against a bundle only where the \
-            server has something newer, or where the server is not asked (--offline): what has not changed does not get old. \
-            One request is made, none with --offline.
+            The age is the time since the bundle's data was taken from the server. It counts against a bundle only if the \
+            server has a newer state, or if the server is not asked (--offline): data that has not changed does not become \
+            outdated. One request is made, none with --offline. A pinned bundle does not become outdated before its pin's \
+            last day is past.
 
-            Sizes are compared with the lock in git's HEAD, where the directory lies in a git repository: the growth is what a \
-            commit would add. A pinned bundle does not get old until its pin is past its last day.
+            In a git repository, sizes are compared with the lock in HEAD: the growth is what a commit would add.
 
             Examples:
               rsdump status
               rsdump status --offline --max-age 90d    before a release
 
-            Exits with 1 where a bundle is missing, or outdated and older than --max-age.
+            Exits with 1 if a bundle is missing, or outdated and older than --max-age.
             """)
 
-    @Argument(help: "Collections, as BUCKET/COLLECTION; all that dumps.yaml names if none is given.")
-    var collections: [String] = []
+    @Argument(
+        help: "Collections, as BUCKET/COLLECTION; all that dumps.yaml names if none is given.", transform: collectionID)
+    var collections: [CollectionID] = []
 
     @OptionGroup var dumps: DumpsOptions
     @OptionGroup var server: ServerOptions
 
-    @Flag(help: "Ask no server.")
+    @Flag(help: "Do not ask the server.")
     var offline = false
 
     @Option(help: ArgumentHelp("Warn about outdated bundles older than this, such as 30d or 12h.", valueName: "age"))
@@ -41,37 +42,29 @@ struct Status: AsyncParsableCommand {
     @Option(help: "How to print the result: text or json.")
     var format = OutputFormat.text
 
-    func validate() throws {
-        _ = try collectionIDs(collections)
-    }
-
     func run() async throws {
         try await running {
-            let opened = try OpenDumps(dumps, collections, applying: server.applied)
+            let opened = try OpenDumps(dumps, applying: server.applied)
             let now = HTTPEnvironment.system.now()
             let survey = Survey(
                 opened.directory, configuration: opened.configuration, policy: opened.policy, now: now,
                 limits: opened.limits)
             let states =
                 offline
-                ? try survey.offline(opened.names)
-                : try await opened.withServer(jobs: 1) { try await survey.online(opened.names, client: $0) }
-            let judged = states.map { StatusReport.Line($0, now: now, warnAge: warnAge, maxAge: maxAge) }
+                ? try survey.offline(collections)
+                : try await opened.withServer(jobs: 1) { try await survey.online(collections, client: $0) }
             let report = StatusReport(
-                lines: judged, isOffline: offline, configuration: opened.configuration,
+                states: states.map { state in
+                    (state, state.freshness(at: now, warnAge: warnAge.duration, maxAge: maxAge.duration))
+                }, now: now, isOffline: offline, configuration: opened.configuration,
                 sizes: await SizeComparison(opened.directory, limits: opened.limits))
-            switch format {
-            case .text: Console.print(report.text(Style(isColored: Console.outputIsColored)))
-            case .json: Console.print(json: report.json)
-            }
-            if judged.contains(where: { $0.verdict == .tooOld || $0.verdict == .missing }) {
-                throw ExitStatus.someFailed.code
-            }
+            format.print(report.text(.output), report.json)
+            if report.hasFailures { throw ExitStatus.someFailed.code }
         }
     }
 }
 
-/// An age as people write it: `90d`, `36h`, `45m`.
+/// An age on the command line: `90d`, `36h`, `45m`.
 struct Age: ExpressibleByArgument, CustomStringConvertible {
     let description: String
     let duration: Duration

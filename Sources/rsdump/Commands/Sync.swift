@@ -8,26 +8,22 @@ struct Sync: AsyncParsableCommand {
         commandName: "sync",
         abstract: "Sync collections into a storage directory, as an app does.",
         discussion: """
-            Asks the server for what is newer than the newest of what is stored and what is packaged, verifies the merged \
-            whole, and stores it. What cannot be verified is not stored; what was held stays.
+            Asks the server for what is newer than the stored or packaged state, verifies the merged result, and stores it. If \
+            it cannot be verified, nothing is stored and the present state is kept.
 
             Example:
               rsdump sync main/regions --storage /tmp/app --packaged dumps
             """)
 
-    @Argument(help: "Collections, as BUCKET/COLLECTION.")
-    var collections: [String]
+    @Argument(help: "Collections, as BUCKET/COLLECTION.", transform: collectionID)
+    var collections: [CollectionID]
 
     @OptionGroup var options: ClientOptions
-
-    func validate() throws {
-        _ = try collectionIDs(collections)
-    }
 
     func run() async throws {
         try await running {
             let (service, end) = try options.service()
-            let clients = try collectionIDs(collections).map { service.makeClient(collectionName: "\($0)") }
+            let clients = collections.map { service.makeClient(collectionName: "\($0)") }
             let results: [CollectionSyncResult]
             do throws(RemoteSettingsError) {
                 results = try await service.syncCollections()

@@ -8,22 +8,22 @@ struct Verify: AsyncParsableCommand {
         commandName: "verify",
         abstract: "Check every byte, hash, signature and lock entry again, offline.",
         discussion: """
-            Signatures are verified at the time that the lock keeps for each bundle, not at the time of day: a shipped \
+            Signatures are verified at the time that the lock records for each bundle, not at the present time: a shipped \
             bundle outlives the certificates that signed it. A pinned collection must be at its pin.
 
-            With --locked the directory must hold exactly what the lock says, no file more: beside the bundles only \
-            dumps.yaml, dumps.lock.json, .gitignore, .gitattributes, files whose names begin with README, NOTICE, LICENSE or \
-            COPYING, and .rsdump/, which a refresh may leave.
+            With --locked the directory must contain exactly what the lock says. Besides the bundles, only dumps.yaml, \
+            dumps.lock.json, .gitignore, .gitattributes, files whose names begin with README, NOTICE, LICENSE or COPYING, \
+            and .rsdump/, which a refresh may leave, are allowed.
 
             Examples:
               rsdump verify main/regions
               rsdump verify --locked --dumps dumps
 
-            Exits with 3 where anything is wrong.
+            Exits with 3 if anything is wrong.
             """)
 
-    @Argument(help: "Collections, as BUCKET/COLLECTION; all if none is given.")
-    var collections: [String] = []
+    @Argument(help: "Collections, as BUCKET/COLLECTION; all if none is given.", transform: collectionID)
+    var collections: [CollectionID] = []
 
     @OptionGroup var dumps: DumpsOptions
 
@@ -37,23 +37,18 @@ struct Verify: AsyncParsableCommand {
 
     func validate() throws {
         if locked && !collections.isEmpty {
-            throw ValidationError("--locked is about the whole directory; name no collections with it")
+            throw ValidationError("--locked checks the whole directory; name no collections with it")
         }
-        _ = try collectionIDs(collections)
     }
 
     func run() async throws {
         try await running {
-            let opened = try OpenDumps(dumps, collections, applying: trust.applied)
-            let verification = Verification(
-                opened.directory, policy: opened.policy, limits: opened.limits)
-            let outcomes = try await verification.run(opened.names, configured: opened.configuration.collections)
+            let opened = try OpenDumps(dumps, applying: trust.applied)
+            let verification = Verification(opened.directory, policy: opened.policy, limits: opened.limits)
+            let outcomes = try await verification.run(collections, configured: opened.configuration.collections)
             let report = VerifyReport(
                 outcomes: outcomes, strays: locked ? try opened.directory.strayFiles() : nil)
-            switch format {
-            case .text: Console.print(report.text(Style(isColored: Console.outputIsColored)))
-            case .json: Console.print(json: report.json)
-            }
+            format.print(report.text(.output), report.json)
             if !report.isGood { throw ExitStatus.verificationFailed.code }
         }
     }

@@ -1,4 +1,6 @@
+import ArgumentParser
 import FileStorage
+import RemoteSettingsHTTP
 import RemoteSettingsModel
 
 #if canImport(Darwin)
@@ -59,6 +61,43 @@ enum Console {
         }
     }
 
-    /// Text from outside with what could steer a terminal made visible.
+    /// Text from outside, with characters that a terminal could obey made visible.
     static func visible(_ text: String) -> String { VisibleText.escape(text) }
+
+    /// Shows what a server announces (the `Alert` header).
+    @Sendable static func showAlert(_ event: HTTPEvent) {
+        guard case .alert(let text, let url) = event else { return }
+        error("warning: \(url) says: \(visible(text))")
+    }
+}
+
+/// How a command prints its result.
+enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
+    case text
+    case json
+
+    /// Prints a result to standard output: as text, or as one JSON document and nothing else.
+    func print(_ text: @autoclosure () -> String, _ json: @autoclosure () -> JSONValue) {
+        switch self {
+        case .text: Console.print(text())
+        case .json: Console.write(JSONText.indented(json()), to: 1)
+        }
+    }
+}
+
+/// Colours for a terminal, or none.
+struct Style {
+    let isColored: Bool
+
+    /// The style of standard output.
+    static var output: Style { Style(isColored: Console.outputIsColored) }
+
+    func green(_ text: String) -> String { paint(text, 32) }
+    func red(_ text: String) -> String { paint(text, 31) }
+    func yellow(_ text: String) -> String { paint(text, 33) }
+    func dim(_ text: String) -> String { paint(text, 2) }
+
+    private func paint(_ text: String, _ code: Int) -> String {
+        isColored ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+    }
 }

@@ -16,7 +16,7 @@ enum RefreshJSON {
             "overBudget": report.excess.map(excess),
             "requests": .count(report.metrics.requests),
             "receivedBytes": .count(report.metrics.bodyBytes),
-            "exitCode": .count(RefreshExit.status(of: report).rawValue),
+            "exitCode": .count(report.exitStatus.rawValue),
         ])
     }
 

@@ -43,11 +43,6 @@ struct RefreshMarkdown {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// - Throws: `FileError`.
-    func write(to path: String) throws {
-        try TextFile.write(text, to: path)
-    }
-
     /// Errors quote servers, so that their text goes into a code span.
     private func item(_ outcome: CollectionOutcome, _ text: String) -> String {
         "- \(MarkdownText.code("\(outcome.id)")): \(MarkdownText.code(text))"

@@ -6,9 +6,9 @@ struct RefreshText {
     private let report: RefreshReport
     private let style: Style
 
-    init(_ report: RefreshReport, isColored: Bool) {
+    init(_ report: RefreshReport, _ style: Style) {
         self.report = report
-        style = Style(isColored: isColored)
+        self.style = style
     }
 
     var text: String {

@@ -4,42 +4,16 @@ import RemoteSettingsModel
 
 /// How old the bundles are, as text and as JSON.
 struct StatusReport {
-    struct Line {
-        enum Verdict: String {
-            case fresh
-            case old
-            case tooOld = "too-old"
-            case missing
-        }
-
-        let state: CollectionState
-        let age: Duration?
-        let verdict: Verdict
-
-        init(_ state: CollectionState, now: Timestamp, warnAge: Age, maxAge: Age) {
-            self.state = state
-            age = state.entry.map { $0.age(at: now) }
-            guard let age, state.hasBundle else {
-                verdict = .missing
-                return
-            }
-            if let pin = state.pin {
-                verdict = !pin.isOverdue ? .fresh : age > maxAge.duration ? .tooOld : .old
-                return
-            }
-            // What the server has too is up to date, however long ago it changed.
-            let isCurrent = state.serverTimestamp != nil && state.serverTimestamp == state.entry?.timestamp
-            verdict = isCurrent ? .fresh : age > maxAge.duration ? .tooOld : age > warnAge.duration ? .old : .fresh
-        }
-    }
-
-    let lines: [Line]
+    let states: [(CollectionState, CollectionState.Freshness)]
+    let now: Timestamp
     let isOffline: Bool
     let configuration: DumpsConfiguration
     let sizes: SizeComparison
 
+    var hasFailures: Bool { states.contains { $1 == .tooOld || $1 == .missing } }
+
     func text(_ style: Style) -> String {
-        let width = max("collection".count, lines.map { "\($0.state.id)".count }.max() ?? 0)
+        let width = max("collection".count, states.map { "\($0.0.id)".count }.max() ?? 0)
         func row(_ name: String, _ held: String, _ server: String, _ age: String, _ size: String, _ growth: String)
             -> String
         {
@@ -48,15 +22,14 @@ struct StatusReport {
                 + (sizes.problem == nil ? "  " + growth.padded(to: 10) : "")
         }
         var rows = [style.dim(row("collection", "bundle", "server", "age", "size", "growth"))]
-        for line in lines {
-            let state = line.state
+        for (state, freshness) in states {
             rows.append(
                 row(
                     "\(state.id)", state.entry.map { Self.time($0.timestamp) } ?? "-",
-                    state.serverTimestamp.map(Self.time) ?? "-", line.age.map(Self.age) ?? "-",
+                    state.serverTimestamp.map(Self.time) ?? "-", state.entry.map { Self.age($0.age(at: now)) } ?? "-",
                     sizes.size(of: state.id).map(ByteSize.text) ?? "-", growth(of: state.id))
-                    + (state.pin.map { "  \(PinText.sentence($0))" } ?? "") + plan(of: state) + verdict(of: line, style)
-                    + excess(of: state, style))
+                    + (state.pin.map { "  \(PinText.sentence($0))" } ?? "") + plan(of: state)
+                    + verdict(of: state, freshness, style: style) + excess(of: state, style))
         }
         var total = "\(ByteSize.text(sizes.total)) in all"
         if let budget = configuration.totalBudget { total += " of \(ByteSize.text(budget))" }
@@ -75,9 +48,11 @@ struct StatusReport {
         return "  \(action.sentence)"
     }
 
-    private func verdict(of line: Line, _ style: Style) -> String {
-        let overdue = line.state.pin.flatMap(PinText.warning)
-        return switch line.verdict {
+    private func verdict(
+        of state: CollectionState, _ freshness: CollectionState.Freshness, style: Style
+    ) -> String {
+        let overdue = state.pin.flatMap(PinText.warning)
+        return switch freshness {
         case .fresh: ""
         case .old: style.yellow("  warning: \(overdue ?? "old")")
         case .tooOld: style.red("  error: too old\(overdue.map { ", and \($0)" } ?? "")")
@@ -99,19 +74,19 @@ struct StatusReport {
             "server": .string(configuration.server),
             "offline": .bool(isOffline),
             "collections": .array(
-                lines.map { line in
+                states.map { state, freshness in
                     .members([
-                        "collection": .string("\(line.state.id)"),
-                        "verdict": .string(line.verdict.rawValue),
-                        "timestamp": line.state.entry.map { .count($0.timestamp.milliseconds) },
-                        "serverTimestamp": line.state.serverTimestamp.map { .count($0.milliseconds) },
-                        "ageSeconds": line.age.map { .count($0.components.seconds) },
-                        "action": line.state.action.map { .string($0.word) },
-                        "reason": line.state.action?.reason.map(JSONValue.string),
-                        "bundleBytes": line.state.entry.map { .count($0.bundle.size) },
-                        "growthBytes": sizes.growth(of: line.state.id).map { .count($0) },
-                        "budgetBytes": budget(of: line.state.id).map { .count($0) },
-                        "pin": line.state.pin.map(PinText.json),
+                        "collection": .string("\(state.id)"),
+                        "verdict": .string(freshness.rawValue),
+                        "timestamp": state.entry.map { .count($0.timestamp.milliseconds) },
+                        "serverTimestamp": state.serverTimestamp.map { .count($0.milliseconds) },
+                        "ageSeconds": state.entry.map { .count($0.age(at: now).components.seconds) },
+                        "action": state.action.map { .string($0.word) },
+                        "reason": state.action?.reason.map(JSONValue.string),
+                        "bundleBytes": state.entry.map { .count($0.bundle.size) },
+                        "growthBytes": sizes.growth(of: state.id).map { .count($0) },
+                        "budgetBytes": budget(of: state.id).map { .count($0) },
+                        "pin": state.pin.map(PinText.json),
                     ])
                 }),
             "totalBytes": .count(sizes.total),

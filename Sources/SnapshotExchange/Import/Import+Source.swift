@@ -1,19 +1,18 @@
+import ContentSignature
+import Dumps
 import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Where the files of an import are: the directory that was named, or what was unpacked of an archive.
-struct SourceDirectory {
-    let path: String
-    let format: ImportFormat
-    let scratch: String
-    let limits: Limits
-
-    /// Finds or unpacks the files. Does I/O.
+extension Import {
+    /// Finds or unpacks the files of a source. Does I/O.
     ///
+    /// - Parameters:
+    ///   - path: a directory or an archive.
+    ///   - scratch: an empty directory that an archive is unpacked into.
     /// - Returns: the directory that is the tree's root.
-    /// - Throws: `BundleError` where an archive is not to be trusted, ``ExchangeError`` or `FileError`.
-    func root() throws -> String {
+    /// - Throws: `BundleError` where an archive is damaged or exceeds a limit, ``ExchangeError`` or `FileError`.
+    func root(of path: String, scratch: String) throws -> String {
         if FileStore.isDirectory(path) {
             for inner in inner where FileStore.isDirectory("\(path)/\(inner)") { return "\(path)/\(inner)" }
             return path
@@ -32,7 +31,7 @@ struct SourceDirectory {
         return FileStore.isDirectory(found) ? found : "\(scratch)/top"
     }
 
-    /// Where projects have the tree, below the directory that people name.
+    /// Where projects have the tree, below the directory that users name.
     private var inner: [String] {
         switch format {
         case .firefox: ["defaults/settings", "browser/defaults/settings"]
@@ -54,5 +53,36 @@ struct SourceDirectory {
             }
         }
         return isStrict ? .passOver : .extract(as: "top/\(name)")
+    }
+
+    /// The bundles of another directory of dumps, verified by its lock.
+    ///
+    /// - Parameter names: none for all.
+    func bundles(
+        of source: DumpsDirectory, _ names: [CollectionID]
+    ) throws -> [(CollectionID, Result<SnapshotIntake.Offer, any Error>)] {
+        let lock = try source.lockFile(limits: limits)
+        let wanted = lock.collections.filter { names.isEmpty || names.contains($0.key) }
+        guard !wanted.isEmpty else {
+            throw ExchangeError(
+                .badInput, source.lockPath, expected: "bundles", found: "none of the wanted collections",
+                remedy: "name the directory or archive that holds them")
+        }
+        return wanted.sorted { $0.key < $1.key }.map { id, entry in
+            (id, Result { try offer(source.bundlePath(id), id, entry) })
+        }
+    }
+
+    private func offer(
+        _ path: String, _ id: CollectionID, _ entry: LockFile.Collection
+    ) throws -> SnapshotIntake.Offer {
+        let verifier = BundleVerifier(options.policy, limits: limits)
+        let bundle = try verifier.verify(path, id, entry)
+        var attachments: [SHA256Digest: AttachmentInput] = [:]
+        for file in try bundle.manifest().files {
+            attachments[file.sha256] = file.omitted.map { .omitted($0) } ?? .bundle(bundle)
+        }
+        return .init(
+            snapshot: try verifier.snapshot(of: bundle, entry), attachments: attachments, origin: entry.server)
     }
 }

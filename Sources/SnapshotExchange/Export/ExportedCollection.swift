@@ -1,8 +1,8 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A bundle's contents as a layout needs them: records as values, and which attachments the bundle has.
-struct LaidOutCollection {
+/// A bundle's contents as layouts need them: its records as values, and its attachments.
+struct ExportedCollection {
     struct Entry {
         let record: JSONValue
         let id: String
@@ -38,14 +38,14 @@ struct LaidOutCollection {
 
     /// Writes an attachment from the bundle, or keeps it where an updated directory has it.
     ///
-    /// - Returns: whether it is there now.
+    /// - Returns: whether the directory has it now.
     func put(_ attachment: RecordAttachment, as name: String, into directory: ExportDirectory) throws -> Bool {
         guard bundle.contains(attachment.hash) else { return try directory.keep(name, attachment) }
         try directory.write(to: name) { write in _ = try bundle.streamAttachment(attachment.hash, to: write) }
         return true
     }
 
-    /// The collection's file in a project's style, or in the one that it came in.
+    /// The collection's file in a project's style, or in the style in which it was imported.
     func text(_ project: DumpStyle) -> [UInt8] {
         let style = DumpMetadata.style(metadata, of: project)
         return DumpText.document(ordered(style.records).map(\.record), timestamp: timestamp, style: style)

@@ -1,0 +1,62 @@
+import FileStorage
+import RemoteSettingsModel
+import SnapshotBundle
+
+extension DumpsDirectory {
+    /// Names collections in `dumps.yaml`, which is made where there is none. Does I/O.
+    ///
+    /// - Parameters:
+    ///   - ids: those that are named already keep their settings.
+    ///   - attachments: `all` or `none`, for the new ones; `nil` leaves it to the file's default.
+    ///   - server: becomes the file's server; `nil` leaves it as it is.
+    ///   - roots: are added to those that the file trusts.
+    ///   - check: looks at the result before it is written, and may throw.
+    /// - Returns: the collections that are new, and what the file says now.
+    /// - Throws: ``ConfigurationError``, ``FileError``, or what `check` throws; then the file is as it was.
+    public func addCollections(
+        _ ids: [CollectionID], attachments: String? = nil, server: String? = nil, roots: [SHA256Digest] = [],
+        check: (DumpsConfiguration) throws -> Void = { _ in }
+    ) throws -> (new: Set<CollectionID>, configuration: DumpsConfiguration) {
+        let before = try configurationText()
+        var editor = try ConfigurationEditor(before, file: configurationPath)
+        if let server { try editor.setServer(server) }
+        for root in roots { try editor.addRoot(root) }
+        let new = Set(try ids.filter { try editor.add($0, attachments: attachments) })
+        let configuration = try ConfigurationReader.read(editor.text, file: configurationPath)
+        try check(configuration)
+        if editor.text != before { try writeConfiguration(editor.text) }
+        return (new, configuration)
+    }
+
+    /// Takes collections out of `dumps.yaml`. Does I/O.
+    ///
+    /// - Throws: ``DumpsError/notNamed(_:_:)`` where one of them is not in it, ``ConfigurationError`` or ``FileError``; then
+    ///   nothing was removed.
+    public func removeCollections(_ ids: [CollectionID]) throws {
+        let before = try configurationText()
+        guard let before else { throw DumpsError.notNamed(ids, configurationPath) }
+        var editor = try ConfigurationEditor(before, file: configurationPath)
+        let missing = try ids.filter { try !editor.remove($0) }
+        guard missing.isEmpty else { throw DumpsError.notNamed(missing, configurationPath) }
+        try writeConfiguration(editor.text)
+    }
+
+    /// Removes bundles and their entries in the lock. Does I/O.
+    ///
+    /// The lock is written first: a bundle that the lock does not name does no harm, one that it names and that is missing
+    /// would be a fault.
+    ///
+    /// - Throws: ``DumpsError/busy(_:)``, ``FileError``, or `BundleError` where the lock cannot be read.
+    public func removeBundles(_ ids: [CollectionID], limits: Limits = Limits()) throws {
+        guard let lock = try DirectoryLock(path) else { throw DumpsError.busy(path) }
+        defer { withExtendedLifetime(lock) {} }
+        let before = try lockFile(limits: limits)
+        var after = before
+        for id in ids { after.collections[id] = nil }
+        if after != before { try writeLock(after) }
+        for id in ids {
+            try FileStore.remove(bundlePath(id))
+            try FileStore.removeIfEmpty(FileStore.parent(of: bundlePath(id)))
+        }
+    }
+}

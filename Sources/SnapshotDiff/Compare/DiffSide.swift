@@ -1,0 +1,211 @@
+import Dumps
+import FileStorage
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotHistory
+
+/// One side of a comparison, opened: which collections it has, and how each of them is read.
+public struct DiffSide: Sendable {
+    /// Where a side is.
+    public enum Place: Hashable, Sendable, CustomStringConvertible {
+        /// A bundle (`.zip`) or a directory of dumps.
+        case path(String)
+        /// What a commit has: of the present dumps directory, or of the directory or bundle at a path.
+        case git(revision: String, path: String?)
+        /// What the server has now.
+        case server
+
+        /// - Parameter text: `server`, `git:REV`, `git:REV:PATH` or a path.
+        /// - Returns: `nil` where the text is empty or lacks the revision or the path behind a colon.
+        public init?(_ text: String) {
+            guard text.hasPrefix("git:") else {
+                guard !text.isEmpty else { return nil }
+                self = text == "server" ? .server : .path(text)
+                return
+            }
+            let parts = text.dropFirst(4).split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let revision = parts.first, parts.allSatisfy({ !$0.isEmpty }) else { return nil }
+            self = .git(revision: String(revision), path: parts.count == 2 ? String(parts[1]) : nil)
+        }
+
+        /// As ``init(_:)`` reads it.
+        public var description: String {
+            switch self {
+            case .path(let path): path
+            case .git(let revision, nil): "git:\(revision)"
+            case .git(let revision, let path?): "git:\(revision):\(path)"
+            case .server: "server"
+            }
+        }
+    }
+
+    private enum Source {
+        case bundle(BundleReader)
+        case directory(DumpsDirectory, LockFile)
+        case revision(GitRepository, GitRepository.Revision, LockFile)
+        case server([CollectionID: Snapshot])
+    }
+
+    private let source: Source
+    /// What the reader of the comparison should know about this side, a line each.
+    public let notes: [String]
+
+    /// The one collection of a side that is a bundle.
+    var onlyCollection: CollectionID? {
+        if case .bundle(let bundle) = source { bundle.head.collection } else { nil }
+    }
+
+    var collections: Set<CollectionID> {
+        switch source {
+        case .bundle(let bundle): [bundle.head.collection]
+        case .directory(_, let lock), .revision(_, _, let lock): Set(lock.collections.keys)
+        case .server(let snapshots): Set(snapshots.keys)
+        }
+    }
+
+    /// Opens a bundle or a directory of dumps. Does I/O.
+    ///
+    /// - Throws: ``DiffError`` where there is neither, `BundleError` or `FileError`.
+    public init(path: String) throws {
+        notes = []
+        guard FileStore.isDirectory(path) else {
+            guard FileStore.exists(path) else { throw DiffError.nothing(path: path) }
+            source = .bundle(try BundleReader(path: path, limits: Limits()))
+            return
+        }
+        let directory = DumpsDirectory(path)
+        let lock = try directory.lockFile(limits: Limits())
+        guard try !lock.collections.isEmpty || directory.configurationText() != nil else {
+            throw DiffError.noDumps(path: path)
+        }
+        source = .directory(directory, lock)
+    }
+
+    /// Opens what a commit has at a path of a work tree: a directory of dumps, or a bundle. Runs git.
+    ///
+    /// - Throws: `HistoryError`, ``DiffError`` where the commit has no such bundle, or `BundleError`.
+    public init(revision name: String, path: String) async throws {
+        if path.hasSuffix(".zip") {
+            let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+            let folder = parts.count == 1 ? "." : parts.dropLast().joined(separator: "/")
+            let repository = try await GitRepository(containing: folder.isEmpty ? "/" : folder)
+            let revision = try await repository.revision(name)
+            guard let bytes = try await repository.file(String(parts[parts.count - 1]), at: revision) else {
+                throw DiffError.noBundle(revision: name, path: path)
+            }
+            source = .bundle(try BundleReader(bytes: bytes, name: "git:\(name):\(path)", limits: Limits()))
+            notes = []
+            return
+        }
+        let repository = try await GitRepository(containing: path)
+        let revision = try await repository.revision(name)
+        let lock = try await repository.lock(at: revision)
+        notes = lock == nil ? ["git:\(name) has no \(path)/dumps.lock.json; it counts as empty"] : []
+        source = .revision(repository, revision, lock ?? LockFile())
+    }
+
+    /// - Parameter snapshots: what the server answered, verified.
+    public init(server snapshots: [CollectionID: Snapshot]) {
+        source = .server(snapshots)
+        notes = []
+    }
+
+    /// The state of one collection; `nil` where the side does not have it.
+    ///
+    /// - Throws: `BundleError` or `HistoryError` where the collection cannot be read.
+    func state(of id: CollectionID) async throws -> ComparedSnapshot? {
+        switch source {
+        case .bundle(let bundle): return bundle.head.collection == id ? try ComparedSnapshot(bundle) : nil
+        case .server(let snapshots): return snapshots[id].map { snapshot in ComparedSnapshot(snapshot) }
+        case .directory(let directory, let lock):
+            guard let entry = lock.collections[id] else { return nil }
+            let bundle = try BundleReader(path: directory.bundlePath(id), limits: Limits())
+            return try ComparedSnapshot(bundle, signer: entry.trust.verdict?.signer)
+        case .revision(let repository, let revision, let lock):
+            guard let entry = lock.collections[id] else { return nil }
+            let name = "git:\(revision.commit.prefix(12)):\(entry.bundle.path)"
+            guard let bytes = try await repository.file(entry.bundle.path, at: revision) else {
+                throw BundleError(
+                    .missing, file: name, expected: "the bundle that this commit's lock names", found: "none")
+            }
+            let bundle = try BundleReader(bytes: bytes, name: name, limits: Limits())
+            return try ComparedSnapshot(bundle, signer: entry.trust.verdict?.signer)
+        }
+    }
+
+    /// Whether both sides hold the same bundle, as far as that can be told without reading the older one out of git.
+    func isSameBundle(of id: CollectionID, as other: DiffSide) throws -> Bool {
+        guard let mine = try bundleHash(of: id), let others = try other.bundleHash(of: id) else { return false }
+        return mine == others
+    }
+
+    /// The bundle's SHA-256: for a commit the one in its lock, for a directory that of the file; `nil` for the others,
+    /// which would have to be read.
+    private func bundleHash(of id: CollectionID) throws -> SHA256Digest? {
+        switch source {
+        case .revision(_, _, let lock): return lock.collections[id]?.bundle.sha256
+        case .directory(let directory, let lock):
+            guard lock.collections[id] != nil else { return nil }
+            return try directory.bundleHash(id)
+        case .bundle, .server: return nil
+        }
+    }
+}
+
+/// Why two sides cannot be compared.
+public enum DiffError: Error, Hashable, Sendable, CustomStringConvertible {
+    case nothing(path: String)
+    case noDumps(path: String)
+    case noBundle(revision: String, path: String)
+    /// Neither side has these collections; together they have `others` others.
+    case unknown([CollectionID], old: String, new: String, others: Int)
+
+    public var description: String {
+        switch self {
+        case .nothing(let path):
+            "\(path): expected a bundle or a directory of dumps, found neither; git:REV names a commit's dumps, "
+                + "and server what the server has"
+        case .noDumps(let path):
+            "\(path): expected a directory of dumps, found neither dumps.lock.json nor dumps.yaml in it"
+        case .noBundle(let revision, let path):
+            "git:\(revision): this commit has no \(path); git log -- \(path) shows which commits have it"
+        case .unknown(let names, let old, let new, let others):
+            "\(names.map(\.description).joined(separator: ", ")): neither \(old) nor \(new) has it; "
+                + "they have \(Counted.text(others, "other"))"
+        }
+    }
+}
+
+extension DiffReport {
+    /// Compares two sides. Reads bundles; runs git where a side is a commit.
+    ///
+    /// - Parameter names: the collections to compare; none for all.
+    /// - Throws: ``DiffError`` where neither side has a named collection; `BundleError`, `FileError` or `HistoryError`
+    ///   where one cannot be read.
+    public init(
+        from old: (name: DiffSide.Place, side: DiffSide), to new: (name: DiffSide.Place, side: DiffSide),
+        names: [CollectionID]
+    ) async throws {
+        let (before, after) = (old.side, new.side)
+        if let one = before.onlyCollection, let other = after.onlyCollection, names.isEmpty {
+            // Two bundles are compared whatever they are called: a collection has a preview in another bucket.
+            let diff = SnapshotDiff(from: try await before.state(of: one), to: try await after.state(of: other))
+            self.init(old: "\(old.name)", new: "\(new.name)", collections: [diff].compactMap(\.self))
+            return
+        }
+        let known = before.collections.union(after.collections)
+        let unknown = names.filter { !known.contains($0) }
+        guard unknown.isEmpty else {
+            throw DiffError.unknown(unknown, old: "\(old.name)", new: "\(new.name)", others: known.count)
+        }
+        let only = [before.onlyCollection, after.onlyCollection].compactMap(\.self)
+        var diffs: [SnapshotDiff] = []
+        for id in names.isEmpty ? only.isEmpty ? known.sorted() : only : names {
+            let isSame = try before.isSameBundle(of: id, as: after)
+            let newer = try await after.state(of: id)
+            let older = isSame ? newer : try await before.state(of: id)
+            if let diff = SnapshotDiff(from: older, to: newer) { diffs.append(diff) }
+        }
+        self.init(old: "\(old.name)", new: "\(new.name)", collections: diffs)
+    }
+}

@@ -1,0 +1,86 @@
+import RemoteSettingsModel
+
+/// How a project writes the JSON file of a collection: `{"data": [record…], "timestamp": N}`.
+///
+/// A bundle keeps records in canonical form, so what a file looked like must follow from a rule. These are the rules of
+/// the projects, checked against their files.
+struct DumpStyle: Hashable, Sendable {
+    enum KeyOrder: Hashable, Sendable {
+        /// By code point.
+        case sorted
+        /// The server's: by length in bytes, then by bytes, as PostgreSQL's `jsonb` has them; a record's `id` and
+        /// `last_modified` last.
+        case served
+    }
+
+    enum RecordOrder: Hashable, Sendable {
+        case byID
+        /// The one that changed last comes first.
+        case newestFirst
+        /// By `recordType`, then `identifier`.
+        case byTypeAndIdentifier
+    }
+
+    var keys: KeyOrder
+    var records: RecordOrder
+    /// Spaces for each level.
+    var indent = 2
+    var endsWithNewline: Bool
+
+    /// application-services' `dump-get`: serde_json's pretty form, without a line end.
+    static let applicationServices = DumpStyle(keys: .sorted, records: .byID, endsWithNewline: false)
+
+    /// Firefox's `services/settings/dumps`, as its update script writes them.
+    static func firefox(_ id: CollectionID) -> DumpStyle {
+        // The script has one collection that people review, and sorts it for them.
+        id.name == "search-config-v2"
+            ? DumpStyle(keys: .sorted, records: .byTypeAndIdentifier, endsWithNewline: true)
+            : DumpStyle(keys: .served, records: .newestFirst, endsWithNewline: true)
+    }
+}
+
+/// The metadata of a collection that was imported without any.
+enum DumpMetadata {
+    /// - Parameter style: where the file looked unlike its project's others.
+    static func make(_ id: CollectionID, _ style: DumpStyle?) -> JSONValue {
+        var members = [
+            JSONValue.Member(key: "bucket", value: .string(id.bucket)),
+            JSONValue.Member(key: "id", value: .string(id.name)),
+        ]
+        if let style {
+            let layout: [JSONValue.Member] = [
+                .init(key: "indent", value: .number(JSONNumber(style.indent))),
+                .init(key: "newline", value: .bool(style.endsWithNewline)),
+            ]
+            members.append(.init(key: "layout", value: .object(layout)))
+        }
+        return .object(members)
+    }
+
+    /// The style that the metadata asks for, in place of the project's.
+    static func style(_ metadata: JSONValue, of style: DumpStyle) -> DumpStyle {
+        guard let layout = metadata["layout"], let indent = layout["indent"]?.number?.uint64, indent <= 16,
+            let newline = layout["newline"]?.bool
+        else { return style }
+        var own = style
+        own.indent = Int(indent)
+        own.endsWithNewline = newline
+        return own
+    }
+}
+
+extension DumpStyle {
+    /// This style with the indentation and the last line end of a text; `nil` where they are the style's.
+    static func seen(in text: Bytes, of style: DumpStyle) -> DumpStyle? {
+        var own = style
+        text.withSpan { span in
+            own.endsWithNewline = span.count > 0 && span[span.count - 1] == UInt8(ascii: "\n")
+            var indent = 0
+            while indent + 2 < span.count, indent < 16, span[1] == UInt8(ascii: "\n"),
+                span[indent + 2] == UInt8(ascii: " ")
+            { indent += 1 }
+            own.indent = indent
+        }
+        return own == style ? nil : own
+    }
+}

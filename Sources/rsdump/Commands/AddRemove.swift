@@ -1,0 +1,77 @@
+import ArgumentParser
+import ContentSignature
+import Dumps
+import RemoteSettingsModel
+
+/// `rsdump add`
+struct Add: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add",
+        abstract: "Add collections to dumps.yaml, keeping its comments.",
+        discussion: """
+            Creates dumps.yaml if there is none. --server and --trust-root apply to the whole file. Nothing is downloaded: \
+            rsdump refresh does that.
+
+            Examples:
+              rsdump add main/regions main/search-config-v2
+              rsdump add security-state/onecrl --attachments none
+              rsdump add main/regions --server stage --dumps dumps-stage
+            """)
+
+    @Argument(help: "Collections, as BUCKET/COLLECTION.", transform: collectionID)
+    var collections: [CollectionID]
+
+    @OptionGroup var dumps: DumpsOptions
+    @OptionGroup var server: ServerOptions
+
+    @Option(help: ArgumentHelp("Which attachments to keep: all or none.", valueName: "all|none"))
+    var attachments: Selection?
+
+    enum Selection: String, ExpressibleByArgument, CaseIterable {
+        case all
+        case none
+    }
+
+    func run() async throws {
+        try await running {
+            let directory = dumps.directory
+            let (new, configuration) = try directory.addCollections(
+                collections, attachments: attachments?.rawValue, server: server.server,
+                roots: try TrustAnchors(parsing: server.trust.roots).roots
+            ) { _ = try $0.serverURL() }
+            for id in collections {
+                Console.print(new.contains(id) ? "\(id): added" : "\(id): is already there; its settings are kept")
+            }
+            let count = Counted.text(configuration.collections.count, "collection")
+            Console.print("\(directory.configurationPath): \(count) of \(configuration.server)")
+        }
+    }
+}
+
+/// `rsdump remove`
+struct Remove: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Remove collections from dumps.yaml, the lock and the directory, keeping comments.",
+        discussion: """
+            Examples:
+              rsdump remove main/regions
+              rsdump remove main/regions --keep-bundles
+            """)
+
+    @Argument(help: "Collections, as BUCKET/COLLECTION.", transform: collectionID)
+    var collections: [CollectionID]
+
+    @OptionGroup var dumps: DumpsOptions
+
+    @Flag(help: "Leave the bundles and their lock entries where they are.")
+    var keepBundles = false
+
+    func run() async throws {
+        try await running {
+            try dumps.directory.removeCollections(collections)
+            if !keepBundles { try dumps.directory.removeBundles(collections) }
+            for id in collections { Console.print("\(id): removed") }
+        }
+    }
+}
