@@ -12,6 +12,14 @@ public struct FaultyServer: Sendable {
         public let headers: [String: String]
     }
 
+    /// Long time-outs: where all tests run at once, a task may wait for a processor for a minute.
+    public static let limits: Limits = {
+        var limits = Limits()
+        limits.headTimeoutSeconds = 300
+        limits.idleTimeoutSeconds = 300
+        return limits
+    }()
+
     public let port: Int
     public let transport: any HTTPTransport
     public let events = EventLog()
@@ -34,7 +42,7 @@ public struct FaultyServer: Sendable {
 
     /// A client whose server answers everything with `fault`. Repetitions come at once.
     public func client(
-        _ fault: String, limits: Limits = Limits(), environment: HTTPEnvironment = .system,
+        _ fault: String, limits: Limits = Self.limits, environment: HTTPEnvironment = .system,
         backoff: BackoffState = BackoffState()
     ) throws -> ServerClient {
         ServerClient(

@@ -15,7 +15,7 @@ struct AnswerTests {
     @Test(arguments: TestedTransport.allCases)
     func requestsAreThoseOfTheProtocol(_ transport: TestedTransport) async throws {
         let server = try FaultyServer(transport)
-        var limits = Limits()
+        var limits = FaultyServer.limits
         limits.chainBytes = document.count
         let client = try server.client("ok", limits: limits)
         _ = try await client.monitor()

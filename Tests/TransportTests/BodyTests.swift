@@ -90,7 +90,7 @@ struct BodyTests {
     @Test(arguments: TestedTransport.allCases, ["bomb", "endless", "endless-unframed", "announced-huge"])
     func tooLarge(_ transport: TestedTransport, fault: String) async throws {
         let server = try FaultyServer(transport)
-        var limits = Limits()
+        var limits = FaultyServer.limits
         limits.rootDocumentBytes = 3_000_000
         let client = try server.client(fault, limits: limits)
         #expect(await reason { try await client.rootDocument() } == .tooLarge(limit: 3_000_000))
@@ -102,7 +102,7 @@ struct BodyTests {
     @Test(arguments: TestedTransport.allCases)
     func eachKindOfDocumentHasItsLimit(_ transport: TestedTransport) async throws {
         let server = try FaultyServer(transport)
-        var limits = Limits()
+        var limits = FaultyServer.limits
         limits.rootDocumentBytes = document.count
         limits.monitorBytes = 11
         limits.changesetBytes = 12

@@ -121,7 +121,7 @@ struct ConnectionTests {
     @Test(arguments: TestedTransport.allCases, ["silent", "stalled", "endless"])
     func cancelled(_ transport: TestedTransport, fault: String) async throws {
         let server = try FaultyServer(transport)
-        var limits = Limits()
+        var limits = FaultyServer.limits
         limits.rootDocumentBytes = .max
         let client = try server.client(fault, limits: limits)
         let task = Task { try await client.rootDocument() }

@@ -12,8 +12,8 @@ struct CurlTransportTests {
         let fields = [HTTPHeaders.Field("X-Empty", ""), .init("X-One", "1"), .init("Accept", "text/plain")]
         for headers in [HTTPHeaders(), HTTPHeaders(fields)] {
             let request = HTTPRequest(
-                url: try HTTPURL(server.url("ok") + "/a/%2e%2e/b?c"), headers: headers, headTimeout: .seconds(30),
-                idleTimeout: .seconds(30))
+                url: try HTTPURL(server.url("ok") + "/a/%2e%2e/b?c"), headers: headers, headTimeout: .seconds(300),
+                idleTimeout: .seconds(300))
             #expect(try await server.transport.send(request).status == 200)
         }
         let seen = server.requests.map(\.headers)
@@ -37,8 +37,8 @@ struct CurlTransportTests {
             """
         let response = try await server.transport.send(
             HTTPRequest(
-                url: try HTTPURL(server.url(server.raw(answer))), headers: HTTPHeaders(), headTimeout: .seconds(30),
-                idleTimeout: .seconds(30)))
+                url: try HTTPURL(server.url(server.raw(answer))), headers: HTTPHeaders(), headTimeout: .seconds(300),
+                idleTimeout: .seconds(300)))
         var body = response.body
         #expect(response.status == 200)
         #expect(response.headers.fields == [.init("Transfer-Encoding", " chunked"), .init("Alert", " one")])
@@ -74,8 +74,8 @@ struct CurlTransportTests {
         let server = try FaultyServer(transport: CurlTransport())
         var transport: CurlTransport? = CurlTransport()
         let request = HTTPRequest(
-            url: try HTTPURL(server.url("endless")), headers: HTTPHeaders(), headTimeout: .seconds(30),
-            idleTimeout: .seconds(30))
+            url: try HTTPURL(server.url("endless")), headers: HTTPHeaders(), headTimeout: .seconds(300),
+            idleTimeout: .seconds(300))
         var body = try #require(try await transport?.send(request).body)
         transport = nil
         var read = 0

@@ -28,7 +28,7 @@ struct DownloadTests {
 
     /// As many tries as it takes: how much of a broken answer arrives is chance.
     static let patient: Limits = {
-        var limits = Limits()
+        var limits = FaultyServer.limits
         limits.tries = 1000
         return limits
     }()

@@ -4,7 +4,7 @@ import RemoteSettingsModel
 import Testing
 
 extension FaultyServer {
-    init(_ transport: TestedTransport, limits: Limits = Limits()) throws {
+    init(_ transport: TestedTransport, limits: Limits = FaultyServer.limits) throws {
         try self.init(transport: transport.make(limits))
     }
 }
@@ -27,7 +27,7 @@ func reason(
 
 /// Limits with one try only, so that the first failure is the one that is seen.
 func oneTry(_ change: (inout Limits) -> Void = { _ in }) -> Limits {
-    var limits = Limits()
+    var limits = FaultyServer.limits
     limits.tries = 1
     change(&limits)
     return limits

@@ -4,7 +4,7 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 
 /// The transports that have to behave alike.
-enum TestedTransport: String, CaseIterable {
+enum TestedTransport: String, CaseIterable, Codable {
     case asyncHTTPClient
     case curl
 

@@ -22,7 +22,7 @@ struct URLSessionTransportTests {
     }
 
     private static func limits(_ change: (inout Limits) -> Void) -> Limits {
-        var limits = Limits()
+        var limits = FaultyServer.limits
         limits.tries = 1
         change(&limits)
         return limits
