@@ -105,8 +105,22 @@ def test_a_rollback_is_refused(dumps, sample):
     check_isolated(dumps, dumps.refresh(), before, SETTINGS)
 
 
-@pytest.mark.parametrize("timestamp", [lambda: int(time.time() * 1000) + 2 * DAY, lambda: 1 << 53],
-                         ids=["in two days", "2^53"])
+@pytest.mark.parametrize("size", [(1 << 53) + 1, 1 << 62])
+def test_a_size_that_no_file_has_is_told(dumps, sample, size):
+    """Such sizes, left out of a bundle and summed, ended `rsdump serve` at the first look at the collection's page."""
+    before = dumps.files()
+    attachment = {
+        "location": "main-workspace/settings/huge", "hash": "a" * 64, "size": size, "filename": "huge",
+        "mimetype": "application/octet-stream"}
+    sample.put_record(SETTINGS, {"id": "huge", "attachment": attachment})
+    sample.delete_record(REGIONS, "nowhere")
+    outcome = dumps.refresh()
+    check_isolated(dumps, outcome, before, SETTINGS)
+    assert outcome.says('record "huge"', "2^53", str(size)), str(outcome)
+
+
+@pytest.mark.parametrize("timestamp", [lambda: int(time.time() * 1000) + 2 * DAY, lambda: 4_102_444_800_000],
+                         ids=["in two days", "in 2100"])
 def test_a_state_from_the_future_is_refused(dumps, sample, timestamp):
     """It is signed, and once taken it would refuse all that comes later as a rollback."""
     before = dumps.files()

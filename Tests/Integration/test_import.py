@@ -356,7 +356,7 @@ def test_a_servers_zip_of_many_small_files(tmp_path):
             record = {"id": f"r{number}", "last_modified": 1, "pad": " " * (1000 << 10)}
             archive.writestr(f"r{number}.meta.json", json.dumps(record))
     assert path.stat().st_size < 1_000_000
-    outcome = refused("server-zip", path, tmp_path, "Limits.changesetBytes")
+    outcome = refused("server-zip", path, tmp_path, "Limits.changesetBytes", code=rsdump.SOME_FAILED)
     assert outcome.peak < 600 << 20
 
 

@@ -184,7 +184,7 @@ struct ChangesetTests {
         limits.recordBytes = 40
         _ = try changeset(#"[{"id":"a","x":"12345678901234567890123"}]"#, limits: limits)
         for record in [#"{"id":"a","x":"123456789012345678901234"}"#, #"{"id":"a","x":"üüüü"}"#] {
-            #expect(throws: ChangesetError.recordTooLarge(offset: 76, what: "bytes (Limits.recordBytes)", limit: 40)) {
+            #expect(throws: ChangesetError.recordTooLarge(offset: 73, what: "bytes (Limits.recordBytes)", limit: 40)) {
                 try changeset("[\(record)]", limits: limits)
             }
         }
@@ -210,7 +210,7 @@ struct ChangesetTests {
             let attachment = #"{"location":"l","hash":"\#(hash)","size":\#(size)}"#
             return try changeset(#"[{"id":"a","attachment":\#(attachment)}]"#).records[0].attachment()?.size
         }
-        #expect(try size("9007199254740992") == RemoteSettingsModel.Attachment.mostBytes)
+        #expect(try size("9007199254740992") == RecordAttachment.mostBytes)
         for text in ["9007199254740993", "9223372036854775807", "18446744073709551615"] {
             #expect(throws: ChangesetError.self) { try size(text) }
         }

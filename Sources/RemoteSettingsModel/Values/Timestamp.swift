@@ -28,12 +28,10 @@ public struct Timestamp: Hashable, Sendable {
     /// The time `duration` later, or earlier where it is negative; the first or last time there is where it lies beyond.
     public func advanced(by duration: Duration) -> Timestamp {
         let (seconds, attoseconds) = duration.components
-        let delta = seconds.saturatingMultiplying(by: 1000).saturatingAdding(attoseconds / 1_000_000_000_000_000)
-        let (moved, overflow) =
-            delta < 0
-            ? milliseconds.subtractingReportingOverflow(delta.magnitude)
-            : milliseconds.addingReportingOverflow(delta.magnitude)
-        return Timestamp(milliseconds: overflow ? (delta < 0 ? 0 : .max) : moved)
+        let delta = seconds.magnitude.saturatingMultiplying(by: 1000)
+            .saturatingAdding(attoseconds.magnitude / 1_000_000_000_000_000)
+        if duration < .zero { return Timestamp(milliseconds: milliseconds - min(milliseconds, delta)) }
+        return Timestamp(milliseconds: milliseconds.saturatingAdding(delta))
     }
 }
 
