@@ -4,11 +4,11 @@ import Synchronization
 
 /// Compresses an entry's bytes with zlib.
 ///
-/// Owns zlib's state, which is used again for one entry after the other, and frees it. Used by one thread at a time: by
-/// who made it, or who took it out of a ``DeflaterPool``.
+/// Owns zlib's state, which serves one entry after the other, and frees it. Only one thread at a time may use it: its owner,
+/// or the thread that took it out of a ``DeflaterPool``.
 @safe
 final class Deflater: @unchecked Sendable {
-    /// zlib's highest: bundles are written once and read often.
+    /// zlib's highest level, because bundles are written once and read often.
     static let level: Int32 = 9
 
     // On the heap, because zlib keeps a pointer to it.
@@ -36,8 +36,7 @@ final class Deflater: @unchecked Sendable {
         _ = unsafe deflateReset(stream)
     }
 
-    /// The whole stream of `bytes`, of at most 1 GiB; `nil` where it would not be smaller, which is given up on as soon
-    /// as it shows.
+    /// The deflate stream of at most 1 GiB of `bytes`; `nil` if it would not be smaller than they are.
     func smaller(_ bytes: Bytes) -> [UInt8]? {
         guard bytes.count > 1, bytes.count <= 1 << 30 else { return nil }
         reset()
@@ -59,7 +58,7 @@ final class Deflater: @unchecked Sendable {
         return isComplete ? output : nil
     }
 
-    /// Deflates more bytes of the stream, and gives what comes out to `consume`.
+    /// Deflates more bytes of the stream, and passes the output to `consume`.
     func deflate(
         _ bytes: Span<UInt8>, to consume: (Span<UInt8>) throws(BundleError) -> Void
     ) throws(BundleError) {
@@ -105,21 +104,21 @@ final class Deflater: @unchecked Sendable {
     }
 }
 
-/// Compressors for attachments that arrive side by side; each is used again, as to make one costs more than to compress
-/// a small attachment.
+/// Compressors for attachments that are downloaded concurrently. They are reused, because making one costs more than
+/// compressing a small attachment.
 package final class DeflaterPool: Sendable {
-    /// What other compressed bytes may come with.
+    /// The version of zlib: another one may compress differently.
     package static var zlibVersion: String { unsafe String(cString: CZlib.zlibVersion()) }
 
     private let idle = Mutex<[Deflater]>([])
 
     package init() {}
 
-    /// Makes contents ready for a bundle: deflated where that makes them smaller, else as they are.
+    /// Packs contents for a bundle: deflated if that makes them smaller, stored otherwise.
     ///
     /// - Parameters:
-    ///   - content: of at most 1 GiB.
-    ///   - file: where it goes, for error messages.
+    ///   - content: at most 1 GiB.
+    ///   - file: the name for error messages.
     package func pack(_ content: Bytes, for file: String) throws(BundleError) -> (PackedContent, Bytes) {
         let deflater: Deflater
         if let known = idle.withLock({ $0.popLast() }) { deflater = known } else { deflater = try Deflater(file: file) }
@@ -129,7 +128,7 @@ package final class DeflaterPool: Sendable {
 }
 
 extension Deflater {
-    /// The contents as they lie in a bundle, by the rule of ``EntryWriter``.
+    /// Packs contents by the rule of ``EntryWriter``.
     func pack(_ content: Bytes, isStored: Bool = false) -> (PackedContent, Bytes) {
         let crc = content.withSpan { checksum(0, $0) }
         let isHopeless =

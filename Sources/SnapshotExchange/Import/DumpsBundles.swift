@@ -24,13 +24,13 @@ struct DumpsBundles {
 
     private func offer(_ id: CollectionID, _ entry: LockFile.Collection) throws -> SnapshotIntake.Offer {
         let path = directory.bundlePath(id)
-        try verifier.verify(path, id, entry)
+        try verifier.verify(path, of: id, against: entry)
         let bundle = try BundleReader(path: path, limits: limits)
         var attachments: [SHA256Digest: AttachmentSource] = [:]
         for file in try bundle.manifest().files {
             attachments[file.sha256] = file.omitted.map { .omitted($0) } ?? .bundle(bundle)
         }
         return .init(
-            snapshot: try verifier.snapshot(of: bundle, entry), attachments: attachments, origin: entry.server)
+            snapshot: try verifier.snapshot(of: bundle, as: entry), attachments: attachments, origin: entry.server)
     }
 }

@@ -126,7 +126,7 @@ public actor DumpsLoader {
             roots: TrustAnchors(signature.map { [$0.root] } ?? []), signer: signature.map { SignerName($0.signer) })
         let path = directory.bundlePath(id)
         let bundle = try BundleReader(path: path, limits: limits)
-        try BundleVerifier(policy, limits: limits).verify(path, id, entry)
+        try BundleVerifier(policy, limits: limits).verify(path, of: id, against: entry)
         // The file that was verified must be the one that was opened: a refresh may have replaced it in between.
         guard Manifest.digest(of: try bundle.manifestText()) == entry.content else {
             throw BundleError(

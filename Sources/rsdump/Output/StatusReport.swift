@@ -12,11 +12,11 @@ struct StatusReport {
             case missing
         }
 
-        let state: CollectionState
+        let state: SurveyedCollection
         let age: Duration?
         let verdict: Verdict
 
-        init(_ state: CollectionState, now: Timestamp, warnAge: Age, maxAge: Age) {
+        init(_ state: SurveyedCollection, now: Timestamp, warnAge: Age, maxAge: Age) {
             self.state = state
             age = state.entry.map { $0.age(at: now) }
             guard let age, state.hasBundle else {
@@ -70,7 +70,7 @@ struct StatusReport {
         sizes.isNew(id) ? "new" : sizes.growth(of: id).map(Self.change) ?? "-"
     }
 
-    private func plan(of state: CollectionState) -> String {
+    private func plan(of state: SurveyedCollection) -> String {
         guard let action = state.action, action != .pinned else { return "" }
         return "  \(action.sentence)"
     }
@@ -89,7 +89,7 @@ struct StatusReport {
         configuration.collections.first { $0.id == id }?.budget.bundle
     }
 
-    private func excess(of state: CollectionState, _ style: Style) -> String {
+    private func excess(of state: SurveyedCollection, _ style: Style) -> String {
         guard let budget = budget(of: state.id), let size = sizes.size(of: state.id), size > budget else { return "" }
         return style.red("  error: over its budget of \(ByteSize.text(budget))")
     }
