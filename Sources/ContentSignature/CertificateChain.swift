@@ -1,13 +1,13 @@
 import struct Crypto.SHA256
 import RemoteSettingsModel
 
-/// A certificate chain as somebody serves it: leaf first, then its issuers, root last. Nothing vouches for it yet.
+/// A certificate chain as served, not verified yet: leaf first, then its issuers, root last.
 ///
-/// ``verified(anchors:signer:at:)`` turns it into a ``VerifiedChain``. Neither does any I/O or reads a clock.
+/// ``verified(anchors:signer:at:)`` turns it into a ``VerifiedChain``. Neither type does I/O or reads a clock.
 public struct CertificateChain: Sendable {
-    /// The chain's text, byte for byte as given.
+    /// The chain's PEM text, byte for byte.
     public let pem: Bytes
-    /// SHA-256 of the last certificate's DER, which is what trust anchors pin. Nothing says yet that it is trusted.
+    /// SHA-256 of the last certificate's DER, to compare with the trust anchors.
     public let root: SHA256Digest
     /// At least two, leaf first.
     let certificates: [ChainCertificate]

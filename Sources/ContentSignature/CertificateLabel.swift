@@ -1,6 +1,6 @@
 /// Which certificate of a chain an error is about.
 public struct CertificateLabel: Hashable, Sendable, CustomStringConvertible {
-    /// Counted from 1, the leaf, in the order of the chain's text.
+    /// The position in the chain's text; the leaf is 1.
     public let position: Int
     /// How many certificates the chain has.
     public let count: Int

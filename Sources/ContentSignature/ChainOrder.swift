@@ -1,9 +1,9 @@
 import X509
 
-/// Tells from the names alone whether each certificate of a chain is issued by the next one, and if not, what is wrong.
+/// Checks by the names alone that each certificate of a chain was issued by the next one, and finds out what is wrong if not.
 ///
-/// Names prove nothing; they tell a chain in the wrong order from one with something missing or too much. The signatures
-/// are checked elsewhere.
+/// Names prove nothing: signatures are checked separately. They distinguish a chain in the wrong order from one that lacks a
+/// certificate or has one too many.
 struct ChainOrder {
     let certificates: [ChainCertificate]
 

@@ -50,7 +50,7 @@ extension ChainCertificate {
         guard time <= notAfter else { throw .expired(label, notBefore: notBefore, notAfter: notAfter, time: time) }
     }
 
-    /// RFC 5280 section 4.2: what is critical and not understood refuses the certificate.
+    /// RFC 5280 section 4.2: a critical extension that is not supported makes the certificate invalid.
     fileprivate func checkCriticalExtensions() throws(ContentSignatureError) {
         let understood: [ASN1ObjectIdentifier] = [
             .X509ExtensionID.basicConstraints, .X509ExtensionID.keyUsage, .X509ExtensionID.extendedKeyUsage,

@@ -37,10 +37,10 @@ extension ContentSignatureError: CustomStringConvertible {
                 + "; pin it only if its owner publishes that hash"
         case .expired(let certificate, let notBefore, let notAfter, let time):
             "\(certificate) expired: valid \(validity(notBefore, notAfter)), verified at \(time.rfc3339); "
-                + "fetch the collection's signature and chain again, or check the time given"
+                + "fetch the collection's signature and chain again, or check the verification time"
         case .notYetValid(let certificate, let notBefore, let notAfter, let time):
             "\(certificate) is not valid yet: valid \(validity(notBefore, notAfter)), verified at \(time.rfc3339); "
-                + "check the time given"
+                + "check the verification time"
         case .wrongSigner(let expected, let found):
             "the leaf certificate is for \(found.isEmpty ? "no DNS name" : list(found)); expected \(expected)"
         case .wrongKeyType(let certificate, let found):
@@ -87,12 +87,12 @@ extension ContentSignatureError: CustomStringConvertible {
         case .onlyUnknownModes(let collection, let modes):
             "\(collection) has signatures only in the modes \(list(modes)); expected p384ecdsa"
         case .chainMissing(let x5u):
-            "the certificate chain \(quoted(x5u)) was not given; fetch and verify it first"
+            "the certificate chain \(quoted(x5u)) is missing; fetch and verify it first"
         case .newerThanVerification(let collection, let timestamp, let time):
             "\(collection): expected a timestamp of at most a day after \(time.rfc3339), when it was verified, found "
                 + "\(timestamp) (\(timestamp.rfc3339)); correct the clock or the time given, or fetch the collection again"
         case .chainUnavailable(let reason):
-            "the certificate chain could not be had: \(reason)"
+            "the certificate chain could not be fetched: \(reason)"
         case .signerMismatch(let expected, let chain):
             "the certificate chain is \(chain)'s; expected \(expected)'s"
         case .noValidSignature(let collection, let failures):

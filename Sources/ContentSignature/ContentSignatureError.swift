@@ -11,8 +11,8 @@ public enum ContentSignatureError: Error, Hashable, Sendable {
     case emptyChain
     case chainTooLarge(bytes: Int, limit: Int)
     case tooManyCertificates(limit: Int)
-    /// No certificate begins where one should, or anywhere. `found` says what does, and quotes nothing but labels of PEM:
-    /// an `x5u` may lead to any machine, whose answers are not for the reader of a log.
+    /// There is other text where a certificate should begin, or no certificate at all. `found` quotes nothing but PEM labels: an
+    /// `x5u` may lead to any machine, and its answers must not end up in logs.
     case notPEM(found: String)
     /// A certificate begins and does not end. Counted from 1.
     case truncatedPEM(certificate: Int)
@@ -62,15 +62,15 @@ public enum ContentSignatureError: Error, Hashable, Sendable {
     case noSignatures(CollectionID)
     case tooManySignatures(CollectionID, count: Int, limit: Int)
     case onlyUnknownModes(CollectionID, modes: [String])
-    /// The caller gave no verdict on this chain.
+    /// The caller did not supply this chain.
     case chainMissing(x5u: String)
     /// For callers: the collection's timestamp is later than the time at which it was verified allows.
     case newerThanVerification(CollectionID, timestamp: Timestamp, time: Timestamp)
-    /// For callers: the chain that a signature names could not be fetched or read.
+    /// The chain that a signature names could not be fetched or read. Callers use it for chains that they supply.
     case chainUnavailable(reason: String)
     /// The chain was verified for another name than this collection's signatures need.
     case signerMismatch(expected: SignerName, chain: SignerName)
-    /// Every signature in a known mode failed, each for a reason of its own.
+    /// Every signature in a known mode failed, for the listed reasons.
     case noValidSignature(CollectionID, [SignatureFailure])
 }
 
@@ -80,14 +80,14 @@ public enum SignatureComponent: String, Hashable, Sendable {
     case s
 }
 
-/// Why a number of an ECDSA signature is none.
+/// Why r or s of an ECDSA signature is out of range.
 public enum SignatureRangeFault: Hashable, Sendable {
     case zero
     /// n, the order of the curve's base point, or more.
     case notBelowOrder
 }
 
-/// What one of several signatures failed with.
+/// Why one of several signatures is not valid.
 public struct SignatureFailure: Hashable, Sendable, CustomStringConvertible {
     /// Counted from 1, in the order of the metadata.
     public let position: Int

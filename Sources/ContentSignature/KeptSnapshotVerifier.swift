@@ -1,10 +1,9 @@
 import RemoteSettingsModel
 import Synchronization
 
-/// Verifies again what was kept together with its chain: a bundle or a cache file.
+/// Verifies snapshots that are stored together with their chain, in a bundle or a cache file.
 ///
-/// A chain is verified once for each signer, whatever the number of collections and times; each collection's own time is
-/// held against the chain's validity.
+/// A chain is verified once for each signer; for every other collection and time only the chain's validity is checked.
 package final class KeptSnapshotVerifier: Sendable {
     private struct Key: Hashable {
         var pem: Bytes
@@ -24,8 +23,9 @@ package final class KeptSnapshotVerifier: Sendable {
     /// has an expired key could else sign new data, and give a time at which the key was valid.
     ///
     /// - Parameters:
-    ///   - pem: the chain that was kept. One is kept, the one that vouched: it stands for whichever signature it fits.
-    ///   - time: when the snapshot was first verified, from who keeps it; never from the data or the certificates.
+    ///   - pem: the stored chain. Only the chain that verified is stored, so it is tried with every signature.
+    ///   - time: when the snapshot was first verified, as the lock or the cache file says; never a time from the data or
+    ///     the certificates.
     package func verified(
         _ unverified: UnverifiedSnapshot, chain pem: Bytes, at time: Timestamp
     ) throws(ContentSignatureError) -> Snapshot {
@@ -33,13 +33,13 @@ package final class KeptSnapshotVerifier: Sendable {
             throw .newerThanVerification(unverified.collection, timestamp: unverified.timestamp, time: time)
         }
         let signer = policy.signer(for: unverified.collection)
-        let chain = Result { () throws(ContentSignatureError) in try verifiedChain(pem, signer, time) }
+        let chain = Result { () throws(ContentSignatureError) in try verifiedChain(pem, signer: signer, at: time) }
         let chains = Dictionary(unverified.signatures.map { ($0.x5u, chain) }) { first, _ in first }
         return try unverified.verified(with: chains, signer: signer, limits: limits)
     }
 
     private func verifiedChain(
-        _ pem: Bytes, _ signer: SignerName, _ time: Timestamp
+        _ pem: Bytes, signer: SignerName, at time: Timestamp
     ) throws(ContentSignatureError) -> VerifiedChain {
         let key = Key(pem: pem, signer: signer)
         if let known = chains.withLock({ $0[key] })?.valid(at: time) { return known }

@@ -1,10 +1,10 @@
 import SwiftASN1
 import X509
 
-/// The name constraints of one issuer, and their application to what stands below it (RFC 5280 section 4.2.1.10).
+/// The name constraints of one issuer, applied to the certificates below it (RFC 5280 section 4.2.1.10).
 ///
 /// DNS names are checked. A constraint on names of another form refuses every certificate that carries such a name, as
-/// the RFC has it for a form that an implementation does not process.
+/// the RFC requires for forms that an implementation does not process.
 struct NameConstraintCheck {
     private let issuer: CertificateLabel
     private let constraints: NameConstraints

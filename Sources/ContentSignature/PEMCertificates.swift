@@ -36,7 +36,7 @@ struct PEMCertificates {
             } else if line.starts(with: Self.dashes) {
                 throw .notPEM(found: Self.label(line) ?? "a line that begins with -----")
             }
-            // Any other line between certificates is explanatory text, which RFC 7468 section 2 lets stand there.
+            // Any other line between certificates is explanatory text, which RFC 7468 section 2 allows.
         }
         guard body == nil else { throw .truncatedPEM(certificate: certificates.count + 1) }
         guard !certificates.isEmpty else { throw .notPEM(found: "none in \(bytes.count) bytes") }

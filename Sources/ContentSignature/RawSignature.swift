@@ -44,9 +44,9 @@ struct RawSignature: Sendable {
     }
 }
 
-/// What a content signature is over: SHA-384 of `Content-Signature:`, a zero byte and the payload.
+/// The message that a content signature covers: `Content-Signature:`, a zero byte and the payload, hashed with SHA-384.
 ///
-/// Hashed once, however many signatures are then tried on it.
+/// It is hashed once for all signatures of a snapshot.
 struct SignedMessage: Sendable {
     let digest: SHA384Digest
 

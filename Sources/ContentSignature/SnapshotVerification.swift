@@ -1,18 +1,18 @@
 import RemoteSettingsModel
 
 extension UnverifiedSnapshot {
-    /// Turns what somebody claims into what a pinned root vouches for. Does no I/O and reads no clock.
+    /// Verifies the snapshot's signatures. Does no I/O and reads no clock.
     ///
     /// Signatures in another mode than `p384ecdsa` are skipped; one valid signature of the rest is enough. The payload is
     /// hashed once. The signature covers records and timestamp, but not the collection's name.
     ///
     /// - Parameters:
-    ///   - chains: the verdict on each chain that a signature names, by its `x5u` as served. A chain that could not be
-    ///     had is missing, or fails with ``ContentSignatureError/chainUnavailable(reason:)``.
+    ///   - chains: the result of verifying each chain that a signature names, by its `x5u` as served. A chain that could
+    ///     not be fetched is missing, or is a failure with ``ContentSignatureError/chainUnavailable(reason:)``.
     ///   - signer: the name that the chain must be verified for; `nil` means ``SignerName/expected(for:)``.
-    ///   - limits: ``Limits/signatures`` is the most signatures that there may be.
+    ///   - limits: ``Limits/signatures`` is the largest number of signatures.
     /// - Throws: ``ContentSignatureError``: `noSignatures`, `tooManySignatures`, `onlyUnknownModes`, or
-    ///   `noValidSignature` with what each one failed with.
+    ///   `noValidSignature` with the error of each signature.
     public func verified(
         with chains: [String: Result<VerifiedChain, ContentSignatureError>], signer: SignerName? = nil,
         limits: Limits = Limits()

@@ -1,12 +1,12 @@
 import RemoteSettingsModel
 
-/// What has to vouch for a collection before its records are taken.
+/// The signature that a collection must have before its records are accepted.
 public struct TrustPolicy: Hashable, Sendable {
     /// The pinned roots.
     public var roots: TrustAnchors
     /// The leaf certificate's name; `nil` for the one that Mozilla signs the collection's bucket with.
     public var signer: SignerName?
-    /// Whether a collection without any signature is taken. Bundle and lock then say `unsigned`, for ever.
+    /// Whether a collection without any signature is accepted. Its bundle and its lock entry then say `unsigned`.
     public var acceptsUnsigned: Bool
 
     public init(roots: TrustAnchors, signer: SignerName? = nil, acceptsUnsigned: Bool = false) {
@@ -21,11 +21,11 @@ public struct TrustPolicy: Hashable, Sendable {
 
 /// The pinned roots: a chain is trusted only where the SHA-256 of its root certificate's DER is in this list.
 ///
-/// It is a list because roots change, once in an emergency; while one replaces another both are pinned.
+/// It is a list because a root may have to be replaced: during the transition, both are pinned.
 public struct TrustAnchors: Hashable, Sendable {
     public let roots: [SHA256Digest]
 
-    /// An empty list trusts nothing.
+    /// - Parameter roots: an empty list trusts nothing.
     public init(_ roots: [SHA256Digest]) {
         self.roots = roots
     }

@@ -5,7 +5,7 @@ import RemoteSettingsModel
 ///
 /// One serves every collection and signature that name the same chain.
 public struct VerifiedChain: Sendable {
-    /// The chain's text, byte for byte as given.
+    /// The chain's PEM text, byte for byte.
     public let pem: Bytes
     /// The name that the leaf was verified to carry.
     public let signer: SignerName
@@ -15,7 +15,7 @@ public struct VerifiedChain: Sendable {
     public let notBefore: Timestamp
     /// When the first certificate of the chain expires.
     public let notAfter: Timestamp
-    /// The time that the chain was verified at, as the caller gave it.
+    /// The time at which the chain was verified, chosen by the caller.
     public let verifiedAt: Timestamp
     private let key: P384.Signing.PublicKey
 
@@ -32,10 +32,9 @@ public struct VerifiedChain: Sendable {
         self.key = key
     }
 
-    /// The same chain as of another time, which is all that a verification at that time would look at anew.
+    /// The same chain, verified at another time: of all checks, only the validity depends on the time.
     ///
-    /// - Returns: `nil` where one of the certificates is not valid then; ``CertificateChain/verified(anchors:signer:at:)``
-    ///   tells which.
+    /// - Returns: `nil` if a certificate is not valid at `time`; ``CertificateChain/verified(anchors:signer:at:)`` names it.
     public func valid(at time: Timestamp) -> VerifiedChain? {
         guard notBefore <= time, time <= notAfter else { return nil }
         return VerifiedChain(

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// Why a command on a directory of dumps could not begin.
+/// Why a command on a directory of dumps could not start.
 public enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
     case busy(String)
     case nothingConfigured(String)
@@ -10,13 +10,13 @@ public enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
     case notLocked([CollectionID], String)
     /// The lock lists no bundles.
     case nothingLocked(String)
-    /// What is made of the dumps would be written over them.
+    /// The output would overwrite the dumps.
     case ownDirectory(String)
     case emptyMonitor(String)
 
     public var description: String {
         switch self {
-        case .busy(let path): "another refresh is working in \(path); wait for it to end"
+        case .busy(let path): "another refresh is running in \(path); wait until it has ended"
         case .nothingConfigured(let file): "\(file) names no collections; add one with: rsdump add BUCKET/COLLECTION"
         case .notConfigured(let names, let file):
             "\(names.map(\.description).joined(separator: ", ")) \(Counted.noun(names.count, "is", "are")) not in \(file); "
@@ -35,10 +35,10 @@ public enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What is wrong with `dumps.yaml`, where, and the way out.
+/// What is wrong with `dumps.yaml`, in which line, and how to correct it.
 public struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
     public let file: String
-    /// From 1; `nil` where the file as a whole is meant.
+    /// Counted from 1; `nil` for the file as a whole.
     public let line: Int?
     public let problem: String
     public let remedy: String

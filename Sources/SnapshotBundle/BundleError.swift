@@ -1,30 +1,30 @@
-/// What is wrong with a bundle, its lock, or what is to be put into one.
+/// What is wrong with a bundle, with its lock, or with the data for a new bundle.
 public struct BundleError: Error, Hashable, Sendable {
     public enum Kind: Hashable, Sendable {
         /// The file cannot be opened, read or mapped.
         case unreadable
         /// The file cannot be created or written.
         case unwritable
-        /// The file is not a bundle: its ZIP structure breaks a rule of the format.
+        /// The file is not a bundle: its ZIP structure violates the format.
         case malformed
         /// The format's version is not known here.
         case unknownVersion
         /// A compressed stream, a checksum or a hash is wrong.
         case damaged
-        /// The manifest or the lock and what they speak of differ.
+        /// The contents differ from what the manifest or the lock says.
         case disagreement
         /// Something is larger than ``Limits`` allow.
         case overLimit
-        /// What was asked for is not there.
+        /// A file or entry that is needed does not exist.
         case missing
-        /// What was to be written into a bundle is not what it was said to be.
+        /// The data for a new bundle does not have the size or hash that its records state.
         case wrongSource
     }
 
     public let kind: Kind
     /// The file, as the caller named it.
     public let file: String
-    /// The entry inside of the file, or the key path in a document; `nil` where it is the file as a whole.
+    /// The entry inside of the file, or the key path in a document; `nil` for the file as a whole.
     public let entry: String?
     public let expected: String
     public let found: String

@@ -1,4 +1,4 @@
-/// What is fixed about format 1 of a bundle; Documentation.docc/BundleFormat.md is the specification.
+/// The constants of bundle format 1, which Documentation.docc/BundleFormat.md specifies.
 package enum BundleFormat {
     package static let version = 1
 
@@ -10,6 +10,6 @@ package enum BundleFormat {
     /// `attachments/` and 64 hexadecimal digits.
     package static let attachmentNameLength = 76
 
-    /// A bundle's head ends within these first bytes of the file, whatever ids its bucket and collection have.
+    /// The longest head of a bundle, with the longest ids of bucket and collection, ends within these first bytes.
     package static let headBytes = 1024
 }

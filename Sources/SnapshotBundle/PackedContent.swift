@@ -1,11 +1,11 @@
 import RemoteSettingsModel
 
-/// How an entry's contents lie in a bundle, and what they must be when they are read from there.
+/// The form of an entry's contents in a bundle, and the size and checksum that they must have.
 package struct PackedContent: Hashable, Sendable {
     package let isStored: Bool
     /// Bytes, uncompressed.
     package let size: Int
-    /// Bytes as they lie there.
+    /// Bytes in the file.
     package let packedSize: Int
     /// CRC-32 of the uncompressed bytes.
     package let crc: UInt32
@@ -21,8 +21,8 @@ package struct PackedContent: Hashable, Sendable {
 extension MappedFile {
     /// Reads packed contents, in little memory.
     ///
-    /// - Parameter range: where they lie, inside of the file.
-    /// - Returns: the SHA-256 of the uncompressed bytes; `nil` where size, checksum or stream are not right.
+    /// - Parameter range: their place in the file.
+    /// - Returns: the SHA-256 of the uncompressed bytes; `nil` if size, checksum or deflate stream is wrong.
     package func digest(of content: PackedContent, at range: Range<Int>) -> SHA256Digest? {
         guard !content.isStored || range.count == content.size else { return nil }
         let stream = EntryStream(

@@ -1,9 +1,9 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// Where the server's attachments are: asked for once, and only if something has to be downloaded.
+/// The base URL of the server's attachments, requested once and only when something has to be downloaded.
 ///
-/// A failure is not kept: the next one who asks tries again.
+/// A failure is not remembered: the next call tries again.
 package actor AttachmentsURLSource {
     private var task: Task<AttachmentsURL, any Error>?
 
@@ -31,7 +31,7 @@ package actor AttachmentsURLSource {
     }
 }
 
-/// The server's root document names no place for attachments.
+/// The server's root document has no base URL for attachments.
 package struct AttachmentsNotOffered: Error, Hashable, CustomStringConvertible {
     package let url: String
 

@@ -2,9 +2,9 @@ import FileStorage
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// Keeps the holds that servers asked for (`Backoff`, `Retry-After`) from one run to the next, in a file.
+/// Stores the pauses that servers asked for (`Backoff`, `Retry-After`) in a file, for the next run.
 package enum BackoffFile {
-    /// What was kept. A file that cannot be read counts as none: the server will ask again.
+    /// The stored pauses. An unreadable file counts as empty: the server will ask again.
     package static func read(_ path: String, limits: Limits) -> BackoffState {
         guard let bytes = try? FileStore.read(path, limit: 1 << 20),
             let document = try? JSONValue(parsing: bytes, limits: limits), case .object(let members) = document
@@ -17,7 +17,7 @@ package enum BackoffFile {
             })
     }
 
-    /// Writes the holds that still stand, or removes the file where there are none.
+    /// Writes the pauses that have not ended, or removes the file if there are none.
     ///
     /// - Parameter isContended: whether other processes may write it at the same time.
     package static func write(

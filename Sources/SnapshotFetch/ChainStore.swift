@@ -2,9 +2,9 @@ import ContentSignature
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// The certificate chains of one run: each is fetched once for its URL, and verified once for each signer.
+/// The certificate chains of one run. Each URL is fetched once, and each chain is verified once per signer.
 package actor ChainStore {
-    /// Keeps chains from one run to the next, by their URL.
+    /// Stores chains between runs, by their URL.
     package protocol Keeper: Sendable {
         func chain(x5u: String) -> Bytes?
         func keep(_ pem: Bytes, x5u: String)
@@ -23,7 +23,7 @@ package actor ChainStore {
     private var chains: [String: Task<Result<CertificateChain, ContentSignatureError>, Never>] = [:]
     private var verdicts: [Key: Result<VerifiedChain, ContentSignatureError>] = [:]
 
-    /// - Parameter time: when the chains must be valid.
+    /// - Parameter time: the time at which the chains must be valid.
     package init(client: ServerClient, policy: TrustPolicy, time: Timestamp, keeper: (any Keeper)? = nil) {
         self.client = client
         self.policy = policy
@@ -31,7 +31,7 @@ package actor ChainStore {
         self.keeper = keeper
     }
 
-    /// The verdict on each chain that the signatures name. Only those of a known mode are fetched.
+    /// Fetches and verifies the chains that the signatures name. Chains of signatures in unknown modes are skipped.
     package func verdicts(
         on signatures: [ServedSignature], signer: SignerName
     ) async -> [String: Result<VerifiedChain, ContentSignatureError>] {
@@ -59,7 +59,7 @@ package actor ChainStore {
         return verdict
     }
 
-    /// A chain that was kept counts only where it verifies now: otherwise the server may have a newer one.
+    /// A stored chain that does not verify at this time is ignored: the server may have a newer one.
     private func keptVerdict(_ x5u: String, _ signer: SignerName) -> VerifiedChain? {
         guard chains[x5u] == nil, let pem = keeper?.chain(x5u: x5u) else { return nil }
         return try? CertificateChain(pem: pem, limits: client.limits).verified(

@@ -2,15 +2,15 @@ import ContentSignature
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// Brings one collection from what is held to the server's state, verified: as a delta where something is held, else in
-/// full; where a delta does not verify, everything is fetched once.
+/// Fetches the server's state of one collection and verifies it: as a delta onto the local state if there is one, else in
+/// full. If a delta does not verify, everything is fetched once.
 package struct CollectionFetcher: Sendable {
     /// A request for one collection's state.
     package struct Wanted: Sendable {
         package var id: CollectionID
-        /// The timestamp that the monitor gave.
+        /// The timestamp in the monitor's answer.
         package var expected: Timestamp?
-        /// The state that is held; the server is asked for the changes since its timestamp.
+        /// The local state; the server is asked for the changes since its timestamp.
         package var base: Payload?
         /// An older state than this one is refused.
         package var floor: Timestamp?

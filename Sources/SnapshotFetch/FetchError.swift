@@ -2,20 +2,20 @@ import ContentSignature
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// Why a collection's state could not be had from the server. What was held stays.
+/// Why a collection's state could not be fetched. The local state is unchanged.
 public enum FetchError: Error, Sendable {
     case http(HTTPError)
     case changeset(ChangesetError, url: String)
     case signature(ContentSignatureError)
-    /// The server gives an older state than what is held, or was held.
+    /// The server's state is older than the newest one that was ever accepted.
     case rollback(held: Timestamp, answered: Timestamp)
     /// The server gives a state that is further ahead of the clock than ``Limits/clockToleranceSeconds``.
     case future(answered: Timestamp, now: Timestamp)
-    /// The server gives other records under the timestamp of what is held.
+    /// The server has other records than the local ones under the same timestamp.
     case equivocation(Timestamp)
-    /// What is held, packaged or was held is signed, and the server now gives no signature.
+    /// The collection is known to be signed, and the server's state has no signature.
     case signatureLost
-    /// The server answers nothing where a full list was asked for.
+    /// The server's answer to a request for all records is empty.
     case noAnswer(url: String)
     /// The server does not have the collection.
     case unknownCollection(HTTPError)
@@ -35,11 +35,12 @@ public enum FetchError: Error, Sendable {
 extension FetchError: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .changeset: "\(problem); what is held stays, try again later"
-        case .future: "\(problem); what is held stays; check this machine's clock, and tell the server's owner"
-        case .rollback: "\(problem); what is held stays"
-        case .signatureLost: "\(problem); what is held stays; to take it without one, remove what is held first"
-        case .equivocation: "\(problem); what is held stays, ask the server's owner"
+        case .changeset: "\(problem); the local state is unchanged, try again later"
+        case .future: "\(problem); the local state is unchanged; check this machine's clock, and tell the server's owner"
+        case .rollback: "\(problem); the local state is unchanged"
+        case .signatureLost:
+            "\(problem); the local state is unchanged; to accept it unsigned, remove the local state first"
+        case .equivocation: "\(problem); the local state is unchanged, ask the server's owner"
         case .noAnswer: "\(problem); try again later"
         case .http, .unknownCollection, .signature: problem
         }
@@ -52,14 +53,14 @@ extension FetchError: CustomStringConvertible {
         case .changeset(let error, let url): "\(url): \(error)"
         case .signature(let error): "\(error)"
         case .rollback(let held, let answered):
-            "the server answers an older state than what is or was held: expected at least \(held) (\(held.rfc3339)), "
+            "the server answers an older state than the one accepted before: expected at least \(held) (\(held.rfc3339)), "
                 + "found \(answered) (\(answered.rfc3339))"
         case .future(let answered, let now):
             "the server answers a state from the future: expected at most a day after \(now.rfc3339), the present time, "
                 + "found \(answered) (\(answered.rfc3339))"
         case .equivocation(let timestamp):
             "the server answers other records under the timestamp that is held, \(timestamp)"
-        case .signatureLost: "the collection is known to be signed, and the server now gives no signature"
+        case .signatureLost: "the collection is known to be signed, and the server's answer has no signature"
         case .noAnswer(let url): "\(url): expected a changeset, found an empty answer (204)"
         }
     }

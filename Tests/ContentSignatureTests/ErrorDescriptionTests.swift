@@ -14,7 +14,7 @@ struct ErrorDescriptionTests {
                 certificate 1 of 3 (leaf, "remote-settings.content-signature.mozilla.org") expired: \
                 valid from 2026-01-01T00:00:00.000Z to 2026-03-01T00:00:00.000Z, \
                 verified at 2026-04-01T00:00:00.000Z; \
-                fetch the collection's signature and chain again, or check the time given
+                fetch the collection's signature and chain again, or check the verification time
                 """)
     }
 

@@ -219,7 +219,7 @@ def test_a_pin_past_its_last_day_warns_and_then_fails(dumps, sample):
     dumps.config.write_text(dumps.config.read_text().replace("2999-12-31", "2020-12-31"))
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     outcome = refreshed(dumps)
-    assert "warning: main/settings: its pin was to end on 2020-12-31" in outcome.err, str(outcome)
+    assert "warning: main/settings: its pin ended on 2020-12-31" in outcome.err, str(outcome)
     assert refreshed(dumps, "--max-age", "90d").says("2020-12-31")
     failed = dumps.refresh("--max-age", "0m")
     assert failed.code == rsdump.SOME_FAILED and failed.says("rsdump unpin main/settings"), str(failed)

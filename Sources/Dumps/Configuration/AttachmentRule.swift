@@ -1,9 +1,9 @@
-/// Which of a collection's attachments belong into its bundle.
+/// Which of a collection's attachments its bundle contains.
 public struct AttachmentRule: Hashable, Sendable {
     public enum Selection: Hashable, Sendable {
         case all
         case none
-        /// Those whose record the expression is true for; the record's fields are its names (filter language).
+        /// Those of records for which the filter expression is true; it refers to the record's fields by name.
         case include(String)
     }
 
@@ -19,7 +19,7 @@ public struct AttachmentRule: Hashable, Sendable {
         self.maxTotal = maxTotal
     }
 
-    /// The rule as one line of text, the same for the same rule: the lock keeps it, so that a changed rule is noticed.
+    /// The rule as one line of text, for the lock, so that a refresh notices a changed rule.
     public var text: String {
         var parts: [String]
         switch selection {

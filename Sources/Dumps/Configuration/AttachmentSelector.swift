@@ -7,9 +7,9 @@ package struct AttachmentSelectionError: Error, CustomStringConvertible {
     package let description: String
 }
 
-/// Decides for each attachment of a collection whether it belongs into the bundle.
+/// Decides for each attachment of a collection whether the bundle contains it.
 ///
-/// An attachment that several records share is taken where any of them lets it in.
+/// An attachment that several records share is included if the rule includes it for any of them.
 package struct AttachmentSelector {
     private let rule: AttachmentRule
     private let expression: FilterExpression?

@@ -14,7 +14,7 @@ public struct Budget: Hashable, Sendable {
     }
 }
 
-/// What is larger than `dumps.yaml` allows, and what makes it so large.
+/// Something that is larger than `dumps.yaml` allows, and its largest parts.
 public struct BudgetExcess: Error, Hashable, Sendable, CustomStringConvertible {
     public enum Subject: String, Hashable, Sendable {
         case attachment
@@ -53,11 +53,11 @@ public struct BudgetExcess: Error, Hashable, Sendable, CustomStringConvertible {
         let parts = largest.map { "\($0.name) \(ByteSize.text($0.size))" }.joined(separator: ", ")
         return switch subject {
         case .attachment:
-            "attachments are over the budget of \(exact(limit)) each: \(parts); what is held stays; raise attachment: "
+            "attachments are over the budget of \(exact(limit)) each: \(parts); the present bundle is kept; raise attachment: "
                 + "under budget: in dumps.yaml, or leave them out with max-size or include"
         case .bundle:
             "the bundle would have \(exact(size)), over the budget of \(exact(limit)); largest, uncompressed: \(parts); "
-                + "what is held stays; raise bundle: under budget: in dumps.yaml, or leave attachments out"
+                + "the present bundle is kept; raise bundle: under budget: in dumps.yaml, or leave attachments out"
         case .total:
             "all bundles together would have \(exact(size)), over the budget of \(exact(limit)); largest: \(parts); "
                 + "nothing was changed; raise total: under budget: in dumps.yaml, or leave something out"
@@ -71,7 +71,7 @@ public struct BudgetExcess: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Budget {
-    /// Holds attachments against the budget, before they are downloaded.
+    /// Checks attachments against the budget, before they are downloaded.
     package func check(_ wanted: [WantedAttachment]) throws(BudgetExcess) {
         guard let limit = attachment else { return }
         let over = wanted.filter { UInt64(clamping: $0.size) > limit }
@@ -81,7 +81,7 @@ extension Budget {
             contributors: over.map { .init(name: "\($0.location) of record \($0.record)", size: UInt64(clamping: $0.size)) })
     }
 
-    /// Holds a finished bundle against the budget, before it gets its name.
+    /// Checks a finished bundle against the budget, before it is renamed into place.
     package func check(size: Int, of manifest: Manifest) throws(BudgetExcess) {
         guard let limit = bundle, UInt64(size) > limit else { return }
         throw BudgetExcess(.bundle, size: UInt64(size), limit: limit, contributors: Self.contributors(of: manifest))
@@ -99,7 +99,7 @@ extension Budget {
 }
 
 extension LockFile {
-    /// What all bundles together are over the budget; `nil` where they are within it.
+    /// By how much all bundles together exceed the budget; `nil` if they do not.
     public func excess(over limit: UInt64?) -> BudgetExcess? {
         guard let limit else { return nil }
         let bundles = collections.map { id, entry in

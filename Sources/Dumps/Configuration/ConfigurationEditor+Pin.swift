@@ -2,7 +2,7 @@ import RemoteSettingsModel
 import Yams
 
 extension ConfigurationEditor {
-    /// Pins a collection, in place of the pin that it may have; everything else of it stays.
+    /// Pins a collection, replacing its present pin; its other settings are unchanged.
     ///
     /// - Throws: ``ConfigurationError`` where the collection is not in the file.
     public mutating func setPin(_ pin: Pin, of id: CollectionID) throws(ConfigurationError) {
@@ -20,9 +20,9 @@ extension ConfigurationEditor {
         }
     }
 
-    /// Takes a collection's pin away.
+    /// Removes a collection's pin.
     ///
-    /// - Returns: the pin that it had; `nil` where it had none, and nothing is changed.
+    /// - Returns: the removed pin; `nil` if there was none.
     /// - Throws: ``ConfigurationError`` where the collection is not in the file.
     public mutating func removePin(of id: CollectionID) throws(ConfigurationError) -> Pin? {
         let before = try ConfigurationReader.read(text, file: file)

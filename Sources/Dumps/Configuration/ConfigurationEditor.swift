@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 import Yams
 
-/// Changes `dumps.yaml` as text, so that comments, order and spelling of everything else stay as people wrote them.
+/// Edits `dumps.yaml` as text, so that comments, order and spelling of everything else are preserved.
 ///
-/// Every result is read again before it is given: an edit that would not say what was meant is refused.
+/// Every result is parsed again: an edit that would not have the intended effect is refused.
 public struct ConfigurationEditor {
     public private(set) var text: String
     let file: String

@@ -13,18 +13,20 @@ extension ConfigurationReader {
             case "reason":
                 let reason = try string(value, "reason")
                 guard Pin.isReason(reason) else {
-                    throw error(value, "reason is not one line of at most 500 characters", "shorten it")
+                    throw error(value, "reason is not one line of at most 500 characters", remedy: "shorten it")
                 }
                 pin.reason = reason
             case "until":
                 guard case .scalar(let scalar) = value, let date = Pin.date(scalar.string) else {
-                    throw error(value, "until is \(shown(value))", "write a date, such as 2026-12-31")
+                    throw error(value, "until is \(shown(value))", remedy: "write a date, such as 2026-12-31")
                 }
                 pin.until = date
             default: throw unknown(key, ["at", "reason", "until"])
             }
         }
-        guard let at else { throw error(node, "the pin has no timestamp", "write at: and the collection's timestamp") }
+        guard let at else {
+            throw error(node, "the pin has no timestamp", remedy: "write at: and the collection's timestamp")
+        }
         pin.at = at
         return pin
     }
@@ -35,7 +37,8 @@ extension ConfigurationReader {
         else {
             throw error(
                 node, "a pin at \(shown(node))",
-                "write the collection's timestamp in milliseconds; rsdump pin BUCKET/COLLECTION --at DATE finds it")
+                remedy:
+                    "write the collection's timestamp in milliseconds; rsdump pin BUCKET/COLLECTION --at DATE finds it")
         }
         return timestamp
     }

@@ -28,7 +28,9 @@ public struct ConfigurationReader {
                 guard value.int == DumpsConfiguration.version else {
                     throw error(
                         value, "unknown version \(shown(value))",
-                        "this rsdump knows version \(DumpsConfiguration.version); a newer file needs a newer rsdump")
+                        remedy:
+                            "this rsdump knows version \(DumpsConfiguration.version); a newer file needs a newer rsdump"
+                    )
                 }
             case "server": configuration.server = try string(value, "server")
             case "allow-plain-http": configuration.allowsPlainHTTP = try bool(value, "allow-plain-http")
@@ -59,11 +61,11 @@ public struct ConfigurationReader {
             do {
                 id = try CollectionID(try string(key, "the collection's name"))
             } catch let problem as InvalidIdentifier {
-                throw error(key, "\(problem)", "write it as BUCKET/COLLECTION, such as main/regions")
+                throw error(key, "\(problem)", remedy: "write it as BUCKET/COLLECTION, such as main/regions")
             } catch let problem as ConfigurationError {
                 throw problem
             } catch {
-                throw self.error(key, "\(error)", "write it as BUCKET/COLLECTION, such as main/regions")
+                throw self.error(key, "\(error)", remedy: "write it as BUCKET/COLLECTION, such as main/regions")
             }
             var collection = configuration.settings(of: id)
             if !isNull(value) {
@@ -90,7 +92,7 @@ public struct ConfigurationReader {
             switch key.string {
             case "roots":
                 guard case .sequence(let items) = value else {
-                    throw error(value, "roots is \(kind(value))", "write a list of SHA-256 hashes")
+                    throw error(value, "roots is \(kind(value))", remedy: "write a list of SHA-256 hashes")
                 }
                 for item in items { trust.roots.append(try rootHash(item)) }
             case "signer": trust.signer = try string(value, "signer")
@@ -107,7 +109,8 @@ public struct ConfigurationReader {
             return try TrustAnchors.rootHash(text)
         } catch {
             throw self.error(
-                node, "\(shown(node)) is not a SHA-256 hash", "write 64 hexadecimal digits, with or without colons")
+                node, "\(shown(node)) is not a SHA-256 hash",
+                remedy: "write 64 hexadecimal digits, with or without colons")
         }
     }
 
@@ -118,7 +121,7 @@ public struct ConfigurationReader {
             switch node.string {
             case "all": return AttachmentRule(.all)
             case "none": return AttachmentRule(.none)
-            default: throw error(node, "attachments is \(shown(node))", remedy)
+            default: throw error(node, "attachments is \(shown(node))", remedy: remedy)
             }
         case .mapping(let mapping):
             var rule = AttachmentRule()
@@ -129,7 +132,7 @@ public struct ConfigurationReader {
                     do throws(AttachmentSelectionError) {
                         _ = try AttachmentSelector(AttachmentRule(.include(expression)))
                     } catch let problem {
-                        throw error(value, "\(problem)", "correct the expression")
+                        throw error(value, "\(problem)", remedy: "correct the expression")
                     }
                     rule.selection = .include(expression)
                 case "max-size": rule.maxSize = try size(value, "max-size")
@@ -138,13 +141,13 @@ public struct ConfigurationReader {
                 }
             }
             return rule
-        default: throw error(node, "attachments is \(kind(node))", remedy)
+        default: throw error(node, "attachments is \(kind(node))", remedy: remedy)
         }
     }
 
     func size(_ node: Node, _ what: String) throws(ConfigurationError) -> UInt64 {
         guard case .scalar(let scalar) = node, let bytes = ByteSize.parse(scalar.string) else {
-            throw error(node, "\(what) is \(shown(node))", "write a size above zero, such as 20 MiB")
+            throw error(node, "\(what) is \(shown(node))", remedy: "write a size above zero, such as 20 MiB")
         }
         return bytes
     }
@@ -181,12 +184,12 @@ extension ConfigurationReader {
             let names = duplicates.sorted()
             return ConfigurationError(
                 file: file, line: secondLine(of: names, from: context.mark, in: text),
-                problem: "\(names.joined(separator: ", ")) stands here a second time", remedy: "keep one of them")
+                problem: "\(names.joined(separator: ", ")) appears here a second time", remedy: "keep one of them")
         default: return located(nil, "\(error)")
         }
     }
 
-    /// Where a key stands for the second time; YAML's own error only tells where its mapping begins.
+    /// The line of a key's second occurrence; YAML's own error only has the line at which its mapping begins.
     private func secondLine(of names: [String], from start: Mark, in text: String) -> Int {
         let indent = String(repeating: " ", count: start.column - 1)
         let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { String($0) }
@@ -200,14 +203,14 @@ extension ConfigurationReader {
 
     func mapping(_ node: Node, _ what: String) throws(ConfigurationError) -> Node.Mapping {
         guard case .mapping(let mapping) = node else {
-            throw error(node, "\(what) is \(kind(node))", "write key: value pairs")
+            throw error(node, "\(what) is \(kind(node))", remedy: "write key: value pairs")
         }
         return mapping
     }
 
     func string(_ node: Node, _ what: String) throws(ConfigurationError) -> String {
         guard case .scalar(let scalar) = node, !scalar.string.isEmpty else {
-            throw error(node, "\(what) is \(kind(node))", "write a text")
+            throw error(node, "\(what) is \(kind(node))", remedy: "write a text")
         }
         return scalar.string
     }
@@ -216,7 +219,7 @@ extension ConfigurationReader {
         switch node.string {
         case "true": return true
         case "false": return false
-        default: throw error(node, "\(what) is \(shown(node))", "write true or false")
+        default: throw error(node, "\(what) is \(shown(node))", remedy: "write true or false")
         }
     }
 
@@ -226,10 +229,10 @@ extension ConfigurationReader {
     }
 
     func unknown(_ key: Node, _ known: [String]) -> ConfigurationError {
-        error(key, "unknown key \(shown(key))", "known here: \(known.joined(separator: ", "))")
+        error(key, "unknown key \(shown(key))", remedy: "known here: \(known.joined(separator: ", "))")
     }
 
-    func error(_ node: Node, _ problem: String, _ remedy: String) -> ConfigurationError {
+    func error(_ node: Node, _ problem: String, remedy: String) -> ConfigurationError {
         ConfigurationError(file: file, line: node.mark?.line, problem: problem, remedy: remedy)
     }
 

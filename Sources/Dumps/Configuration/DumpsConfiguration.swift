@@ -1,17 +1,17 @@
 import RemoteSettingsModel
 
-/// What `dumps.yaml` says: which collections, from which server, vouched for by whom.
+/// The contents of `dumps.yaml`: the collections, their server and what is trusted.
 public struct DumpsConfiguration: Hashable, Sendable {
-    /// The one version of `dumps.yaml` that there is.
+    /// The only version of `dumps.yaml`.
     public static let version = 1
 
-    /// What has to vouch for a collection.
+    /// The section `trust:`. The roots of a named server are not filled in yet: `ContentSignature.TrustPolicy` has them.
     public struct Trust: Hashable, Sendable {
-        /// SHA-256 of root certificates; empty for those of the server's name (`prod`, `stage`, `dev`).
+        /// SHA-256 of root certificates; empty for the roots of the named server (`prod`, `stage`, `dev`).
         public var roots: [SHA256Digest] = []
-        /// The leaf certificate's name, where it is not Mozilla's for the bucket.
+        /// The leaf certificate's name; `nil` for the one that Mozilla uses for the bucket.
         public var signer: String?
-        /// Whether a collection without any signature is taken. It then is `unsigned` in bundle and lock, for ever.
+        /// Whether a collection without any signature is accepted. Its bundle and its lock entry then say `unsigned`.
         public var acceptsUnsigned = false
 
         public init() {}
@@ -21,7 +21,7 @@ public struct DumpsConfiguration: Hashable, Sendable {
     public struct Collection: Hashable, Sendable {
         public let id: CollectionID
         public var attachments: AttachmentRule
-        /// Where the collection is to stay; `nil` where it follows the server.
+        /// The state at which the collection stays; `nil` if it follows the server.
         public var pin: Pin?
         public var budget = Budget()
 
@@ -47,7 +47,7 @@ public struct DumpsConfiguration: Hashable, Sendable {
 
     public init() {}
 
-    /// A collection's settings: its own, or those that it would have if it were named.
+    /// A collection's settings: its own, or the defaults if the file does not name it.
     public func settings(of id: CollectionID) -> Collection {
         if let own = collections.first(where: { $0.id == id }) { return own }
         var settings = Collection(id: id, attachments: attachments)

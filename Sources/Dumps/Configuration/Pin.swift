@@ -1,8 +1,8 @@
 import RemoteSettingsModel
 
-/// What `dumps.yaml` says of a collection that is to stay at one state.
+/// A pin: the setting in `dumps.yaml` that keeps a collection at one state.
 public struct Pin: Hashable, Sendable {
-    /// The collection's timestamp that it stays at.
+    /// The timestamp at which the collection stays.
     public var at: Timestamp
     public var reason: String?
     /// The last day of the pin: midnight UTC, at which that day begins.

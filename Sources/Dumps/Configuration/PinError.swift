@@ -1,8 +1,8 @@
 import RemoteSettingsModel
 
-/// Why a collection cannot be kept at, or brought to, the state that it is pinned to.
+/// Why a collection is not, or cannot be brought, at its pinned state.
 public enum PinError: Error, Hashable, Sendable {
-    /// What is held is not the pinned state, and the server's is another one.
+    /// Neither the present bundle nor the server has the pinned state.
     case unmet(CollectionID, Pin, reason: String)
     /// The pin's last day is over, and the bundle is older than is allowed then.
     case overdue(CollectionID, Pin)
@@ -12,9 +12,9 @@ public enum PinError: Error, Hashable, Sendable {
     case elsewhere(CollectionID, Pin, held: Timestamp)
     /// A folder has several states, and none was named.
     case several(CollectionID, place: String, found: [Timestamp])
-    /// No bundle of that time was found. `places` says where was looked, `found` which other states are there.
+    /// No bundle of that time was found. `places` names the searched places, `found` the other states there.
     case notFound(CollectionID, wanted: String, places: String, found: [Timestamp], remedy: String)
-    /// Nobody vouches for the bundle that was found.
+    /// The bundle that was found could not be verified.
     case notVouchedFor(CollectionID, place: String, problem: String)
 }
 
@@ -22,14 +22,14 @@ extension PinError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .unmet(let id, let pin, let reason):
-            "\(reason), but dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339)), which is not the server's state; what is "
-                + "held stays; bring the pinned state back with: rsdump pin \(id) --at \(pin.at), or follow the server "
+            "\(reason), but dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339)), which is not the server's state; the "
+                + "present bundle is kept; bring the pinned state back with: rsdump pin \(id) --at \(pin.at), or follow the server "
                 + "again with: rsdump unpin \(id)"
         case .overdue(let id, let pin):
-            "its pin was to end on \(pin.until.map(Pin.dateText) ?? "-"), and its bundle is older than --max-age; follow "
+            "its pin ended on \(pin.until.map(Pin.dateText) ?? "-"), and its bundle is older than --max-age; follow "
                 + "the server again with: rsdump unpin \(id), or pin it again with a later --until"
         case .nothingHeld(let id):
-            "\(id): there is no bundle to pin; run rsdump refresh \(id) first, or give --at and --from"
+            "\(id): there is no bundle to pin; run rsdump refresh \(id) first, or use --at and --from"
         case .elsewhere(let id, let pin, let held):
             "the bundle is at \(held), but dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339)); bring that back with: "
                 + "rsdump pin \(id) --at \(pin.at), or take the pin away with: rsdump unpin \(id)"
@@ -39,7 +39,7 @@ extension PinError: CustomStringConvertible {
             "\(id): no bundle \(wanted) in \(places)"
                 + (found.isEmpty ? ", nor any other of it" : "; there: \(Self.list(found))") + "; \(remedy)"
         case .notVouchedFor(let id, let place, let problem):
-            "\(id): the bundle at \(place) cannot be taken: \(problem)"
+            "\(id): the bundle at \(place) cannot be used: \(problem)"
         }
     }
 

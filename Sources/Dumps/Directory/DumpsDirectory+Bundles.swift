@@ -3,8 +3,8 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension DumpsDirectory {
-    /// The lock with the bundles of an interrupted refresh taken over: where the file is the one that was noted, the note
-    /// becomes the lock's entry. Does I/O; writes nothing.
+    /// The lock, including the bundles of an interrupted refresh: if a bundle's file is the one in its note, the note becomes
+    /// its lock entry. Reads files, writes none.
     ///
     /// - Throws: ``FileError`` or `BundleError` where the lock or a note cannot be read.
     package func recoveredLock(limits: Limits) throws -> (lock: LockFile, recovered: [CollectionID]) {
@@ -22,34 +22,13 @@ extension DumpsDirectory {
         return (lock, recovered)
     }
 
-    /// Gives a finished bundle its name, after noting what the lock will say of it. The name is on the disk once the lock
-    /// is written.
+    /// Renames a finished bundle into place, after writing down its future lock entry. Writing the lock flushes the name to
+    /// the disk.
     package func name(_ id: CollectionID, _ entry: LockFile.Collection) throws(FileError) {
         try writePending(id, entry)
         let path = bundlePath(id)
         try FileStore.makeDirectories(FileStore.parent(of: path))
         try FileStore.rename(packPath(id), to: path, flushing: false)
-    }
-}
-
-extension DumpsDirectory {
-    /// Removes bundles and their entries in the lock. Does I/O.
-    ///
-    /// The lock is written first: a bundle that the lock no longer names is litter, one that it names and that is missing
-    /// would be a fault.
-    ///
-    /// - Throws: ``DumpsError/busy(_:)``, ``FileError``, or `BundleError` where the lock cannot be read.
-    public func removeBundles(_ ids: [CollectionID], limits: Limits = Limits()) throws {
-        guard let lock = try DirectoryLock(path) else { throw DumpsError.busy(path) }
-        defer { withExtendedLifetime(lock) {} }
-        let before = try lockFile(limits: limits)
-        var after = before
-        for id in ids { after.collections[id] = nil }
-        if after != before { try writeLock(after) }
-        for id in ids {
-            try FileStore.remove(bundlePath(id))
-            try FileStore.removeIfEmpty(FileStore.parent(of: bundlePath(id)))
-        }
     }
 }
 

@@ -2,11 +2,11 @@ import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A `dumps/` directory: where its files are, and how they are read and replaced.
+/// A `dumps/` directory: the paths of its files, and how they are read and replaced.
 ///
-/// `dumps.yaml`, `dumps.lock.json` and `<bucket>/<collection>.zip` are what it is about. `.rsdump/` holds what a refresh
-/// needs in between: downloads that are not packed yet, lock entries of bundles that are not locked yet, and holds that
-/// the server asked for. It ignores itself for git and is gone after a refresh that left nothing to do.
+/// It contains `dumps.yaml`, `dumps.lock.json` and `<bucket>/<collection>.zip`. `.rsdump/` is a refresh's work directory:
+/// downloads that are not packed yet, lock entries of bundles that are not in the lock yet, and pauses that the server asked
+/// for. It contains a `.gitignore` for itself, and a refresh that leaves nothing to do removes it.
 public struct DumpsDirectory: Sendable {
     public let path: String
 
@@ -14,13 +14,13 @@ public struct DumpsDirectory: Sendable {
         self.path = path
     }
 
-    /// Whether this is the directory at a path, whatever way leads there. Looks at the file system.
+    /// Whether `other` is a path of this directory, with links resolved. Does I/O.
     public func isAt(_ other: String) -> Bool {
         FileStore.resolved(path).map { $0 == FileStore.resolved(other) } ?? false
     }
 
-    /// Whether `dumps.yaml`, the lock or a bundle of the lock is at a path or below it, whatever way leads there: to replace
-    /// what is at the path would lose it. Reads the lock and looks at the file system.
+    /// Whether `dumps.yaml`, the lock or a bundle in the lock is at or below `other`, with links resolved: replacing `other`
+    /// would lose it. Does I/O.
     ///
     /// - Throws: `FileError` or `BundleError` where the lock cannot be read.
     public func hasFiles(at other: String, limits: Limits) throws -> Bool {
@@ -45,19 +45,22 @@ public struct DumpsDirectory: Sendable {
     package var stagingPath: String { "\(workPath)/staging" }
     private var pendingDirectory: String { "\(workPath)/pending" }
 
-    /// Where a bundle is written before it gets its name.
-    package func packPath(_ id: CollectionID) -> String { "\(workPath)/\(id.bucket)--\(id.name).zip.tmp" }
+    /// A name for a collection's work files. Ids have no dots, so that no two collections share a name.
+    private func workName(_ id: CollectionID) -> String { "\(id.bucket).\(id.name)" }
+
+    /// Where a bundle is written before it is renamed into place.
+    package func packPath(_ id: CollectionID) -> String { "\(workPath)/\(workName(id)).zip.tmp" }
 
     /// Where the server's zip of attachments is kept while it is read.
-    package func serverZIPPath(_ id: CollectionID) -> String { "\(workPath)/\(id.bucket)--\(id.name).server.zip.tmp" }
+    package func serverZIPPath(_ id: CollectionID) -> String { "\(workPath)/\(workName(id)).server.zip.tmp" }
 
     /// Where a collection's small attachments wait to be packed.
-    package func stagedPath(_ id: CollectionID) -> String { "\(stagingPath)/\(id.bucket)--\(id.name).attachments" }
+    package func stagedPath(_ id: CollectionID) -> String { "\(stagingPath)/\(workName(id)).attachments" }
 
     /// Where a large attachment waits to be packed.
     package func stagedPath(_ digest: SHA256Digest) -> String { "\(stagingPath)/\(digest)" }
 
-    /// Where an attachment's bytes go while they arrive.
+    /// Where an attachment is written while it is downloaded.
     package func partPath(_ digest: SHA256Digest) -> String { "\(stagingPath)/\(digest).part" }
 
     /// Reads `dumps.yaml`.
@@ -96,7 +99,7 @@ public struct DumpsDirectory: Sendable {
         return try LockFile(parsing: bytes, path: lockPath, limits: limits)
     }
 
-    /// Replaces the lock, once the names of the bundles that it vouches for are on the disk.
+    /// Replaces the lock, after flushing the directories of the bundles that it lists.
     package func writeLock(_ lock: LockFile) throws(FileError) {
         for bucket in Set(lock.collections.keys.map(\.bucket)).sorted() {
             let directory = "\(path)/\(bucket)"
@@ -105,7 +108,7 @@ public struct DumpsDirectory: Sendable {
         try FileStore.replace(lockPath, with: Bytes(lock.text))
     }
 
-    /// Makes the directory for what a refresh needs in between.
+    /// Makes the work directory.
     package func prepareWork() throws(FileError) {
         try FileStore.makeDirectories(stagingPath)
         try FileStore.makeDirectories(pendingDirectory)
@@ -116,9 +119,9 @@ public struct DumpsDirectory: Sendable {
         }
     }
 
-    /// Removes what no longer serves anything after a refresh that finished.
+    /// Removes what is no longer needed after a refresh.
     ///
-    /// - Parameter keepingDownloads: where a collection failed, what has been downloaded for it is kept for the next time.
+    /// - Parameter keepingDownloads: keeps downloads for the next refresh, because a collection failed.
     package func finishWork(keepingDownloads: Bool) throws(FileError) {
         try FileStore.removeTree(pendingDirectory)
         for name in try FileStore.list(workPath) ?? [] where name.hasSuffix(".tmp") {
@@ -135,7 +138,7 @@ public struct DumpsDirectory: Sendable {
 }
 
 extension DumpsDirectory {
-    /// The lock entries of bundles that got their names after the lock was written last: a refresh was interrupted.
+    /// The lock entries of bundles that an interrupted refresh renamed into place before it could write the lock.
     public func pendingEntries(limits: Limits) throws -> [CollectionID: LockFile.Collection] {
         var entries: [CollectionID: LockFile.Collection] = [:]
         for name in try FileStore.list(pendingDirectory) ?? [] where name.hasSuffix(".json") {
@@ -148,11 +151,11 @@ extension DumpsDirectory {
         return entries
     }
 
-    /// Notes what the lock will say of a bundle, before the bundle gets its name. Does not wait for the disk: a note that
-    /// is lost costs a download.
+    /// Writes down a bundle's future lock entry, before the bundle is renamed into place. The note is not flushed to the
+    /// disk: if it is lost, the bundle is downloaded again.
     package func writePending(_ id: CollectionID, _ entry: LockFile.Collection) throws(FileError) {
         let lock = LockFile(collections: [id: entry])
         try FileStore.replace(
-            "\(pendingDirectory)/\(id.bucket)--\(id.name).json", with: Bytes(lock.text), flushing: false)
+            "\(pendingDirectory)/\(workName(id)).json", with: Bytes(lock.text), flushing: false)
     }
 }

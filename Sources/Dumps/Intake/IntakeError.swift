@@ -1,12 +1,12 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Why a snapshot does not take the place of the one that is held.
+/// Why a snapshot does not replace the present one.
 public enum IntakeError: Error, Hashable, Sendable {
     case rollback(CollectionID, held: Timestamp, offered: Timestamp)
-    /// Signed, with other records under the timestamp of what is held and signed.
+    /// Both snapshots are signed and have the same timestamp, but other records.
     case equivocation(CollectionID, Timestamp)
-    /// What is held is signed, what is offered is not.
+    /// The present snapshot is signed, the new one is not.
     case signatureLost(CollectionID)
     case pinned(CollectionID, at: Timestamp, offered: Timestamp)
 
@@ -29,16 +29,16 @@ extension IntakeError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .rollback(let id, let held, let offered):
-            "\(id): expected at least \(held) (\(held.rfc3339)), which is held, found \(offered) (\(offered.rfc3339)); "
-                + "if this is meant, remove the collection first: rsdump remove \(id)"
+            "\(id): expected at least \(held) (\(held.rfc3339)), the present timestamp, found \(offered) (\(offered.rfc3339)); "
+                + "if this is intended, remove the collection first: rsdump remove \(id)"
         case .equivocation(let id, let timestamp):
-            "\(id): expected the records that are held at \(timestamp), found others, signed as well; what is held stays, "
+            "\(id): expected the present records at \(timestamp), found others, signed as well; the present bundle is kept, "
                 + "ask the server's owner which are right"
         case .pinned(let id, let pin, let offered):
             "\(id): expected \(pin), which it is pinned to in dumps.yaml, found \(offered); let it move first: "
                 + "rsdump unpin \(id)"
         case .signatureLost(let id):
-            "\(id): expected a signature, as what is held has one, found none; if this is meant, remove the collection "
+            "\(id): expected a signature, as the present bundle has one, found none; if this is intended, remove the collection "
                 + "first: rsdump remove \(id)"
         }
     }

@@ -3,17 +3,17 @@ import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Takes snapshots that did not come from a server into a directory of dumps.
+/// Adds snapshots that did not come from a server to a directory of dumps.
 ///
-/// Holds the directory's lock from its making to its end. Each collection is taken or refused by itself; a bundle is
-/// written beside its place, read back and renamed, and the lock file comes last.
+/// It holds the directory's lock as long as it exists. Each collection is accepted or refused separately: its bundle is
+/// written to a temporary file, read back and renamed, and the lock file is written last.
 public final class SnapshotIntake {
     /// A snapshot that is offered.
     public struct Offer: Sendable {
         public let snapshot: Snapshot
         /// The attachments that came with it; the bytes are checked while they are packed.
         public let attachments: [SHA256Digest: AttachmentInput]
-        /// Where it came from, for the lock: nothing of this machine.
+        /// Where it came from, for the lock. It must not contain paths of this machine.
         public let origin: String
 
         public init(snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput], origin: String) {
@@ -26,7 +26,7 @@ public final class SnapshotIntake {
     public enum Outcome: Hashable, Sendable {
         case created
         case updated
-        /// The bundle that is there is the same already, or the same and signed.
+        /// The present bundle is the same, or the same and signed.
         case unchanged
     }
 
@@ -36,7 +36,7 @@ public final class SnapshotIntake {
     private let lock: DirectoryLock
     private let isNewDirectory: Bool
     private var lockFile: LockFile
-    /// A directory for what is unpacked meanwhile; emptied at the end.
+    /// A temporary directory for unpacked archives; ``end()`` removes it.
     public let scratch: String
 
     /// - Throws: ``DumpsError/busy(_:)``, `FileError`, `BundleError` where the lock cannot be read, or
@@ -59,17 +59,17 @@ public final class SnapshotIntake {
         try FileStore.makeDirectories(scratch)
     }
 
-    /// The snapshot that is held, verified by the lock; `nil` where there is none.
+    /// The present snapshot, verified against the lock; `nil` if there is none.
     public func held(_ id: CollectionID, by verifier: BundleVerifier) throws -> (Snapshot, LockFile.Collection)? {
         guard let entry = lockFile.collections[id] else { return nil }
         let bundle = try BundleReader(path: directory.bundlePath(id), limits: limits)
-        return (try verifier.snapshot(of: bundle, entry), entry)
+        return (try verifier.snapshot(of: bundle, as: entry), entry)
     }
 
-    /// Packs an offer, unless what is held is better.
+    /// Packs an offer, unless the present bundle is better.
     ///
-    /// - Throws: ``IntakeError`` where what is held must not be replaced by it; `BundleError` where the bytes of an
-    ///   attachment are not those of its record; `FileError`. Then what was held is untouched.
+    /// - Throws: ``IntakeError`` if it must not replace the present bundle; `BundleError` if an attachment does not match
+    ///   its record; `FileError`. The present bundle is then unchanged.
     public func take(_ offer: Offer) throws -> Outcome {
         let snapshot = offer.snapshot
         let id = snapshot.collection
@@ -82,17 +82,17 @@ public final class SnapshotIntake {
         }
         if let held {
             try IntakeError.check(offer, against: held, samePayload: samePayload)
-            // A signature is not given away for the same records without one.
+            // The same records without a signature do not replace signed ones.
             if samePayload, held.trust.isSigned, !snapshot.provenance.isSigned { return .unchanged }
         }
-        let sources = try sources(offer, settings, present)
-        guard let entry = try pack(offer, sources, settings, held: held) else { return .unchanged }
+        let sources = try sources(offer, settings: settings, present: present)
+        guard let entry = try pack(offer, sources: sources, settings: settings, held: held) else { return .unchanged }
         lockFile.collections[id] = entry
         return held == nil ? .created : .updated
     }
 
     private func sources(
-        _ offer: Offer, _ settings: DumpsConfiguration.Collection, _ present: BundleReader?
+        _ offer: Offer, settings: DumpsConfiguration.Collection, present: BundleReader?
     ) throws -> [SHA256Digest: AttachmentInput] {
         let (wanted, omitted) = try AttachmentSelector(settings.attachments).select(offer.snapshot.records)
         try settings.budget.check(wanted.filter { offer.attachments[$0.digest] != nil })
@@ -109,9 +109,9 @@ public final class SnapshotIntake {
         return sources
     }
 
-    /// - Returns: `nil` where the bundle that is there has these bytes already.
+    /// - Returns: `nil` if the present bundle has the same bytes.
     private func pack(
-        _ offer: Offer, _ sources: [SHA256Digest: AttachmentInput], _ settings: DumpsConfiguration.Collection,
+        _ offer: Offer, sources: [SHA256Digest: AttachmentInput], settings: DumpsConfiguration.Collection,
         held: LockFile.Collection?
     ) throws -> LockFile.Collection? {
         let id = offer.snapshot.collection
@@ -135,7 +135,7 @@ public final class SnapshotIntake {
         return entry
     }
 
-    /// Holds all bundles together against the budget, with this one as it would be.
+    /// Checks the total size against the budget, with the new size of this bundle.
     private func checkTotal(_ id: CollectionID, _ size: Int) throws(BudgetExcess) {
         var sizes = lockFile.collections.mapValues { UInt64(clamping: $0.bundle.size) }
         sizes[id] = UInt64(size)
@@ -145,12 +145,12 @@ public final class SnapshotIntake {
             .total, size: total, limit: limit, contributors: sizes.map { .init(name: "\($0.key)", size: $0.value) })
     }
 
-    /// Writes the lock file where a bundle was taken. Call it once, before ``end()``.
+    /// Writes the lock file if a bundle changed. Call it once, before ``end()``.
     public func commit() throws {
         if lockFile != (try directory.lockFile(limits: limits)) { try directory.writeLock(lockFile) }
     }
 
-    /// Removes what was only there meanwhile; a directory that was made for nothing too.
+    /// Removes temporary files, and the directory itself if it was made in vain.
     public func end() {
         try? FileStore.removeTree(scratch)
         try? directory.finishWork(keepingDownloads: true)

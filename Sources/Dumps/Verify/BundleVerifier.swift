@@ -13,16 +13,16 @@ public struct BundleVerifier: Sendable {
         self.limits = limits
     }
 
-    /// The bundle's snapshot, vouched for by the signature inside at the time that the lock keeps.
+    /// The bundle's snapshot, verified by its own signature at the lock's `verifiedAt`.
     ///
     /// - Throws: `BundleError` or `ContentSignatureError`.
-    package func snapshot(of bundle: BundleReader, _ entry: LockFile.Collection) throws -> Snapshot {
-        try snapshot(of: bundle, bundle.payload(), entry)
+    package func snapshot(of bundle: BundleReader, as entry: LockFile.Collection) throws -> Snapshot {
+        try snapshot(of: bundle, payload: bundle.payload(), as: entry)
     }
 
-    /// The same, where the caller has the bundle's payload already.
+    /// Like ``snapshot(of:as:)``, for a caller that has read the bundle's payload already.
     package func snapshot(
-        of bundle: BundleReader, _ payload: Payload, _ entry: LockFile.Collection
+        of bundle: BundleReader, payload: Payload, as entry: LockFile.Collection
     ) throws -> Snapshot {
         let unverified = UnverifiedSnapshot(
             collection: bundle.head.collection, payload: payload, metadata: try bundle.metadata())
@@ -42,7 +42,7 @@ public struct BundleVerifier: Sendable {
         return verified
     }
 
-    /// What vouches for a bundle, its chain being verified at `time`.
+    /// Verifies a bundle's signature at `time`, and returns its provenance.
     ///
     /// - Throws: `BundleError` or `ContentSignatureError`.
     package func provenance(of bundle: BundleReader, at time: Timestamp) throws -> Provenance {
@@ -55,37 +55,46 @@ public struct BundleVerifier: Sendable {
     /// - Returns: the bundle that was verified. Whoever reads on must read from it: the path may lead to another file by now.
     /// - Throws: `BundleError` or `ContentSignatureError` for the first thing that is wrong.
     @discardableResult
-    public func verify(_ path: String, _ id: CollectionID, _ entry: LockFile.Collection) throws -> BundleReader {
+    public func verify(_ path: String, of id: CollectionID, against entry: LockFile.Collection) throws -> BundleReader {
         guard FileStore.size(path) != nil else {
             throw BundleError(.unreadable, file: path, expected: "a bundle, as the lock says", found: "no regular file")
         }
         let file = try MappedFile(path: path)
         let size = file.bytes.count
-        func differs(_ what: String, _ expected: String, _ found: String) -> BundleError {
+        func differs(_ what: String, expected: String, found: String) -> BundleError {
             BundleError(.disagreement, file: path, expected: "\(what) \(expected), as the lock says", found: found)
         }
-        guard size == entry.bundle.size else { throw differs("a size of", "\(entry.bundle.size)", "\(size)") }
+        guard size == entry.bundle.size else {
+            throw differs("a size of", expected: "\(entry.bundle.size)", found: "\(size)")
+        }
         let bundle = try BundleReader(file, limits: limits)
         let (manifest, payload) = try bundle.verifiedContents()
         // The contents come first: they say what is damaged, where the hash of the file only says that something is.
         let digest = file.digest()
-        guard digest == entry.bundle.sha256 else { throw differs("SHA-256", "\(entry.bundle.sha256)", "\(digest)") }
+        guard digest == entry.bundle.sha256 else {
+            throw differs("SHA-256", expected: "\(entry.bundle.sha256)", found: "\(digest)")
+        }
         let content = Manifest.digest(of: try bundle.manifestText())
-        guard content == entry.content else { throw differs("content", "\(entry.content)", "\(content)") }
+        guard content == entry.content else {
+            throw differs("content", expected: "\(entry.content)", found: "\(content)")
+        }
         let head = manifest.head
-        guard head.collection == id else { throw differs("collection", "\(id)", "\(head.collection)") }
+        guard head.collection == id else { throw differs("collection", expected: "\(id)", found: "\(head.collection)") }
         guard head.timestamp == entry.timestamp else {
-            throw differs("timestamp", "\(entry.timestamp)", "\(head.timestamp)")
+            throw differs("timestamp", expected: "\(entry.timestamp)", found: "\(head.timestamp)")
         }
         guard head.records == entry.records, head.attachments == entry.attachments, manifest.omissions == entry.omitted
         else {
             throw differs(
                 "counts of",
-                "\(Counted.text(entry.records, "record")) and \(Counted.text(entry.attachments, "attachment"))",
-                "\(head.records) and \(head.attachments), or other omissions")
+                expected:
+                    "\(Counted.text(entry.records, "record")) and \(Counted.text(entry.attachments, "attachment"))",
+                found: "\(head.records) and \(head.attachments), or other omissions")
         }
-        guard head.trust == entry.trust.kind else { throw differs("trust", "\(entry.trust)", head.trust.rawValue) }
-        _ = try snapshot(of: bundle, payload, entry)
+        guard head.trust == entry.trust.kind else {
+            throw differs("trust", expected: "\(entry.trust)", found: head.trust.rawValue)
+        }
+        _ = try snapshot(of: bundle, payload: payload, as: entry)
         return bundle
     }
 }

@@ -10,9 +10,9 @@ public struct Rebuild: Sendable {
         case identical
         /// The same contents in other bytes: another compressor wrote the bundle that is locked.
         case sameContent(size: Int, sha256: SHA256Digest)
-        /// Other contents than locked, which the writer must never give.
+        /// Other contents than locked, which would be a bug in the writer.
         case different(content: SHA256Digest)
-        /// The bundle is not as locked to begin with, or cannot be written again.
+        /// The bundle does not match the lock, or cannot be written again.
         case failed(any Error)
     }
 
@@ -59,8 +59,8 @@ public struct Rebuild: Sendable {
 
     private func rebuild(_ id: CollectionID, _ entry: LockFile.Collection) throws -> Verdict {
         let source = directory.bundlePath(id)
-        let bundle = try verifier.verify(source, id, entry)
-        let snapshot = try verifier.snapshot(of: bundle, entry)
+        let bundle = try verifier.verify(source, of: id, against: entry)
+        let snapshot = try verifier.snapshot(of: bundle, as: entry)
         let sources = try bundle.manifest().files.map { file in
             (file.sha256, file.omitted.map(AttachmentInput.omitted) ?? .bundle(bundle))
         }

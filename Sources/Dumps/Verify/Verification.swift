@@ -8,9 +8,9 @@ public struct Verification: Sendable {
     public struct Outcome: Sendable {
         public enum Verdict: Sendable {
             case good
-            /// The bundle is whole, but the lock was not written any more: a refresh was interrupted.
+            /// The bundle is intact, but a refresh was interrupted before it wrote the lock.
             case interrupted
-            /// A bundle that the configuration names and nobody has fetched yet.
+            /// The configuration names the collection, and it was never fetched.
             case missing
             case bad(any Error)
         }
@@ -53,12 +53,12 @@ public struct Verification: Sendable {
         _ id: CollectionID, _ entry: LockFile.Collection?, pending: LockFile.Collection?, pin: Pin?
     ) -> Outcome {
         let path = directory.bundlePath(id)
-        if let pending, pending != entry, (try? verifier.verify(path, id, pending)) != nil {
+        if let pending, pending != entry, (try? verifier.verify(path, of: id, against: pending)) != nil {
             return Outcome(id: id, entry: pending, verdict: .interrupted)
         }
         guard let entry else { return Outcome(id: id, entry: nil, verdict: .missing) }
         do {
-            try verifier.verify(path, id, entry)
+            try verifier.verify(path, of: id, against: entry)
             if let pin, pin.at != entry.timestamp {
                 throw PinError.elsewhere(id, pin, held: entry.timestamp)
             }

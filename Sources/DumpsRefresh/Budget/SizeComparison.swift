@@ -10,8 +10,7 @@ public struct SizeComparison: Sendable {
     /// Why there is nothing to compare with; `nil` where there is.
     public let problem: String?
 
-    /// Does I/O and runs git. Where the directory is not in a repository, or the lock was never committed, there is no
-    /// growth to tell.
+    /// Does I/O and runs git. Without a repository, or if the lock was never committed, the growth is unknown.
     public init(_ directory: DumpsDirectory, limits: Limits) async {
         now = ((try? directory.lockFile(limits: limits)) ?? LockFile()).sizes
         do {

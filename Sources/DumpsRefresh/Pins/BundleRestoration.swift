@@ -5,10 +5,10 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotHistory
 
-/// Puts an older bundle in the place of the present one, after verifying it as any bundle is.
+/// Replaces the present bundle by an older one, after verifying it like any bundle.
 ///
-/// The lock that the bundle was found with tells when it was first verified; its chain is verified at that time. A bundle
-/// without one, from a bare path, is verified now: its chain must still be valid.
+/// If the older bundle comes with a lock, its chain is verified at the `verifiedAt` of that lock. A bundle without a lock is
+/// verified at the present time: its chain must still be valid.
 struct BundleRestoration: Sendable {
     let directory: DumpsDirectory
     let configuration: DumpsConfiguration
@@ -18,11 +18,10 @@ struct BundleRestoration: Sendable {
 
     /// Does I/O. The caller holds the directory's lock.
     ///
-    /// - Returns: the lock's new entry, and whether its signature was verified as of the lock that the bundle was
-    ///   found with.
-    /// - Throws: ``PinError`` where the bundle cannot be believed; then nothing is changed.
+    /// - Returns: the lock's new entry, and whether its signature was verified at the time in the older bundle's own lock.
+    /// - Throws: ``PinError`` if the bundle cannot be verified; nothing is changed then.
     func restore(
-        _ historic: HistoricBundle, _ settings: DumpsConfiguration.Collection, _ lock: LockFile
+        _ historic: HistoricBundle, settings: DumpsConfiguration.Collection, lock: LockFile
     ) async throws -> (entry: LockFile.Collection, isAsLocked: Bool) {
         let id = settings.id
         let locked: LockFile.Collection?
@@ -40,7 +39,7 @@ struct BundleRestoration: Sendable {
             let file = try WritableFile(creating: temporary)
             try file.write(bytes)
             try file.finish(flushing: true)
-            entry = try verified(temporary, settings, lock.collections[id], locked)
+            entry = try verified(temporary, settings: settings, held: lock.collections[id], locked: locked)
         } catch {
             try FileStore.remove(temporary)
             try directory.finishWork(keepingDownloads: true)
@@ -60,15 +59,15 @@ struct BundleRestoration: Sendable {
     }
 
     private func verified(
-        _ path: String, _ settings: DumpsConfiguration.Collection, _ held: LockFile.Collection?,
-        _ locked: LockFile.Collection?
+        _ path: String, settings: DumpsConfiguration.Collection, held: LockFile.Collection?,
+        locked: LockFile.Collection?
     ) throws -> LockFile.Collection {
         let verifier = BundleVerifier(policy, limits: limits)
         let bundle = try BundleReader(path: path, limits: limits)
         let manifest = try bundle.verifyContents()
         if manifest.head.trust == .unsigned, !policy.acceptsUnsigned {
             throw CollectionError.configuration(
-                "it is not signed; say trust: accept-unsigned: true in dumps.yaml to take what nobody signed")
+                "it is not signed; to accept unsigned collections, write trust: accept-unsigned: true in dumps.yaml")
         }
         if manifest.head.trust == .imported, locked == nil {
             throw CollectionError.configuration(
@@ -77,22 +76,22 @@ struct BundleRestoration: Sendable {
                     + "directory that it is from")
         }
         try settings.budget.check(size: try FileStore.digestAndSize(of: path).size, of: manifest)
-        let entry = try locked ?? entry(for: bundle, manifest, path, held, verifier)
-        try verifier.verify(path, settings.id, entry)
+        let entry = try locked ?? entry(for: bundle, manifest: manifest, path: path, held: held, verifier: verifier)
+        try verifier.verify(path, of: settings.id, against: entry)
         return entry
     }
 
-    /// The lock's entry for a bundle that no lock came with.
+    /// The lock entry for a bundle that came without a lock.
     private func entry(
-        for bundle: BundleReader, _ manifest: Manifest, _ path: String, _ held: LockFile.Collection?,
-        _ verifier: BundleVerifier
+        for bundle: BundleReader, manifest: Manifest, path: String, held: LockFile.Collection?,
+        verifier: BundleVerifier
     ) throws -> LockFile.Collection {
         let (digest, size) = try FileStore.digestAndSize(of: path)
         let found = WrittenBundle(
             size: size, sha256: digest, content: Manifest.digest(of: try bundle.manifestText()), manifest: manifest)
         return LockFile.Collection(
             found, trust: try verifier.provenance(of: bundle, at: now), server: held?.server ?? configuration.server,
-            // By which rule attachments were left out is not known: the next refresh holds it against dumps.yaml's.
+            // The rule that left attachments out is not known: the next refresh compares the text with dumps.yaml's rule.
             attachmentRule: manifest.omissions.isEmpty ? AttachmentRule().text : "unknown")
     }
 }

@@ -1,13 +1,13 @@
 import Dumps
 import RemoteSettingsModel
 
-/// Which state of a collection is to be pinned.
+/// The state of a collection to pin.
 public enum PinRequest: Hashable, Sendable, CustomStringConvertible {
-    /// The one that is held, or the only one at the path that is given.
+    /// The present state, or the only state at the given path.
     case present
-    /// The one of exactly this timestamp.
+    /// The state with exactly this timestamp.
     case at(Timestamp)
-    /// The newest one whose timestamp is not later than this time.
+    /// The newest state whose timestamp is not later than this time.
     case asOf(Timestamp)
 
     /// Reads milliseconds, or a date, which means its end in UTC, or a time in UTC; `nil` for any other text.
@@ -40,7 +40,7 @@ public enum PinRequest: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// How a pinned collection stands to the server and to its pin's last day.
+/// A pinned collection compared with the server's state and with the pin's last day.
 public struct PinState: Hashable, Sendable {
     public let pin: Pin
     /// `nil` where the server was not asked, or does not list the collection.

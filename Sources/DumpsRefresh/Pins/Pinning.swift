@@ -5,16 +5,16 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotHistory
 
-/// Pins a collection: finds the bundle of the wanted state, verifies it, puts it in place with its lock entry, and notes
-/// the pin in `dumps.yaml`. Never asks the server.
+/// Pins a collection: finds the bundle of the wanted state, verifies it, puts it in place with its lock entry, and writes the
+/// pin to `dumps.yaml`. Uses no network.
 public struct Pinning: Sendable {
     public struct Outcome: Sendable {
         public let pin: Pin
         public let entry: LockFile.Collection
-        /// Where the bundle was taken from; `nil` where it was there.
+        /// Where the bundle came from; `nil` if the present bundle was pinned.
         public let restored: HistoricBundle.Location?
-        /// Whether the time that the bundle's signature was verified at is that of the lock that it was found with, not
-        /// now. False where it has none.
+        /// Whether the signature was verified at the time in the bundle's own lock, not at the present time. `false` if it
+        /// has no signature.
         public let isVerifiedAsLocked: Bool
     }
 
@@ -23,7 +23,7 @@ public struct Pinning: Sendable {
     private let restoration: BundleRestoration
     private let limits: Limits
 
-    /// - Parameter now: the time that a bundle is verified at where no lock tells when it was first.
+    /// - Parameter now: the time at which a bundle without a lock is verified.
     public init(
         _ directory: DumpsDirectory, configuration: DumpsConfiguration, policy: TrustPolicy, now: Timestamp,
         limits: Limits
@@ -35,13 +35,13 @@ public struct Pinning: Sendable {
             directory: directory, configuration: configuration, policy: policy, now: now, limits: limits)
     }
 
-    /// Does I/O, and runs git where the wanted state is not the present one and no path is given.
+    /// Does I/O, and runs git unless the present bundle has the wanted state or a path is given.
     ///
-    /// Killed at any instant, no reader sees a broken bundle; `dumps.yaml` is written last.
+    /// If it is killed, every bundle is either the old or the new one; `dumps.yaml` is written last.
     ///
     /// - Parameters:
     ///   - path: a bundle or a folder of bundles to look in; `nil` for the git history of the directory.
-    /// - Throws: ``PinError``, ``DumpsError``, ``ConfigurationError``, `HistoryError`, or what the files cannot bear.
+    /// - Throws: ``PinError``, ``DumpsError``, ``ConfigurationError``, `HistoryError`, or `FileError`.
     public func pin(
         _ id: CollectionID, _ request: PinRequest, from path: String?, reason: String?, until: Timestamp?
     ) async throws -> Outcome {
@@ -70,23 +70,23 @@ public struct Pinning: Sendable {
                 case .present(let entry):
                     outcome = Outcome(pin: pin, entry: entry, restored: nil, isVerifiedAsLocked: entry.trust.isSigned)
                 case .historic(let bundle):
-                    let (entry, isAsLocked) = try await restoration.restore(bundle, settings, lock)
+                    let (entry, isAsLocked) = try await restoration.restore(bundle, settings: settings, lock: lock)
                     outcome = Outcome(
                         pin: pin, entry: entry, restored: bundle.origin, isVerifiedAsLocked: isAsLocked)
                 }
                 if editor.text != text { try directory.writeConfiguration(editor.text) }
                 return outcome
             } catch let error as PinError {
-                // The same state may have been committed more than once, with other attachments or damaged.
+                // The same state may have been committed more than once: with other attachments, or damaged.
                 failure = failure ?? error
             }
         }
         throw failure ?? PinError.nothingHeld(id)
     }
 
-    /// Takes pins away.
+    /// Removes pins.
     ///
-    /// - Returns: the pins that there were.
+    /// - Returns: the removed pins.
     /// - Throws: ``ConfigurationError`` where one of them is not in the file; then nothing is changed.
     public static func unpin(
         _ ids: [CollectionID], in directory: DumpsDirectory

@@ -5,12 +5,13 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotFetch
 
-/// The fourth stage of a refresh: finds the bytes of every attachment, by its hash, in the nearest place.
+/// The fourth stage of a refresh: collects every attachment, by its hash, from the nearest source.
 ///
-/// First the present bundle, then what an interrupted refresh left, then the server's zip where it is offered and many
-/// are missing, then one by one. Whatever comes is checked against the size and the hash of the verified record.
+/// The sources are, in this order: the present bundle, the downloads of an interrupted refresh, the server's zip if it has
+/// one and many attachments are missing, and single downloads. Everything is checked against the size and hash in the
+/// verified record.
 struct AttachmentGatherer: Sendable {
-    /// The server's zip is asked for where more than this many attachments are missing.
+    /// The server's zip is downloaded if more than this many attachments are missing.
     static let zipThreshold = 16
     /// Attachments up to this size, in bytes, are held in memory while they arrive.
     private static let smallSize = 1 << 20
@@ -38,7 +39,7 @@ struct AttachmentGatherer: Sendable {
         self.onEvent = onEvent
     }
 
-    /// - Returns: where each attachment's bytes are. Nothing is left out: one that cannot be had is an error.
+    /// - Returns: the source of every wanted attachment. One that cannot be fetched is an error.
     func gather(
         _ wanted: [WantedAttachment], of id: CollectionID, base: BundleReader?, hasZip: Bool,
         into outcome: inout CollectionOutcome
@@ -149,7 +150,7 @@ extension AttachmentGatherer {
         try staged.append(form, packed, as: attachment.digest)
     }
 
-    /// Streams to disk, hashing as it flows; goes on where an earlier run was broken off.
+    /// Streams to the disk while hashing, and resumes the download of an interrupted run.
     private func downloadLarge(_ attachment: WantedAttachment, of id: CollectionID, at base: AttachmentsURL)
         async throws
     {
@@ -193,7 +194,8 @@ extension AttachmentGatherer {
         func wrong(_ expected: String, _ found: String) -> CollectionError {
             .attachment(
                 location: attachment.location, record: attachment.record,
-                problem: "expected \(expected) as the record says, found \(found); what is held stays, try again later")
+                problem: "expected \(expected) as the record says, found \(found); the present bundle is kept, "
+                    + "try again later")
         }
         guard size == attachment.size else { throw wrong("\(attachment.size) bytes", "\(size)") }
         guard digest == attachment.digest else {
@@ -201,8 +203,8 @@ extension AttachmentGatherer {
         }
     }
 
-    /// Takes what is right out of the server's zip. The zip is a cache of the server's: where it lags, is damaged or is not
-    /// there at all, a note says so, and what it does not give stays missing.
+    /// Takes attachments from the server's zip. The zip is only a cache: if it lags, is damaged or missing, a note says so,
+    /// and the remaining attachments are downloaded one by one.
     ///
     /// - Returns: what is still missing.
     private func takeFromZip(
@@ -227,9 +229,9 @@ extension AttachmentGatherer {
                 notes.append("the server's zip lacks \(lacking) of \(Counted.text(missing.count, "attachment"))")
             }
         } catch let error as HTTPError where error.category != .backoff && error.category != .cancelled {
-            notes.append("the server's zip could not be had (\(error)); attachments were fetched singly")
+            notes.append("the server's zip could not be fetched (\(error)); attachments were fetched one by one")
         } catch let error as BundleError {
-            notes.append("the server's zip is damaged (\(error)); attachments were fetched singly")
+            notes.append("the server's zip is damaged (\(error)); attachments were fetched one by one")
         }
         try FileStore.remove(path)
         for attachment in missing where taken.contains(attachment.digest) {

@@ -6,9 +6,9 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotFetch
 
-/// Why one collection could not be refreshed. Its last good bundle and the other collections are untouched by it.
+/// Why one collection could not be refreshed. Its last good bundle and the other collections are not affected.
 public enum CollectionError: Error, Sendable {
-    /// The server's state could not be had, or is not taken.
+    /// The server's state could not be fetched, or was refused.
     case fetch(FetchError)
     /// The server no longer has the collection.
     case gone
@@ -21,7 +21,7 @@ public enum CollectionError: Error, Sendable {
     case configuration(String)
     case cancelled
 
-    /// A word for programs.
+    /// A word that identifies the error for programs.
     public var code: String {
         switch self {
         case .fetch(.http(let error)):
@@ -48,17 +48,17 @@ public enum CollectionError: Error, Sendable {
         }
     }
 
-    /// What is over budget, where it is that.
+    /// What is over the budget; `nil` for other errors.
     public var excess: BudgetExcess? {
         if case .overBudget(let excess) = self { excess } else { nil }
     }
 
-    /// The request that failed, where it was one.
+    /// The HTTP error; `nil` for other errors.
     var http: HTTPError? {
         if case .fetch(.http(let error)) = self { error } else { nil }
     }
 
-    /// Sorts whatever a stage threw.
+    /// Classifies an error that a stage threw.
     init(_ error: any Error) {
         switch error {
         case let error as CollectionError: self = error
@@ -79,17 +79,17 @@ extension CollectionError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .fetch(.rollback(let held, let answered)):
-            "\(FetchError.rollback(held: held, answered: answered).problem); if this is meant, remove the bundle and its "
+            "\(FetchError.rollback(held: held, answered: answered).problem); if this is intended, remove the bundle and its "
                 + "lock entry first"
         case .fetch(.equivocation(let timestamp)):
             "\(FetchError.equivocation(timestamp)), or remove the bundle and its lock entry to take the new state"
         case .fetch(.signatureLost):
-            "\(FetchError.signatureLost.problem); if this is meant, remove the bundle and its lock entry first"
+            "\(FetchError.signatureLost.problem); if this is intended, remove the bundle and its lock entry first"
         case .fetch(.unknownCollection(let error)):
-            "the server has no such collection (\(error)); correct its name, or take it out with rsdump remove"
+            "the server has no such collection (\(error)); correct its name, or remove it with rsdump remove"
         case .fetch(let error): "\(error)"
         case .gone:
-            "the server no longer has this collection; its bundle stays, take it out with rsdump remove"
+            "the server no longer has this collection; its bundle is kept; remove it with rsdump remove"
         case .attachment(let location, let record, let problem):
             "attachment \(location) of record \(record): \(problem)"
         case .pin(let error): "\(error)"

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// What became of one collection in a refresh.
+/// The result of a refresh for one collection.
 public struct CollectionOutcome: Sendable {
     public enum Status: String, Hashable, Sendable {
         case unchanged
@@ -11,7 +11,7 @@ public struct CollectionOutcome: Sendable {
         case repaired
         /// The same records, with other attachments than before.
         case repacked
-        /// It stays at the state that it is pinned to.
+        /// It is unchanged at its pinned state.
         case pinned
         case failed
         /// A dry run: what would have been done.
@@ -57,13 +57,13 @@ public struct CollectionOutcome: Sendable {
     /// The lock's entry after the refresh; `nil` where there is none.
     public var entry: LockFile.Collection?
     public var changes: RecordCounts?
-    /// How it stands to its pin, where it has one.
+    /// The state of its pin; `nil` if it has none.
     public var pin: PinState?
     public var attachments = GatheredAttachments()
-    /// What went another way than the first one, though well in the end.
+    /// Problems that the refresh worked around.
     public var notes: [String] = []
     public var error: CollectionError?
-    /// Whether the finished bundle waits for its name.
+    /// Whether the finished bundle still has to be renamed into place.
     var isHeldBack = false
 
     init(_ planned: PlannedCollection, status: Status) {

@@ -14,16 +14,16 @@ struct CollectionRefresher: Sendable {
     let policy: TrustPolicy
     let server: String
     let limits: Limits
-    /// Whether finished bundles wait for the refresh to name them, once all are within the budget.
+    /// Whether finished bundles wait until all are packed and known to be within the budget.
     let holdsBack: Bool
 
-    /// Never throws: whatever goes wrong is in the outcome.
+    /// Errors are in the outcome.
     func refresh(
         _ planned: PlannedCollection, onEvent: @Sendable (RefreshEvent) -> Void
     ) async -> CollectionOutcome {
         var outcome = CollectionOutcome(planned, status: .failed)
         do {
-            try await refresh(planned, &outcome, onEvent)
+            try await refresh(planned, into: &outcome, onEvent: onEvent)
         } catch {
             outcome.status = .failed
             outcome.error = CollectionError(error)
@@ -32,7 +32,7 @@ struct CollectionRefresher: Sendable {
     }
 
     private func refresh(
-        _ planned: PlannedCollection, _ outcome: inout CollectionOutcome, _ onEvent: (RefreshEvent) -> Void
+        _ planned: PlannedCollection, into outcome: inout CollectionOutcome, onEvent: (RefreshEvent) -> Void
     ) async throws {
         let present = presentBundle(planned)
         // Inflated and read here, and nowhere else.
@@ -42,7 +42,8 @@ struct CollectionRefresher: Sendable {
         if planned.action == .repack, let present, let payload {
             guard let held = planned.held else { throw CollectionError.configuration("there is no lock entry") }
             // Verified again at the time that the lock keeps.
-            snapshot = try BundleVerifier(policy, limits: limits).snapshot(of: present, payload.get(), held)
+            snapshot = try BundleVerifier(policy, limits: limits).snapshot(
+                of: present, payload: payload.get(), as: held)
         } else {
             if case .failure(let error)? = payload {
                 outcome.notes.append("the present bundle's records cannot be read (\(error)); everything was fetched")
@@ -59,7 +60,7 @@ struct CollectionRefresher: Sendable {
         }
         outcome.serverTimestamp = snapshot.timestamp
         if let old { outcome.changes = .init(from: old.records, to: snapshot.records) }
-        let isSameState = try isSame(planned, present, old, snapshot)
+        let isSameState = try isSame(snapshot, as: old, in: present, planned: planned)
         if isSameState && planned.action != .repack && isUsable(planned, present) {
             outcome.status = .unchanged
             return
@@ -84,14 +85,14 @@ struct CollectionRefresher: Sendable {
         for (digest, reason) in omitted { sources[digest] = .omitted(reason) }
 
         onEvent(.packing(planned.id))
-        outcome.entry = try pack(planned, snapshot, sources, try await records)
+        outcome.entry = try pack(planned, snapshot, sources: sources, records: try await records)
         outcome.isHeldBack = holdsBack && FileStore.size(directory.packPath(planned.id)) != nil
         if !outcome.isHeldBack { try FileStore.remove(directory.stagedPath(planned.id)) }
         outcome.status =
             planned.held == nil ? .created : planned.action == .repack ? .repacked : isSameState ? .repaired : .updated
     }
 
-    /// The bundle that is there, as far as it can be read: its attachments are used by hash, whatever else is wrong.
+    /// The present bundle, if it can be opened: its attachments are used by hash, even if its records are damaged.
     private func presentBundle(_ planned: PlannedCollection) -> BundleReader? {
         try? BundleReader(path: directory.bundlePath(planned.id), limits: limits)
     }
@@ -104,9 +105,9 @@ struct CollectionRefresher: Sendable {
         }
     }
 
-    /// Whether the server's state is the one that is held.
+    /// Whether the server's state is that of the present bundle.
     private func isSame(
-        _ planned: PlannedCollection, _ present: BundleReader?, _ old: Payload?, _ snapshot: Snapshot
+        _ snapshot: Snapshot, as old: Payload?, in present: BundleReader?, planned: PlannedCollection
     ) throws(CollectionError) -> Bool {
         guard let present, let old, let held = planned.held, held.timestamp == snapshot.timestamp,
             old.timestamp == held.timestamp
@@ -123,10 +124,10 @@ struct CollectionRefresher: Sendable {
         try PackedRecords(snapshot.payload, with: deflaters)
     }
 
-    /// Writes the bundle beside its place, reads it back, notes what the lock will say of it, and gives it its name.
+    /// Writes the bundle to a temporary file, reads it back, writes down its future lock entry, and renames it into place.
     private func pack(
-        _ planned: PlannedCollection, _ snapshot: Snapshot, _ sources: [SHA256Digest: AttachmentInput],
-        _ records: PackedRecords?
+        _ planned: PlannedCollection, _ snapshot: Snapshot, sources: [SHA256Digest: AttachmentInput],
+        records: PackedRecords?
     ) throws -> LockFile.Collection {
         let temporary = directory.packPath(planned.id)
         try FileStore.remove(temporary)
@@ -140,7 +141,7 @@ struct CollectionRefresher: Sendable {
             if entry.isSameBundle(as: planned.held), FileStore.size(directory.bundlePath(planned.id)) == written.size,
                 (try? FileStore.digest(of: directory.bundlePath(planned.id))) == written.sha256
             {
-                // The same bytes again: the file and the time it was verified at stay as they are.
+                // The bytes are the same: the file and its `verifiedAt` stay unchanged.
                 try FileStore.remove(temporary)
                 var kept = planned.held ?? entry
                 kept.attachmentRule = entry.attachmentRule

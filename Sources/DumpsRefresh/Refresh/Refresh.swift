@@ -8,18 +8,18 @@ import SnapshotFetch
 
 /// Brings a directory's bundles up to the server's state, in named stages: plan, fetch, verify, gather, pack, lock.
 ///
-/// Collections are worked on concurrently and independently: one that fails leaves its last good bundle and the others
-/// alone. Killed at any instant, no reader sees a broken bundle: each is written beside its place, read back, noted as
-/// pending and renamed; the lock comes last, and the next refresh takes over what was pending.
+/// Collections are refreshed concurrently and independently: one that fails keeps its last good bundle and does not affect the
+/// others. If the process is killed, no reader sees a broken bundle: each is written to a temporary file, read back, noted as
+/// pending and renamed. The lock is written last, and the next refresh adopts pending bundles.
 public struct Refresh: Sendable {
     public struct Options: Sendable {
-        /// Ask for everything, not only for what is newer than the bundles.
+        /// Fetch everything, not only what is newer than the bundles.
         public var isFull = false
         /// Plan, and change nothing.
         public var isDryRun = false
-        /// Change nothing, and tell whether anything would change, asking the server as far as that needs.
+        /// Change nothing, and report whether anything would change.
         public var isLocked = false
-        /// How old the bundle of a collection may be whose pin is past its last day; `nil` for any age.
+        /// The largest age of a bundle whose pin has ended; `nil` for any age.
         public var maxAge: Duration?
         /// Requests under way at once.
         public var jobs = 8
@@ -37,7 +37,7 @@ public struct Refresh: Sendable {
     private let onEvent: @Sendable (RefreshEvent) -> Void
 
     /// - Parameters:
-    ///   - now: the time that chains are verified at, and that the lock will name.
+    ///   - now: the time at which chains are verified, which becomes the lock's `verifiedAt`.
     ///   - onEvent: called from any task; must not block.
     public init(
         _ directory: DumpsDirectory, configuration: DumpsConfiguration, client: ServerClient, policy: TrustPolicy,
@@ -53,10 +53,10 @@ public struct Refresh: Sendable {
         self.onEvent = onEvent
     }
 
-    /// Refreshes these collections, or with none all that the configuration names. Does I/O and network.
+    /// Refreshes the named collections, or all configured ones if none is named. Does I/O and network.
     ///
-    /// - Throws: ``DumpsError``, `HTTPError` where the monitor cannot be had, ``FileError`` or `BundleError` where the
-    ///   lock cannot be read or written. What concerns one collection is in its outcome, never thrown.
+    /// - Throws: ``DumpsError``, `HTTPError` if the monitor cannot be fetched, ``FileError`` or `BundleError` where the
+    ///   lock cannot be read or written. Errors of single collections are in their outcomes.
     public func run(_ names: [CollectionID] = []) async throws -> RefreshReport {
         let settings = try configuration.selecting(names, file: directory.configurationPath)
         guard let lock = try DirectoryLock(directory.path) else { throw DumpsError.busy(directory.path) }
@@ -99,7 +99,7 @@ public struct Refresh: Sendable {
         CollectionOutcome(planned, status: .planned)
     }
 
-    /// The outcome for a collection that nothing is fetched or written for; `nil` for the others.
+    /// The outcome for a collection for which nothing is fetched or written; `nil` for the others.
     private func settled(_ planned: PlannedCollection) -> CollectionOutcome? {
         var outcome = CollectionOutcome(planned, status: .failed)
         switch planned.action {
@@ -119,17 +119,17 @@ public struct Refresh: Sendable {
         return outcome
     }
 
-    /// Adds how the collection stands to its pin.
+    /// Adds the state of the collection's pin.
     private func judged(_ planned: PlannedCollection, _ outcome: CollectionOutcome) -> CollectionOutcome {
         guard let pin = planned.settings.pin else { return outcome }
         var outcome = outcome
-        // The monitor's word: where the bundle was only packed again, the outcome has the bundle's own.
+        // From the monitor: after repacking, the outcome's timestamp is the bundle's own.
         let state = PinState(pin, serverTimestamp: planned.serverTimestamp, now: now)
         outcome.pin = state
         guard state.isOverdue, let until = pin.until else { return outcome }
         outcome.notes.append(
-            "its pin was to end on \(Pin.dateText(until)); unpin it, or pin it again with a later --until")
-        // What was written stays written: only a collection that nothing was done for fails by its age.
+            "its pin ended on \(Pin.dateText(until)); unpin it, or pin it again with a later --until")
+        // Only an unchanged collection fails because of its age: what was just written is not discarded.
         if outcome.status == .pinned, let maxAge = options.maxAge, let age = planned.held?.age(at: now), age > maxAge {
             outcome.status = .failed
             outcome.error = .pin(.overdue(planned.id, pin))
@@ -137,14 +137,14 @@ public struct Refresh: Sendable {
         return outcome
     }
 
-    /// Tells without writing anything whether each collection is what the server has.
+    /// Compares each collection with the server's state, writing nothing.
     private func compare(_ plan: [PlannedCollection]) async -> [CollectionOutcome] {
         let fetcher = CollectionFetcher(
             client: client, chains: ChainStore(client: client, policy: policy, time: now), policy: policy)
         var outcomes: [CollectionOutcome] = []
         for planned in plan {
             var outcome = settled(planned) ?? self.planned(planned)
-            // The monitor says nothing of it, so that only its state itself can tell.
+            // The monitor does not list it: only its state shows whether it changed.
             if planned.action == .probe {
                 do {
                     let fetched = try await fetcher.fetch(planned, onto: nil)
@@ -184,15 +184,15 @@ public struct Refresh: Sendable {
             }
             onEvent(.began(planned.id))
             let outcome = await refresher.refresh(planned, onEvent: onEvent)
-            // What waits for its name may still come to be over the budget.
+            // A bundle that is held back may still turn out to be over the budget.
             if !outcome.isHeldBack { onEvent(.finished(outcome)) }
             return outcome
         }
     }
 
-    /// Where all bundles together have a budget, gives the finished ones their names, or none of them.
+    /// If all bundles together have a budget, renames all finished ones into place, or none of them.
     ///
-    /// - Returns: what they are over the budget.
+    /// - Returns: by how much they exceed the budget.
     private func nameHeldBack(_ outcomes: inout [CollectionOutcome], _ lock: LockFile) throws -> BudgetExcess? {
         guard let limit = configuration.totalBudget else { return nil }
         let finished = outcomes.indices.filter { outcomes[$0].status != .failed && outcomes[$0].isHeldBack }
@@ -237,11 +237,11 @@ public struct Refresh: Sendable {
 extension DumpsDirectory {
     private var backoffPath: String { "\(workPath)/backoff.json" }
 
-    /// The holds that servers asked for (`Backoff`, `Retry-After`), as the last refresh kept them. A file that cannot be
-    /// read counts as none: the server will ask again.
+    /// The pauses that servers asked for (`Backoff`, `Retry-After`), as stored by the last refresh. An unreadable file counts
+    /// as empty: the server will ask again.
     public func backoff(limits: Limits) -> BackoffState { BackoffFile.read(backoffPath, limits: limits) }
 
-    /// Writes the holds that still stand, or removes the file where there are none.
+    /// Writes the pauses that have not ended, or removes the file if there are none.
     fileprivate func keepBackoff(_ state: BackoffState, now: Timestamp) throws(FileError) {
         if !state.holds(at: now).isEmpty { try prepareWork() }
         try BackoffFile.write(state, to: backoffPath, now: now)

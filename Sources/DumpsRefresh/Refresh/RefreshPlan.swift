@@ -4,26 +4,26 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotFetch
 
-/// What a refresh is going to do with one collection.
+/// What a refresh will do with one collection.
 public struct PlannedCollection: Sendable {
     public enum Action: Hashable, Sendable {
         /// The bundle is what the server has.
         case unchanged
         /// There is no bundle yet.
         case create
-        /// The server has something newer than the bundle, which is asked for as a delta.
+        /// The server has a newer state, which is fetched as a delta.
         case update
-        /// The bundle cannot be built upon, for the reason given; everything is asked for.
+        /// The bundle cannot be the base of a delta, for the given reason; everything is fetched.
         case refetch(String)
         /// The records are the same, but the rule for attachments has changed.
         case repack
         /// The monitor does not list the collection; the server is asked for it directly.
         case probe
-        /// The server is behind what is held.
+        /// The server's state is older than the bundle.
         case refuse
-        /// The bundle is at the state that it is pinned to, whatever the server has.
+        /// The bundle has its pinned state, whatever state the server has.
         case pinned
-        /// The bundle is not at the state that it is pinned to, for the reason given, and the server has another one.
+        /// The bundle does not have its pinned state, for the given reason, and neither does the server.
         case pinUnmet(String)
 
         /// Whether anything is fetched or written for it.
@@ -53,10 +53,10 @@ public struct PlannedCollection: Sendable {
 
 /// The first stage of a refresh: compares the lock, the files and the monitor. Decides; does no I/O.
 struct RefreshPlanner {
-    /// What is where the bundle should be, told from its size and its first bytes.
+    /// The state of the bundle's file, judged by its size and its first bytes.
     enum DiskState: Hashable {
         case absent
-        /// As large and of the time as the lock says.
+        /// The size and the timestamp are those in the lock.
         case asLocked
         case damaged(String)
     }
@@ -93,7 +93,7 @@ struct RefreshPlanner {
         return held.attachmentRule == settings.attachments.text ? .unchanged : .repack
     }
 
-    /// A pinned collection takes nothing from the server but the very state that it is pinned to.
+    /// The only state that a pinned collection takes from the server is its pinned state.
     private func action(
         _ settings: DumpsConfiguration.Collection, _ pin: Pin, held: LockFile.Collection?, disk: DiskState,
         listed: Timestamp?
@@ -114,7 +114,7 @@ struct RefreshPlanner {
         return held.timestamp < pin.at && disk == .asLocked ? .update : .refetch(problem)
     }
 
-    /// Why the configuration no longer trusts what vouched for a bundle; `nil` where it does.
+    /// Why the configuration no longer trusts a bundle; `nil` if it does.
     private func distrust(_ held: LockFile.Collection) -> String? {
         switch held.trust {
         case .signed(let signature):
@@ -131,7 +131,7 @@ extension CollectionFetcher {
         var wanted = Wanted(
             id: planned.id, expected: planned.serverTimestamp, base: base, floor: planned.held?.timestamp,
             wasSigned: planned.held?.trust.isSigned ?? false)
-        // The refresh itself judges whether the server contradicts itself: it knows whether the bundle is intact.
+        // The refresh itself decides whether the server contradicts itself: only it knows whether the bundle is intact.
         wanted.refusesEquivocation = false
         wanted.needsState = true
         do throws(FetchError) {

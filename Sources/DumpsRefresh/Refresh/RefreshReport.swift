@@ -6,14 +6,14 @@ import RemoteSettingsModel
 public struct RefreshReport: Sendable {
     public let server: String
     public let isDryRun: Bool
-    /// Whether nothing was to change (`--locked`).
+    /// Whether the refresh only checked for changes (`--locked`).
     public let isLocked: Bool
     /// Sorted by id.
     public let outcomes: [CollectionOutcome]
     public let metrics: HTTPMetrics
-    /// Collections whose bundles were taken over from an interrupted refresh.
+    /// Collections whose bundles were adopted from an interrupted refresh.
     public let recovered: [CollectionID]
-    /// What all bundles together are over their budget.
+    /// By how much all bundles together exceed their budget.
     public let excess: BudgetExcess?
 
     /// Whether a refresh would change, or has changed, anything.
@@ -21,7 +21,7 @@ public struct RefreshReport: Sendable {
 
     public var failed: [CollectionOutcome] { outcomes.filter { $0.status == .failed } }
 
-    /// Whether nothing failed but for servers that asked for a pause, and how many seconds are left of it.
+    /// The seconds left of the pause that servers asked for; `nil` unless that is the only cause of failures.
     public var backoffSeconds: Int? {
         let failures = failed
         guard !failures.isEmpty else { return nil }
@@ -40,7 +40,7 @@ public struct RefreshReport: Sendable {
     }
 }
 
-/// What happens during a refresh, for people to see. Given from any task, in the order of each collection's own events.
+/// Progress of a refresh. Events come from any task; those of one collection come in order.
 public enum RefreshEvent: Sendable {
     case planned([PlannedCollection])
     case began(CollectionID)

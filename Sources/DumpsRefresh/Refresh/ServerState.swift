@@ -5,9 +5,9 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotFetch
 
-/// What the server has now of the configured collections: fetched and verified as a refresh would, and nothing written.
+/// The server's present state of the configured collections, fetched and verified as by a refresh. Nothing is written.
 public struct ServerState: Sendable {
-    /// What came of one collection.
+    /// The result for one collection.
     public enum Outcome: Sendable {
         case snapshot(Snapshot)
         /// The server does not have the collection.
@@ -23,7 +23,7 @@ public struct ServerState: Sendable {
     private let now: Timestamp
 
     /// - Parameters:
-    ///   - directory: its bundles are what deltas are asked onto; what is up to date is taken from there, verified again.
+    ///   - directory: its bundles are the bases of deltas; bundles that are up to date are verified and used.
     ///   - jobs: changesets under way at once.
     ///   - now: the time that chains are verified at.
     public init(
@@ -39,8 +39,8 @@ public struct ServerState: Sendable {
     }
 
     /// - Parameter names: the collections, or none for all that the configuration names.
-    /// - Throws: ``DumpsError``, `HTTPError` where the monitor cannot be had, `FileError` or `BundleError` where the lock
-    ///   cannot be read. What concerns one collection is in its outcome.
+    /// - Throws: ``DumpsError``, `HTTPError` if the monitor cannot be fetched, `FileError` or `BundleError` where the lock
+    ///   cannot be read. Errors of single collections are in their outcomes.
     public func outcomes(_ names: [CollectionID] = []) async throws -> [CollectionID: Outcome] {
         var settings = try configuration.selecting(names, file: directory.configurationPath)
         // A pin holds the bundle where it is, not the server.
@@ -67,7 +67,7 @@ public struct ServerState: Sendable {
             let verifier = BundleVerifier(policy, limits: client.limits)
             // A bundle that is damaged is no answer to what the server has: then the server is asked.
             if let present, let held = planned.held, present.head.timestamp == held.timestamp,
-                let snapshot = try? verifier.snapshot(of: present, held)
+                let snapshot = try? verifier.snapshot(of: present, as: held)
             {
                 return .snapshot(snapshot)
             }

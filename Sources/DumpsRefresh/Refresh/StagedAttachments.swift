@@ -11,11 +11,10 @@ import Synchronization
     import Musl
 #endif
 
-/// The small attachments of one collection that have arrived and wait for the others, one behind the other in one file
-/// (to create a file for each takes longer than to download it), compressed as the bundle will hold them.
+/// The small attachments of one collection that are downloaded and wait for the others, packed as in a bundle, in a single
+/// file: creating a file for each takes longer than downloading it.
 ///
-/// What an interrupted refresh left is read and hashed again before it is used; a last one that is cut off is
-/// overwritten.
+/// Attachments that an interrupted refresh left are hashed before they are used; an incomplete last one is overwritten.
 final class StagedAttachments: Sendable {
     private struct State {
         var file: PackedFile?
@@ -31,7 +30,7 @@ final class StagedAttachments: Sendable {
     private let path: String
     private let state: Mutex<State>
 
-    /// Reads what is there, in little memory. Does I/O.
+    /// Reads an existing file, using little memory. Does I/O.
     ///
     /// - Throws: ``FileError``, or `BundleError` where the file cannot be read.
     init(path: String) throws {
@@ -66,7 +65,8 @@ final class StagedAttachments: Sendable {
         }
     }
 
-    /// Appends an attachment, whose hash the caller has checked. Not flushed to the disk: what is found later is hashed.
+    /// Appends an attachment whose hash the caller has checked. It is not flushed to the disk, because it is hashed again when
+    /// a later refresh reads it.
     func append(_ content: PackedContent, _ packed: Bytes, as digest: SHA256Digest) throws(FileError) {
         try state.withLock { (state) throws(FileError) in
             let descriptor = try file(&state).descriptor

@@ -2,7 +2,7 @@ import Deflate
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// What stands in front of each attachment in a staging file: SHA-256, size, packed size, CRC-32 and whether it is
+/// The head before each attachment in a staging file: SHA-256, size, packed size, CRC-32 and whether it is
 /// stored. Numbers have 8 bytes, lowest first.
 struct StagedHead {
     static let size = 64
@@ -16,7 +16,7 @@ struct StagedHead {
         self.content = content
     }
 
-    /// What the file begins with: another zlib may give other bytes, so that a bundle takes from one zlib only.
+    /// The head of the file. It names the version of zlib, because a bundle must not mix the output of different versions.
     static var fileHead: [UInt8] {
         var head = Array("rsdump staging 2, zlib \(zlibVersionText)\n".utf8.prefix(fileHeadSize))
         head += repeatElement(0, count: fileHeadSize - head.count)

@@ -5,30 +5,30 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// What is held of a collection, what the server has, and what a refresh would do about it.
-public struct CollectionState: Sendable {
+/// The local state of a collection, the server's, and what a refresh would do.
+public struct SurveyedCollection: Sendable {
     public let id: CollectionID
     /// The lock's entry; `nil` where the collection was never fetched.
     public let entry: LockFile.Collection?
-    /// Whether the bundle is there, as large and of the time as the lock says.
+    /// Whether the bundle exists, with the size and timestamp in the lock.
     public let hasBundle: Bool
     /// `nil` offline, and where the monitor does not list the collection.
     public let serverTimestamp: Timestamp?
     /// `nil` offline.
     public let action: PlannedCollection.Action?
-    /// How it stands to its pin, where it has one.
+    /// The state of its pin; `nil` if it has none.
     public let pin: PinState?
 }
 
 extension LockFile.Collection {
-    /// When the data was verified against the server; `nil` where nothing is signed.
+    /// When the data was verified; `nil` if it is not signed.
     public var verifiedAt: Timestamp? { trust.verdict?.verifiedAt }
 
-    /// The time since the data was taken from the server; where nothing is signed, since it changed there.
+    /// The time since the data was verified; if it is not signed, since it changed on the server.
     public func age(at now: Timestamp) -> Duration { now.elapsed(since: verifiedAt ?? timestamp) }
 }
 
-extension CollectionState {
+extension SurveyedCollection {
     /// Whether a bundle is as new as it has to be.
     public enum Freshness: String, Hashable, Sendable {
         case fresh
@@ -58,7 +58,7 @@ public struct Survey: Sendable {
     private let now: Timestamp
     private let limits: Limits
 
-    /// - Parameter now: the time that the last days of pins are held against.
+    /// - Parameter now: the time with which the last days of pins are compared.
     public init(
         _ directory: DumpsDirectory, configuration: DumpsConfiguration, policy: TrustPolicy, now: Timestamp,
         limits: Limits
@@ -70,15 +70,15 @@ public struct Survey: Sendable {
         self.limits = limits
     }
 
-    /// What is held. Does I/O, no network.
+    /// The local states. Does I/O, no network.
     ///
     /// - Parameter names: the collections, or none for all that the configuration names.
     /// - Throws: ``DumpsError``, ``FileError``, or `BundleError` where the lock cannot be read.
-    public func offline(_ names: [CollectionID]) throws -> [CollectionState] {
+    public func offline(_ names: [CollectionID]) throws -> [SurveyedCollection] {
         let lock = try directory.lockFile(limits: limits)
         return try configuration.selecting(names, file: directory.configurationPath).map { settings in
             let held = lock.collections[settings.id]
-            return CollectionState(
+            return SurveyedCollection(
                 id: settings.id, entry: held,
                 hasBundle: directory.diskState(settings.id, held) == .asLocked && held != nil,
                 serverTimestamp: nil, action: nil,
@@ -86,15 +86,15 @@ public struct Survey: Sendable {
         }
     }
 
-    /// What is held and what the server has. Does I/O and one request.
+    /// The local states and the server's. Does I/O and one request.
     ///
     /// - Throws: as ``offline(_:)``, and `HTTPError`.
-    public func online(_ names: [CollectionID], client: ServerClient) async throws -> [CollectionState] {
+    public func online(_ names: [CollectionID], client: ServerClient) async throws -> [SurveyedCollection] {
         let lock = try directory.lockFile(limits: limits)
         let settings = try configuration.selecting(names, file: directory.configurationPath)
         let plan = try await planned(settings, lock, client: client, isFull: false)
         return plan.map { planned in
-            CollectionState(
+            SurveyedCollection(
                 id: planned.id, entry: planned.held,
                 hasBundle: planned.held != nil && directory.diskState(planned.id, planned.held) == .asLocked,
                 serverTimestamp: planned.serverTimestamp, action: planned.action,
@@ -142,7 +142,7 @@ extension DumpsConfiguration {
 }
 
 extension DumpsDirectory {
-    /// Whether a snapshot is the very state that the bundle has.
+    /// Whether the present bundle contains exactly this snapshot.
     ///
     /// - Throws: `BundleError` where the bundle cannot be read.
     func isHeld(_ snapshot: Snapshot, _ planned: PlannedCollection, limits: Limits) throws(BundleError) -> Bool {
@@ -152,7 +152,7 @@ extension DumpsDirectory {
         return try BundleReader(path: bundlePath(planned.id), limits: limits).payloadText() == snapshot.payload.bytes
     }
 
-    /// What is where a bundle should be, told from its size and its first bytes.
+    /// The state of a bundle's file, judged by its size and its first bytes.
     func diskState(_ id: CollectionID, _ held: LockFile.Collection?) -> RefreshPlanner.DiskState {
         let path = bundlePath(id)
         guard let size = FileStore.size(path) else { return .absent }
@@ -173,7 +173,7 @@ extension DumpsDirectory {
 }
 
 extension DumpsDirectory {
-    /// What a bundle that stays as it is has over its budget, which may have been lowered since it was written.
+    /// By how much an unchanged bundle exceeds its budget, which may have been lowered since the bundle was written.
     func excess(of planned: PlannedCollection, limits: Limits) -> CollectionError? {
         let budget = planned.settings.budget
         guard let held = planned.held else { return nil }

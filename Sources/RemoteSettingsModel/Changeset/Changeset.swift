@@ -1,14 +1,14 @@
-/// What a server answers about a collection: its metadata, its timestamp, and the records that changed (or all of them).
+/// A server's answer for a collection: its metadata, its timestamp, and the records that changed (or all of them).
 ///
 /// The records are in canonical form already: their bytes go through one pass that checks, canonicalises and sorts them.
 public struct Changeset: Sendable {
     public let metadata: CollectionMetadata
     public let timestamp: Timestamp
-    /// The records that the answer gives, sorted by id, without tombstones.
+    /// The records in the answer, sorted by id, without tombstones.
     public let records: RecordTable
     public let tombstones: [Tombstone]
 
-    /// The member by which a mirror tells the metadata that it received, byte for byte. No other client reads it.
+    /// The member in which a mirror sends the metadata that it received, byte for byte. Only this package reads it.
     package static let mirroredMetadata = "mirrored_metadata"
 
     /// Reads an answer's body; no I/O.
@@ -16,7 +16,7 @@ public struct Changeset: Sendable {
     /// A record keeps every member as served, `"attachment": null` and `"deleted": false` included: the server signs them.
     /// Only `"deleted": true` makes a tombstone, which is not part of the signed payload.
     ///
-    /// - Throws: ``ChangesetError`` that tells what is wrong and where.
+    /// - Throws: ``ChangesetError`` that names the fault and its place.
     public init(parsing body: Bytes, limits: Limits) throws(ChangesetError) {
         var reader = JSONReader(body, limits: limits)
         var metadata: CollectionMetadata?
@@ -90,7 +90,7 @@ private func reading<Value>(_ body: () throws(JSONError) -> Value) throws(Change
     do { return try body() } catch { throw .json(error) }
 }
 
-/// A record that was deleted, as a changeset that answers `_since` tells it.
+/// A deleted record, as listed by a changeset that answers `_since`.
 public struct Tombstone: Hashable, Sendable {
     public let id: String
     /// When it was deleted; servers may leave it out.

@@ -1,4 +1,4 @@
-/// Why what a server or an archive gave is not a changeset or a payload of records.
+/// Why bytes from a server or an archive are not a valid changeset or payload.
 public enum ChangesetError: Error, Hashable, Sendable {
     case json(JSONError)
     case missing(String)
@@ -11,7 +11,7 @@ public enum ChangesetError: Error, Hashable, Sendable {
     case invalidAttachment(record: String, problem: String)
     /// The metadata names another collection than the one asked for.
     case otherCollection(expected: CollectionID, found: String)
-    /// A mirror says that it received other metadata than it serves, beyond where chains are.
+    /// The metadata that a mirror received differs from the metadata that it serves in more than the URLs of chains.
     case otherMirroredMetadata
     /// The records are not in the order of their ids, or the text around them is not the signed payload's.
     case notCanonical(problem: String)

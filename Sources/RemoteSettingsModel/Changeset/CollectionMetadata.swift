@@ -20,25 +20,25 @@ public struct CollectionMetadata: Hashable, Sendable {
         id = value["id"]?.string
         bucket = value["bucket"]?.string
         hasAttachmentsZip = value["attachment"]?["bundle"]?.bool ?? false
-        // Servers before 2024 give one `signature` object, later ones a list, some both.
+        // Servers before 2024 send one `signature` object, later ones a list, some both.
         let listed = (value["signatures"]?.array ?? []).prefix(limits.signatures).compactMap(ServedSignature.init)
         signatures = listed.isEmpty ? value["signature"].flatMap(ServedSignature.init).map { [$0] } ?? [] : listed
     }
 
-    /// Metadata whose content is not looked at: of a bundle that is as trusted as the program, whose signatures nobody
-    /// verifies. It has none of what the content says.
+    /// Keeps the bytes without parsing them, for a bundle that is as trusted as the program: its signatures are not
+    /// verified. Every other property is empty.
     package init(unread json: Bytes) {
         self.json = json
         (id, bucket, signatures, hasAttachmentsZip) = (nil, nil, [], false)
     }
 
-    /// This metadata, from a mirror, with the bytes that the mirror received in the place of its own.
+    /// A mirror's metadata, with the bytes that the mirror itself received in place of those that it serves.
     ///
-    /// A mirror serves chains itself and so has to change each `x5u`; who mirrors a mirror keeps what the first server said.
-    /// The signatures are the mirror's, whose chains can be had.
+    /// A mirror serves certificate chains itself and therefore rewrites each `x5u`; a mirror of a mirror keeps the first
+    /// server's bytes. The signatures are those that the mirror serves, because their chains can be fetched.
     ///
-    /// - Throws: ``ChangesetError`` where `original` is no metadata, or differs in more than where chains are: what is kept
-    ///   must be what is verified.
+    /// - Throws: ``ChangesetError`` if `original` is not a collection's metadata, or differs in more than the URLs of chains:
+    ///   only verified metadata is kept.
     func received(as original: Bytes, limits: Limits) throws(ChangesetError) -> CollectionMetadata {
         let received: CollectionMetadata
         do throws(JSONError) {
@@ -71,7 +71,7 @@ extension ServedSignature {
     }
 }
 
-/// A signature as a collection's metadata gives it. Not checked.
+/// A signature from a collection's metadata, not verified.
 public struct ServedSignature: Hashable, Sendable {
     /// base64url of the raw signature.
     public let signature: String

@@ -1,8 +1,8 @@
-/// What the monitor answers: every collection of the server with the time of its last change.
+/// The monitor's answer: every collection of the server with the time of its last change.
 public struct MonitorChangeset: Sendable {
     /// The monitor's own timestamp, which is that of the newest change.
     public let timestamp: Timestamp
-    /// Each collection's timestamp. Entries whose names break the rule for ids are left out: nobody can have asked for them.
+    /// Each collection's timestamp. Entries whose names are not valid ids are left out.
     public let collections: [CollectionID: Timestamp]
 
     /// Reads an answer's body; no I/O.

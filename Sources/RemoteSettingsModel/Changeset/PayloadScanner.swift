@@ -16,7 +16,7 @@ struct PayloadScanner {
             while true {
                 guard entries.count < limits.records else { throw .tooManyRecords(limit: limits.records) }
                 let entry = try record(input)
-                if let last = entries.last, !precedes(input, last.id, entry.id) {
+                if let last = entries.last, !id(last.id, precedes: entry.id, in: input) {
                     throw .notCanonical(problem: "the records are not in the order of their ids, at byte \(position)")
                 }
                 entries.append(entry)
@@ -141,7 +141,7 @@ struct PayloadScanner {
         .notCanonical(problem: position >= input.count ? "it ends too early" : "unexpected text at byte \(position)")
     }
 
-    private func precedes(_ input: Span<UInt8>, _ a: Range<Int>, _ b: Range<Int>) -> Bool {
+    private func id(_ a: Range<Int>, precedes b: Range<Int>, in input: Span<UInt8>) -> Bool {
         for index in 0..<min(a.count, b.count) {
             let x = unsafe input[unchecked: a.lowerBound + index]
             let y = unsafe input[unchecked: b.lowerBound + index]

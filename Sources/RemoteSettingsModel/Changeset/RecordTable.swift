@@ -31,10 +31,12 @@ public struct RecordTable: Sendable {
             var sorted = unsorted.map { (prefix: RecordTable.prefix(span, $0.id), entry: $0) }
             sorted.sort {
                 if $0.prefix != $1.prefix { return $0.prefix < $1.prefix }
-                return RecordTable.precedes(span, $0.entry.id, span, $1.entry.id)
+                return RecordTable.id($0.entry.id, in: span, precedes: $1.entry.id, in: span)
             }
             for (left, right) in zip(sorted, sorted.dropFirst())
-            where left.prefix == right.prefix && !RecordTable.precedes(span, left.entry.id, span, right.entry.id) {
+            where left.prefix == right.prefix
+                && !RecordTable.id(left.entry.id, in: span, precedes: right.entry.id, in: span)
+            {
                 duplicate = source[right.entry.id].text
                 break
             }
@@ -61,7 +63,7 @@ public struct RecordTable: Sendable {
         return Record(id: sources[source][entry.id].text, json: sources[source][entry.json])
     }
 
-    /// The record with this id, found by halving; `nil` where there is none.
+    /// The record with this id, found by binary search; `nil` if there is none.
     public func record(id: String) -> Record? {
         var low = 0
         var high = entries.count
@@ -83,7 +85,7 @@ public struct RecordTable: Sendable {
         var mine = 0
         var theirs = 0
         while mine < count || theirs < changes.count {
-            let order = mine >= count ? 1 : theirs >= changes.count ? -1 : compare(mine, changes, theirs)
+            let order = mine >= count ? 1 : theirs >= changes.count ? -1 : compare(mine, with: theirs, of: changes)
             if order >= 0 {
                 let entry = changes.entries[theirs]
                 merged.append((entry.source + shift, entry.entry))
@@ -126,13 +128,13 @@ public struct RecordTable: Sendable {
     }
 
     /// The order of the ids of two tables' records: negative where this one's comes first, zero where they are equal.
-    func compare(_ mine: Int, _ other: RecordTable, _ theirs: Int) -> Int {
+    func compare(_ mine: Int, with theirs: Int, of other: RecordTable) -> Int {
         let (source, entry) = entries[mine]
         let (otherSource, otherEntry) = other.entries[theirs]
         return sources[source].withSpan { left in
             other.sources[otherSource].withSpan { right in
-                if RecordTable.precedes(left, entry.id, right, otherEntry.id) { return -1 }
-                return RecordTable.precedes(right, otherEntry.id, left, entry.id) ? 1 : 0
+                if RecordTable.id(entry.id, in: left, precedes: otherEntry.id, in: right) { return -1 }
+                return RecordTable.id(otherEntry.id, in: right, precedes: entry.id, in: left) ? 1 : 0
             }
         }
     }
@@ -145,8 +147,8 @@ public struct RecordTable: Sendable {
     }
 
     /// The order of ids: by bytes, which for these ASCII names is that of code points.
-    private static func precedes(
-        _ left: Span<UInt8>, _ a: Range<Int>, _ right: Span<UInt8>, _ b: Range<Int>
+    private static func id(
+        _ a: Range<Int>, in left: Span<UInt8>, precedes b: Range<Int>, in right: Span<UInt8>
     ) -> Bool {
         for index in 0..<Swift.min(a.count, b.count) {
             let x = left[a.lowerBound + index]
@@ -175,7 +177,7 @@ extension RecordTable {
         var differences: [RecordDifference] = []
         var (left, right) = (0, 0)
         while left < old.count || right < count {
-            let order = left >= old.count ? 1 : right >= count ? -1 : old.compare(left, self, right)
+            let order = left >= old.count ? 1 : right >= count ? -1 : old.compare(left, with: right, of: self)
             if order < 0 {
                 differences.append(.deleted(old[left]))
             } else if order > 0 {

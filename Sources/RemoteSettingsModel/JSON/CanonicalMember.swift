@@ -1,4 +1,4 @@
-/// Where a member of an object stands in canonical output.
+/// The place of an object's member in canonical output.
 struct CanonicalMember {
     enum Order {
         case ascending, equal, descending

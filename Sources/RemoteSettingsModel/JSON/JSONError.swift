@@ -4,7 +4,7 @@ public struct JSONError: Error, Hashable, Sendable {
         case unexpectedEnd
         case unexpectedByte(UInt8, expected: String)
         case invalidUTF8
-        /// Half of a surrogate pair, written as `\uD800`…`\uDFFF` on its own: it stands for no character.
+        /// Half of a surrogate pair, written as `\uD800`…`\uDFFF` on its own: it encodes no character.
         case loneSurrogate
         case controlCharacter(UInt8)
         case invalidEscape
@@ -54,7 +54,7 @@ extension JSONError.Reason: CustomStringConvertible {
         case .unexpectedEnd: "the JSON document ends too early"
         case .unexpectedByte(let byte, let expected): "\(Self.shown(byte)) where \(expected) is expected"
         case .invalidUTF8: "the text is not UTF-8"
-        case .loneSurrogate: "half of a surrogate pair stands alone"
+        case .loneSurrogate: "half of a surrogate pair without the other half"
         case .controlCharacter(let byte): "the control character \(Self.shown(byte)) must be escaped in a string"
         case .invalidEscape: "unknown escape in a string"
         case .invalidNumber: "not a JSON number (RFC 8259, section 6)"

@@ -1,6 +1,6 @@
 /// The tokens of JSON (RFC 8259), on bytes: each function starts at `position` and leaves it behind the token.
 enum JSONLexer {
-    /// What a string token holds, as far as one look at its bytes tells.
+    /// A string token's content, and what one pass over its bytes says about it.
     struct StringToken {
         /// The bytes between the quotes.
         var content: Range<Int>

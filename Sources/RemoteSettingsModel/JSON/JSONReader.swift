@@ -38,7 +38,7 @@ public struct JSONReader {
         valueLimit = limits.jsonValues
     }
 
-    /// The first byte of the next value, which tells its kind.
+    /// The first byte of the next value, which determines its kind.
     private mutating func peek() throws(JSONError) -> UInt8 {
         var position = offset
         let byte = try document.withSpan { (span) throws(JSONError) -> UInt8 in

@@ -1,6 +1,6 @@
-/// Passes over a value, checking it as if it were read.
+/// Skips a value, with the same checks as if it were read.
 struct JSONSkipper {
-    /// How many arrays and objects may be inside each other.
+    /// The deepest nesting of arrays and objects.
     let depthLimit: Int
     /// How many members an object may have.
     let memberLimit: Int

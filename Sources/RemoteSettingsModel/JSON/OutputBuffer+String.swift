@@ -1,5 +1,5 @@
 extension OutputBuffer {
-    /// Copies printable ASCII that is neither a quote nor a backslash, and leaves `position` at what is none.
+    /// Copies printable ASCII that is neither a quote nor a backslash, and leaves `position` at the first other byte.
     @inline(__always)
     mutating func appendPlain(_ input: Span<UInt8>, _ position: inout Int) {
         let raw = unsafe input.bytes

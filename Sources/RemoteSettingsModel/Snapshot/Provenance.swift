@@ -1,14 +1,14 @@
 /// What vouches for a collection's records.
 public enum Provenance: Hashable, Sendable {
-    /// A content signature that was verified up to a pinned root. Where a lock says so it is the lock's claim: whoever has
-    /// to be certain verifies the bundle.
+    /// A content signature that was verified up to a pinned root. Read from a lock, it is the lock's claim, which verifying
+    /// the bundle checks.
     case signed(SignatureVerdict)
     /// Nothing: the server does not sign, and the configuration accepts that.
     case unsigned
     /// Nothing: the records were imported from a source that carries no signature.
     case imported
 
-    /// Provenance without what verification found: all that a bundle's first bytes say.
+    /// Provenance without the verdict, which is all that a bundle's first bytes state.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
         /// A content signature, in `metadata.json`, with its chain in `chain.pem`.
         case signed
@@ -34,7 +34,7 @@ public enum Provenance: Hashable, Sendable {
     }
 }
 
-/// What a successful verification found, or what a lock says that one found. It can only be made by this package.
+/// The result of a successful verification, or what a lock states as such. Only this package can make one.
 public struct SignatureVerdict: Hashable, Sendable {
     /// The leaf certificate's name, such as `remote-settings.content-signature.mozilla.org`.
     public let signer: String
@@ -42,7 +42,7 @@ public struct SignatureVerdict: Hashable, Sendable {
     public let root: SHA256Digest
     /// When the first certificate of the chain expires.
     public let chainNotAfter: Timestamp
-    /// The time that the chain was verified at, as the caller gave it; a packaged bundle is verified again at this time.
+    /// The time at which the chain was verified, chosen by the caller. A packaged bundle is verified again at this time.
     public let verifiedAt: Timestamp
 
     package init(signer: String, root: SHA256Digest, chainNotAfter: Timestamp, verifiedAt: Timestamp) {

@@ -23,7 +23,7 @@ public struct Snapshot: Sendable {
     }
 }
 
-/// A collection's full state at one timestamp as somebody claims it. Nothing vouches for it yet.
+/// A collection's full state at one timestamp, not verified yet.
 ///
 /// Neither the bundle writer nor a cache takes it: verification (`ContentSignature`) turns it into a ``Snapshot``.
 public struct UnverifiedSnapshot: Sendable {

@@ -3,7 +3,7 @@ extension Sequence where Element: Sendable {
     ///
     /// After a failure no more calls begin, and those under way are cancelled.
     ///
-    /// - Parameter width: at least 1; by default as many bundles as a machine of today reads side by side.
+    /// - Parameter width: values below 1 count as 1. The default bounds how many bundles are in memory at once.
     /// - Throws: what the call that failed first threw.
     package func concurrentMap<Value: Sendable, Failure: Error>(
         width: Int = 8, _ body: @escaping @Sendable (Element) async throws(Failure) -> Value

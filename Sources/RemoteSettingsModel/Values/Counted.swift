@@ -5,7 +5,7 @@ package enum Counted {
         "\(count) \(noun(count, one, many))"
     }
 
-    /// The noun alone, where something stands between it and its number.
+    /// The noun alone, for texts in which it does not follow its number directly.
     package static func noun(_ count: some BinaryInteger, _ one: String, _ many: String? = nil) -> String {
         count == 1 ? one : many ?? one + "s"
     }

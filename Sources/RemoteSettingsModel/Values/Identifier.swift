@@ -1,6 +1,6 @@
 /// The rule for ids of buckets, collections and records: `^[a-zA-Z0-9][a-zA-Z0-9_-]*$`, at most 255 characters.
 ///
-/// Whatever else a server or an archive gives as an id is hostile: ids become parts of paths and URLs.
+/// Any other id from a server or an archive is refused: ids become parts of paths and URLs.
 public enum Identifier {
     public static func isValid(_ id: some Collection<UInt8>) -> Bool {
         guard let first = id.first, id.count <= 255, isAlphanumeric(first) else { return false }

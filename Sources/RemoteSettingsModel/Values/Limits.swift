@@ -1,6 +1,6 @@
-/// Every limit that this package puts on what comes from outside, in one place.
+/// Every limit on data from outside, in one place.
 ///
-/// What goes over a limit is refused with an error that names the limit; nothing is truncated silently.
+/// Data over a limit is refused with an error that names the limit; nothing is truncated silently.
 public struct Limits: Sendable, Hashable {
     /// A collection's changeset, in bytes after decompression.
     public var changesetBytes = 256 << 20
@@ -24,7 +24,7 @@ public struct Limits: Sendable, Hashable {
     public var records = 1_000_000
     /// A record in canonical form, in bytes.
     public var recordBytes = 16 << 20
-    /// Arrays and objects inside each other in a JSON document.
+    /// Nesting of arrays and objects in a JSON document.
     public var jsonDepth = 128
     /// Members of a JSON object. In a record, those of all objects that are open at once count together.
     public var jsonMembers = 100_000
@@ -44,18 +44,18 @@ public struct Limits: Sendable, Hashable {
     public var redirects = 5
     /// Tries of one request: the first one and its repetitions after a time-out, a broken connection or a 5xx.
     public var tries = 4
-    /// What is kept of the body of an error answer, in bytes, to be shown.
+    /// How much of an error answer's body is kept for the error message, in bytes.
     public var errorBodyBytes = 2 << 10
     /// The longest wait, in seconds, that a server's `Backoff` or `Retry-After` can ask for.
     public var backoffSeconds = 86_400
-    /// The longest wait asked for, in seconds, that is sat out instead of failing.
+    /// The longest requested wait, in seconds, that is waited for; a longer one is an error.
     public var patienceSeconds = 5
     /// Seconds that a collection's timestamp may be ahead of the time at which it is verified: the clocks of servers and
     /// devices differ.
     public var clockToleranceSeconds = 86_400
-    /// Seconds until an answer's head must have come.
+    /// Seconds within which an answer's head must arrive.
     public var headTimeoutSeconds = 30
-    /// Seconds to wait for more of a body.
+    /// Seconds without a byte after which the transfer of a body fails.
     public var idleTimeoutSeconds = 30
     /// The most bytes that a body may have on the wire, before decompression, beyond its limit after decompression. No
     /// body that compression makes longer needs a thousandth more.
@@ -83,19 +83,19 @@ public struct Limits: Sendable, Hashable {
     public var revisions = 100_000
     /// Files and folders looked at in a folder of older bundles.
     public var historyFiles = 1_000_000
-    /// Folders inside each other in a folder of older bundles.
+    /// Depth of a folder of older bundles.
     public var historyDepth = 32
     /// Entries of an archive that is imported.
     public var archiveEntries = 500_000
-    /// What comes out of an archive that is imported, in bytes. Where `Int` has 32 bits, its highest value.
+    /// The unpacked size of an imported archive, in bytes. Where `Int` has 32 bits, its highest value.
     public var archiveBytes = Int(clamping: Int64(64) << 30)
-    /// What comes out of an archive for each byte of it; looked at from 64 MiB on (deflate cannot go over 1,032).
+    /// Unpacked bytes for each byte of an archive; checked from 64 MiB on (deflate cannot exceed 1,032).
     public var archiveRatio = 1_100
     /// Folders inside each other in an archive that is imported, and the file in them.
     public var archivePathDepth = 64
-    /// Archives inside each other.
+    /// Nesting of archives.
     public var archiveDepth = 3
-    /// Clients of a server of one's own.
+    /// The clients of `rsdump serve`.
     public var server = ServerLimits()
     /// Filter expressions.
     public var filter = FilterLimits()
@@ -109,7 +109,7 @@ public struct Limits: Sendable, Hashable {
 public struct FilterLimits: Sendable, Hashable {
     /// An expression's text, in bytes of UTF-8.
     public var expressionBytes = 16 << 10
-    /// Parentheses, brackets, braces, arguments and branches of `?:` inside each other.
+    /// Nesting of parentheses, brackets, braces, arguments and branches of `?:`.
     public var nesting = 32
     /// The work of one evaluation, in steps: an operation, an element looked at, 16 bytes of text, or a step of a
     /// regular expression each cost one.
@@ -126,7 +126,7 @@ public struct FilterLimits: Sendable, Hashable {
     public init() {}
 }
 
-/// The limits of a server of one's own on its clients.
+/// The limits that `rsdump serve` puts on its clients.
 public struct ServerLimits: Sendable, Hashable {
     /// Connections at once; more wait until one ends. Fewer where the system allows fewer open files.
     public var connections = 16_384
@@ -136,7 +136,7 @@ public struct ServerLimits: Sendable, Hashable {
     public var headerBytes = 32 << 10
     /// Header fields of a request.
     public var headerFields = 100
-    /// A request's body, in bytes; none is read, but small ones are passed over.
+    /// A request's body, in bytes. Bodies are never used; those within the limit are read and discarded.
     public var requestBodyBytes = 64 << 10
     /// A request as it comes over the wire, in bytes: also what is neither header nor body, such as chunks' extensions.
     public var requestBytes = 1 << 20
@@ -158,7 +158,7 @@ public struct ServerLimits: Sendable, Hashable {
     public var keptBodyBytes = 4 << 20
     /// Bytes of all bodies that are kept in memory.
     public var keptBytes = 64 << 20
-    /// Milliseconds between two looks at a directory that is watched.
+    /// Milliseconds between two checks of a watched directory.
     public var watchMilliseconds = 500
 
     public init() {}

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// `dumps.lock.json`: what exactly is in `dumps/`. A value; reading and writing the file is the caller's.
+/// The contents of `dumps.lock.json`, which states exactly what is in `dumps/`. The caller reads and writes the file.
 public struct LockFile: Hashable, Sendable {
     public static let version = 1
 
@@ -32,14 +32,14 @@ public struct LockFile: Hashable, Sendable {
         public var records: Int
         /// Attachment files in the bundle.
         public var attachments: Int
-        /// The rule by which attachments were taken, as one line of text: where it changes, the bundle is made again.
+        /// The rule that selected the attachments, as one line of text. When the rule changes, the bundle is packed again.
         public var attachmentRule: String
         /// What was left out, sorted by reason.
         public var omitted: [Omission]
         /// SHA-256 of the bundle's manifest: what names the snapshot.
         public var content: SHA256Digest
         public var bundle: Bundle
-        /// What vouches for the records. A claim of the lock: whoever has to be certain verifies the bundle.
+        /// What vouches for the records, as the lock claims; verifying the bundle checks the claim.
         public var trust: Provenance
 
         public init(
@@ -66,12 +66,12 @@ public struct LockFile: Hashable, Sendable {
 }
 
 extension LockFile.Collection {
-    /// The entry for a bundle that was written or found: the one place where entries are made.
+    /// Makes the entry of a bundle. Every entry in a lock is made here.
     ///
     /// - Parameters:
-    ///   - bundle: whose contents are verified.
-    ///   - server: the URL of the server that the snapshot came from, or what it was imported from.
-    ///   - attachmentRule: by which its attachments were taken.
+    ///   - bundle: a bundle whose contents were verified.
+    ///   - server: the URL of the server that the snapshot came from, or the source of an import.
+    ///   - attachmentRule: the rule that selected its attachments.
     package init(
         _ bundle: WrittenBundle, trust: Provenance, server: String, attachmentRule: String
     ) {

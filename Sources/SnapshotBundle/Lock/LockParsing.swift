@@ -3,7 +3,7 @@ import RemoteSettingsModel
 extension LockFile {
     /// Reads a lock's text. No I/O.
     ///
-    /// The version comes first and is looked at first. Unknown keys, missing keys, wrong types, values that contradict
+    /// The version is the first key and is checked first. Unknown keys, missing keys, wrong types, values that contradict
     /// each other, and paths that do not follow from the collection's name are refused.
     ///
     /// - Parameter path: the lock's path for error messages.
@@ -49,10 +49,10 @@ extension LockFile {
 }
 
 extension LockFile {
-    /// Reads one collection's entry out of a lock's text, and looks at nothing else but the version. No I/O.
+    /// Reads only the version and one collection's entry from a lock's text. No I/O.
     ///
-    /// It is for a lock that is as trusted as the program, where reading all of it would take longer than what it is
-    /// read for. An id with a slash between quotes that are not escaped, and a colon behind it, is nothing but the key.
+    /// It is meant for a lock that is as trusted as the program, where reading all of it would take longer than reading the
+    /// collection. The entry is found by its quoted key and the colon after it, which cannot occur elsewhere in a lock.
     ///
     /// - Returns: `nil` where the lock has no such collection.
     /// - Throws: ``BundleError``, as ``init(parsing:path:limits:)``; lines are counted from the entry on.

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// Walks a lock's JSON strictly, and names the line and the key path of what is wrong.
+/// Reads a lock's JSON strictly; errors name the line and the key path.
 struct LockReader {
     private var reader: JSONReader
     private let file: String
@@ -35,7 +35,7 @@ struct LockReader {
         }
     }
 
-    /// Reads an object. `member` reads the value of the key it is given, or returns `false` where it does not know it.
+    /// Reads an object. `member` reads the value of a key, or returns `false` for an unknown key.
     ///
     /// - Parameter required: keys that must be there.
     mutating func object(

@@ -1,8 +1,8 @@
 import RemoteSettingsModel
 
 extension LockFile {
-    /// The lock as text: JSON indented by two spaces, in ASCII, collections sorted, members in a fixed order, a line end
-    /// behind it. The same lock gives the same bytes.
+    /// The lock as text: JSON in ASCII, indented by two spaces, with sorted collections, a fixed order of members and a line
+    /// end after it. The same lock always has the same bytes.
     public var text: [UInt8] {
         var writer = IndentedJSON()
         writer.open("{")
@@ -58,7 +58,7 @@ extension LockFile.Collection {
     }
 }
 
-/// JSON text with one member or element a line.
+/// Writes JSON with one member or element per line.
 private struct IndentedJSON {
     private var text: [UInt8] = []
     private var depth = 0

@@ -2,8 +2,8 @@ import RemoteSettingsModel
 
 /// A bundle's table of contents, `manifest.json`: what is in the bundle, what was left out and why.
 ///
-/// Its text is fixed to the byte: the same snapshot has one manifest, so that the SHA-256 of its text (``digest(of:)``,
-/// `content` in the lock) names the snapshot whatever compressor wrote the bundle.
+/// Every byte of its text is prescribed, so that a snapshot has exactly one manifest. The SHA-256 of the text
+/// (``digest(of:)``, `content` in the lock) identifies the snapshot independent of the compressor that wrote the bundle.
 public struct Manifest: Hashable, Sendable {
     /// The size and hash of `records.json`, `metadata.json` or `chain.pem`.
     public struct Entry: Hashable, Sendable {
@@ -24,7 +24,7 @@ public struct Manifest: Hashable, Sendable {
         public let sha256: SHA256Digest
         /// Bytes, uncompressed.
         public let size: Int
-        /// Where the server has it, below its base URL, as the records give it.
+        /// Its location on the server, relative to the base URL of attachments, from the records.
         public let location: String
         /// The ids of the records that name it, sorted.
         public let records: [String]
@@ -70,16 +70,16 @@ public struct Manifest: Hashable, Sendable {
         try check(file: file)
     }
 
-    /// What names a snapshot: the SHA-256 of a manifest's text.
+    /// The SHA-256 of a manifest's text, which identifies the snapshot.
     public static func digest(of text: Bytes) -> SHA256Digest {
         SHA256Digest(hashing: text)
     }
 }
 
 extension Manifest {
-    /// The rules that hold between a manifest's values.
+    /// Checks the rules for the manifest's values in relation to each other.
     func check(file: String) throws(BundleError) {
-        func failure(_ place: String, _ expected: String, _ found: String) -> BundleError {
+        func failure(_ place: String, expected: String, found: String) -> BundleError {
             BundleError(
                 .disagreement, file: file, entry: "\(BundleFormat.manifest): \(place)", expected: expected,
                 found: found)
@@ -87,7 +87,9 @@ extension Manifest {
         var names = [BundleFormat.records, BundleFormat.metadata]
         if head.trust == .signed { names.append(BundleFormat.chain) }
         guard entries.map(\.name) == names else {
-            throw failure("entries", names.joined(separator: ", "), entries.map(\.name).joined(separator: ", "))
+            throw failure(
+                "entries", expected: names.joined(separator: ", "),
+                found: entries.map(\.name).joined(separator: ", "))
         }
         var (present, omitted) = (0, 0)
         var previous: File?
@@ -95,12 +97,13 @@ extension Manifest {
             let place = "\(file.sha256) \(file.location)"
             if let previous {
                 guard previous.precedes(file) else {
-                    throw failure(place, "files sorted by hash and location, each once", "another order")
+                    throw failure(
+                        place, expected: "files sorted by hash and location, each once", found: "another order")
                 }
             }
             if let previous, previous.sha256 == file.sha256 {
                 guard previous.size == file.size, previous.omitted == file.omitted else {
-                    throw failure(place, "one size and one reason for one hash", "two")
+                    throw failure(place, expected: "one size and one reason for one hash", found: "two")
                 }
             } else if file.omitted == nil {
                 present += 1
@@ -111,13 +114,13 @@ extension Manifest {
                 zip(file.records, file.records.dropFirst()).allSatisfy({
                     Identifier.isValid($1.utf8) && $0.utf8.lexicographicallyPrecedes($1.utf8)
                 })
-            else { throw failure(place, "valid record ids, sorted, each once", "others") }
+            else { throw failure(place, expected: "valid record ids, sorted, each once", found: "others") }
             previous = file
         }
         guard (present, omitted) == (head.attachments, head.omitted) else {
             throw failure(
-                "files", "\(head.attachments) files in the bundle and \(head.omitted) omitted",
-                "\(present) and \(omitted)")
+                "files", expected: "\(head.attachments) files in the bundle and \(head.omitted) omitted",
+                found: "\(present) and \(omitted)")
         }
     }
 }

@@ -2,9 +2,9 @@ import RemoteSettingsModel
 
 /// Reads the fixed text of a manifest from left to right.
 ///
-/// The text is JSON that has no freedom: no white space but the prescribed line ends, members in one order, one
-/// spelling for every value. So this reads it in one pass, from a part of it where only the head is wanted, and refuses
-/// everything else. A general JSON reader can read manifests as well.
+/// Every byte of the text is prescribed: no white space but the line ends, members in one order, one spelling for every
+/// value. It is therefore read in one pass, the head from the first bytes alone, and anything else is refused. General JSON
+/// readers can read manifests as well.
 struct ManifestScanner {
     let file: String
     var at: Int

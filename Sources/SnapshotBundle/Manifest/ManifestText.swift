@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
 extension Manifest {
-    /// The text of the manifest, as it stands in the bundle.
+    /// The text of `manifest.json`.
     ///
     /// One line for the head, then one line for every entry and every file: JSON without other white space, in ASCII,
     /// its members in this order.

@@ -27,7 +27,7 @@ enum AttachmentName {
 
     /// The order of the digits of the names at two offsets: negative, zero or positive.
     @inline(__always)
-    static func compare(_ left: RawSpan, _ leftName: Int, _ right: RawSpan, _ rightName: Int) -> Int {
+    static func compare(_ leftName: Int, in left: RawSpan, with rightName: Int, in right: RawSpan) -> Int {
         for step in 0..<8 {
             let a = left.bigWord(leftName + prefixLength + step * 8)
             let b = right.bigWord(rightName + prefixLength + step * 8)

@@ -3,8 +3,8 @@ import RemoteSettingsModel
 
 /// The server's zip of a collection's attachments: for each record `{id}`, the file, and `{id}.meta.json`, the record.
 ///
-/// It is unsigned, may lag behind the collection and may lack files: a way to get many bytes with one request, nothing
-/// more. What it gives is as claimed: every file must be checked against its record's hash by who takes it.
+/// It is unsigned, may lag behind the collection and may lack files; it only saves requests. The caller must check every
+/// file against the hash in its record.
 public struct AttachmentsZIP: Sendable {
     fileprivate struct Entry {
         var method: UInt16
@@ -100,7 +100,7 @@ public struct AttachmentsZIP: Sendable {
     ///
     /// - Parameter size: what the record declares, in bytes: a file of another size is not read, nor one that is larger
     ///   than ``Limits/attachmentsZipBytes`` when it is decompressed.
-    /// - Returns: `nil` where the zip has no such file, or it cannot be read: it is as good as missing.
+    /// - Returns: `nil` if the zip has no such file, or if it cannot be read.
     public func file(of record: String, size: Int) -> Bytes? {
         guard Identifier.isValid(record.utf8), let entry = entries[record], entry.size == size, entry.canHaveItsSize,
             size <= limits.attachmentsZipBytes
@@ -123,7 +123,7 @@ public struct AttachmentsZIP: Sendable {
         }
     }
 
-    /// Refuses what no server makes, although nothing is ever written under an entry's name.
+    /// Refuses names that no server uses, although no file is ever written under an entry's name.
     private static func check(_ record: RawSpan, named entry: String, file: String) throws(BundleError) {
         let suffix = ".meta.json"
         let id = entry.hasSuffix(suffix) ? String(entry.dropLast(suffix.count)) : entry

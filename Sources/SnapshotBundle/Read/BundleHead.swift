@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// What a bundle says of itself first.
+/// The head of a bundle's manifest, which is at the start of the file.
 public struct BundleHead: Hashable, Sendable {
     public var collection: CollectionID
     public var timestamp: Timestamp

@@ -3,11 +3,11 @@ import RemoteSettingsModel
 
 /// A bundle, opened for reading.
 ///
-/// Opening reads the end of the file, its directory and its first bytes; the rest is read when it is asked for. What is
-/// stored uncompressed is given in place, as slices of the file.
+/// Opening reads the end of the file, its directory and its first bytes; the rest is read on demand. Entries that are stored
+/// uncompressed are slices of the mapped file.
 ///
-/// Opening checks the structure, not the contents: ``verifyContents()`` does that. A snapshot that came from outside of
-/// the program must be verified, by its signature or by the lock's hash, before its records are believed.
+/// Opening checks the structure, not the contents: ``verifyContents()`` does that. A snapshot from outside of the program
+/// must be verified, by its signature or by the lock's hash, before its records are used.
 public struct BundleReader: Sendable {
     /// The bundle's path or name, for error messages.
     public let name: String
@@ -61,14 +61,14 @@ public struct BundleReader: Sendable {
     /// The text of `manifest.json`, in place.
     public func manifestText() throws(BundleError) -> Bytes { try contents(0) }
 
-    /// The manifest. Parsed anew at each call: keep it where it is needed more than once.
+    /// The manifest. Every call parses it again: keep the result.
     public func manifest() throws(BundleError) -> Manifest {
         try Manifest(parsing: manifestText(), file: name, limits: limits)
     }
 
-    /// `records.json`: the canonical signed payload; in place where it is stored, else inflated anew at each call.
+    /// `records.json`, the canonical signed payload: a slice of the file if it is stored, else inflated at every call.
     ///
-    /// What was inflated is checked against its CRC-32; what is in place is not, as its owner verifies the signature or
+    /// Inflated bytes are checked against their CRC-32. Stored bytes are not, because the caller verifies the signature or
     /// trusts the file.
     public func payloadText() throws(BundleError) -> Bytes { try contents(1) }
 
@@ -96,11 +96,11 @@ public struct BundleReader: Sendable {
         return try directory.open(index).entry.size
     }
 
-    /// An attachment's bytes; in place where it is stored, else inflated.
+    /// An attachment's bytes: a slice of the file if it is stored, else inflated.
     ///
-    /// - Parameter isTrusted: leaves out the SHA-256, where the bundle is as trusted as the program.
-    /// - Returns: `nil` where the bundle has no such file.
-    /// - Throws: ``BundleError`` where the bytes are not those that the hash names.
+    /// - Parameter isTrusted: skips checking the SHA-256, for a bundle that is as trusted as the program.
+    /// - Returns: `nil` if the bundle has no such file.
+    /// - Throws: ``BundleError`` if the bytes do not have this hash.
     public func attachment(_ digest: SHA256Digest, isTrusted: Bool = false) throws(BundleError) -> Bytes? {
         guard let index = directory.index(of: digest) else { return nil }
         let bytes = try contents(index)
@@ -114,12 +114,12 @@ public struct BundleReader: Sendable {
         return bytes
     }
 
-    /// Gives an attachment's bytes to `consume`, one piece of at most 1 MiB after another, in little memory.
+    /// Passes an attachment's bytes to `consume` in pieces of at most 1 MiB, using little memory.
     ///
-    /// `consume` gets the bytes before the last one was checked: what it makes of them counts only once this returns.
+    /// The hash is checked after the last piece: results of `consume` are valid only after this function has returned.
     ///
     /// - Returns: whether the bundle has the file.
-    /// - Throws: ``BundleError`` where the bytes are not those that the hash names, and what `consume` throws.
+    /// - Throws: ``BundleError`` if the bytes do not have this hash, and what `consume` throws.
     public func streamAttachment(
         _ digest: SHA256Digest, to consume: (Span<UInt8>) throws -> Void
     ) throws -> Bool {

@@ -1,20 +1,19 @@
 import RemoteSettingsModel
 
 extension BundleReader {
-    /// The snapshot that the bundle holds, as it claims; its signatures are still to be verified. Inflates `records.json`
-    /// and reads it, once.
+    /// The bundle's snapshot, whose signatures are still to be verified. Inflates and reads `records.json` once.
     ///
     /// - Throws: ``BundleError``, as ``payload()`` and ``metadata()``.
     public func unverifiedSnapshot() throws(BundleError) -> UnverifiedSnapshot {
         UnverifiedSnapshot(collection: head.collection, payload: try payload(), metadata: try metadata())
     }
 
-    /// The bundle's payload with its records, read anew at each call: keep it where it is needed more than once.
+    /// The bundle's payload with its records. Every call inflates and reads it again: keep the result.
     ///
-    /// - Throws: ``BundleError`` where it is damaged, not canonical, or not what the head says.
+    /// - Throws: ``BundleError`` if it is damaged, not canonical, or differs from the head.
     public func payload() throws(BundleError) -> Payload { try payload(parsing: payloadText()) }
 
-    /// The same from the bundle's ``payloadText()``, where the caller has it already, or a copy of it.
+    /// Reads the payload from `text`, which is the bundle's ``payloadText()`` or a copy of it.
     package func payload(parsing text: Bytes) throws(BundleError) -> Payload {
         let payload: Payload
         do throws(ChangesetError) {
@@ -33,7 +32,7 @@ extension BundleReader {
         return payload
     }
 
-    /// The collection's metadata. Parsed anew at each call.
+    /// The collection's metadata. Every call parses it again.
     ///
     /// - Throws: ``BundleError`` where it is not a collection's metadata.
     public func metadata() throws(BundleError) -> CollectionMetadata {

@@ -14,7 +14,8 @@ extension BundleReader {
     @discardableResult
     public func verifyContents() throws(BundleError) -> Manifest { try verifiedContents().manifest }
 
-    /// The same, giving the payload too, for whoever goes on to verify its signature.
+    /// Like ``verifyContents()``, and also returns the payload, so that its signature can be verified without reading it
+    /// again.
     package func verifiedContents() throws(BundleError) -> (manifest: Manifest, payload: Payload) {
         try checkPlaces()
         let manifest = try manifest()
@@ -51,7 +52,7 @@ extension BundleReader {
         return (manifest, payload)
     }
 
-    /// Checks that entries and their descriptors lie one behind the other without a gap.
+    /// Checks that entries and their descriptors follow each other without a gap.
     private func checkPlaces() throws(BundleError) {
         for index in 0..<directory.count {
             let (entry, data, end) = try directory.open(index)
@@ -61,10 +62,10 @@ extension BundleReader {
         }
     }
 
-    /// Reads `records.json`, which the manifest lists first, into memory: it is hashed and read from there.
+    /// Inflates `records.json`, the first entry that the manifest lists, checks its hash and reads it.
     private func verifiedPayload(_ listed: Manifest.Entry) throws(BundleError) -> Payload {
         let entry = try directory.open(1).entry
-        try check(1, entry.size == listed.size, "\(listed.size) bytes", "\(entry.size)")
+        try check(1, entry.size == listed.size, expected: "\(listed.size) bytes", found: "\(entry.size)")
         let text = try contents(1)
         // What is inflated was checked by contents(_:).
         let crc = entry.method == ZIPLayout.stored ? crc32(of: text) : entry.crc
@@ -73,12 +74,12 @@ extension BundleReader {
                 .damaged, file: name, entry: BundleFormat.records, expected: "CRC-32 \(entry.crc)", found: "\(crc)")
         }
         let found = SHA256Digest(hashing: text)
-        try check(1, found == listed.sha256, "SHA-256 \(listed.sha256)", found.hex)
+        try check(1, found == listed.sha256, expected: "SHA-256 \(listed.sha256)", found: found.hex)
         return try payload(parsing: text)
     }
 
     private func check(
-        _ index: Int, _ isRight: Bool, _ expected: @autoclosure () -> String, _ found: @autoclosure () -> String
+        _ index: Int, _ isRight: Bool, expected: @autoclosure () -> String, found: @autoclosure () -> String
     ) throws(BundleError) {
         guard !isRight else { return }
         throw BundleError(
@@ -88,7 +89,7 @@ extension BundleReader {
 
     private func verify(_ index: Int, size: Int, sha256: SHA256Digest?) throws(BundleError) {
         let entry = try directory.open(index).entry
-        try check(index, entry.size == size, "\(size) bytes", "\(entry.size)")
+        try check(index, entry.size == size, expected: "\(size) bytes", found: "\(entry.size)")
         var hasher = ContentHasher()
         do {
             try stream(index) { hasher.update($0) }
@@ -100,7 +101,7 @@ extension BundleReader {
                 found: "\(error)")
         }
         let found = hasher.finish()
-        if let sha256 { try check(index, found == sha256, "SHA-256 \(sha256)", found.hex) }
+        if let sha256 { try check(index, found == sha256, expected: "SHA-256 \(sha256)", found: found.hex) }
     }
 
     /// Checks that the manifest lists exactly the attachments that the records name.

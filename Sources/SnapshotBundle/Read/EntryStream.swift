@@ -11,7 +11,7 @@ struct EntryStream {
     let bytes: Bytes
     let file: String
     let name: String
-    /// The file that `bytes` are mapped from, if they are; pages that were read are given back.
+    /// The file from which `bytes` are mapped, if they are; pages that were read are released.
     let mapping: MappedFile?
 
     private static let inputPiece = 1 << 20

@@ -1,7 +1,7 @@
 import Deflate
 import RemoteSettingsModel
 
-/// An entry as it lies in the file, for a caller that passes its compressed bytes on without inflating them.
+/// An entry in its compressed form, to be sent on without inflating it.
 package struct PackedEntry: Sendable {
     /// Bytes, uncompressed.
     package let size: Int
@@ -14,7 +14,7 @@ package struct PackedEntry: Sendable {
 }
 
 extension BundleReader {
-    /// An attachment as it lies in the bundle. Its bytes are not checked.
+    /// An attachment in its compressed form. Its bytes are not checked.
     ///
     /// - Returns: `nil` where the bundle has no such file.
     /// - Throws: ``BundleError`` where the archive's structure is wrong.
@@ -31,7 +31,7 @@ extension PackedEntry {
     /// The uncompressed bytes, piece by piece.
     package func unpacking() throws(BundleError) -> Unpacking { try Unpacking(self) }
 
-    /// Inflates an entry step by step, as fast as its pieces are taken. Not shared between threads.
+    /// Inflates an entry piece by piece, on demand. Not shared between threads.
     package final class Unpacking {
         private let entry: PackedEntry
         private let inflater: Inflater?

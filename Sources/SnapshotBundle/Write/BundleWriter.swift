@@ -3,15 +3,15 @@ import RemoteSettingsModel
 
 /// Writes a verified snapshot as a bundle of format 1.
 ///
-/// The same snapshot, attachments and options give the same bytes, whatever the time zone, locale, mask, directory,
-/// thread or order in which attachments came (with the same zlib: other versions may compress differently, which leaves
-/// the manifest and so ``WrittenBundle/content`` as they are).
+/// The same snapshot, attachments and options always make the same bytes, independent of time zone, locale, mask, directory,
+/// thread and the order of the attachments. Another version of zlib may compress differently; the manifest, and with it
+/// ``WrittenBundle/content``, stays the same.
 public struct BundleWriter: Sendable {
-    /// How `records.json` is put into the bundle.
+    /// How `records.json` is written.
     public enum RecordsStorage: Sendable {
-        /// Smallest file.
+        /// Compressed, for the smallest file.
         case deflated
-        /// Read in place, without inflating.
+        /// Uncompressed, so that readers use it in place.
         case stored
     }
 
@@ -22,10 +22,10 @@ public struct BundleWriter: Sendable {
     private let limits: Limits
 
     /// - Parameters:
-    ///   - attachments: for each attachment that the snapshot's records name, by its hash, its bytes or why it is left
-    ///     out. Size, hash, location and record ids come from the records.
-    ///   - packedRecords: this snapshot's, where they are ready; used where `records.json` is to be deflated. They are not
-    ///     compared with the snapshot again: ``BundleReader/verifyContents()`` over the finished bundle does that.
+    ///   - attachments: the bytes of each attachment that the snapshot's records name, or the reason to leave it out, by
+    ///     hash. Size, hash, location and record ids come from the records.
+    ///   - packedRecords: the snapshot's payload, compressed beforehand; used only for deflated `records.json`. It is not
+    ///     compared with the snapshot: ``BundleReader/verifyContents()`` over the finished bundle does that.
     public init(
         _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput],
         records storage: RecordsStorage = .deflated, packedRecords: PackedRecords? = nil, limits: Limits = Limits()
@@ -37,11 +37,11 @@ public struct BundleWriter: Sendable {
         self.limits = limits
     }
 
-    /// Writes the bundle to a new file and brings it to the disk. Does I/O.
+    /// Writes the bundle to a new file and flushes it to the disk. Does I/O.
     ///
-    /// Write to a temporary file beside the bundle and rename it: a bundle that is in use must not be written to.
+    /// Write to a temporary file and rename it: a bundle that is in use must not be overwritten in place.
     ///
-    /// - Throws: ``BundleError``; then there is no file.
+    /// - Throws: ``BundleError``, after removing the file.
     public func write(toNewFile path: String) throws(BundleError) -> WrittenBundle {
         try OutputFile.create(path: path) { (descriptor) throws(BundleError) in
             try write(toDescriptor: descriptor, name: path)
@@ -51,32 +51,34 @@ public struct BundleWriter: Sendable {
     /// Writes the bundle to an open file, from its current place on. Does I/O.
     ///
     /// - Parameter name: the file's name for error messages.
-    /// - Throws: ``BundleError``; then what was written so far is worthless.
+    /// - Throws: ``BundleError``; what was written until then is incomplete.
     public func write(toDescriptor descriptor: Int32, name: String) throws(BundleError) -> WrittenBundle {
         let manifest = try manifest(name)
         let text = Bytes(manifest.text)
-        try check(text.count, limits.manifestBytes, BundleFormat.manifest, name)
+        try check(text.count, limit: limits.manifestBytes, entry: BundleFormat.manifest, file: name)
         let deflater = try Deflater.forBundles(name)
         let output = OutputFile(descriptor: descriptor, name: name)
         let archive = ZIPArchive(output)
         let content = SHA256Digest(hashing: text)
         let writer = EntryWriter(archive: archive, deflater: deflater)
-        try writer.write(entry(BundleFormat.manifest, text, content, name), isStored: true)
+        try writer.write(entry(BundleFormat.manifest, text, sha256: content, file: name), isStored: true)
         if storage == .deflated, let packedRecords {
             guard packedRecords.content.size == snapshot.payload.bytes.count else {
                 throw BundleError(
                     .wrongSource, file: name, entry: BundleFormat.records,
                     expected: "\(snapshot.payload.bytes.count) bytes", found: "\(packedRecords.content.size)")
             }
-            try writer.write(BundleFormat.records, packedRecords.content, packedRecords.bytes)
+            try writer.write(
+                BundleFormat.records, content: packedRecords.content, bytes: packedRecords.bytes)
         } else {
             try writer.write(
-                entry(BundleFormat.records, snapshot.payload.bytes, manifest.entries[0].sha256, name),
+                entry(BundleFormat.records, snapshot.payload.bytes, sha256: manifest.entries[0].sha256, file: name),
                 isStored: storage == .stored)
         }
-        try writer.write(entry(BundleFormat.metadata, snapshot.metadata.json, manifest.entries[1].sha256, name))
+        try writer.write(
+            entry(BundleFormat.metadata, snapshot.metadata.json, sha256: manifest.entries[1].sha256, file: name))
         if let chain = snapshot.chain, manifest.entries.count > 2 {
-            try writer.write(entry(BundleFormat.chain, chain, manifest.entries[2].sha256, name))
+            try writer.write(entry(BundleFormat.chain, chain, sha256: manifest.entries[2].sha256, file: name))
         }
         var previous: SHA256Digest?
         for file in manifest.files where file.omitted == nil && file.sha256 != previous {
@@ -91,15 +93,15 @@ public struct BundleWriter: Sendable {
         return WrittenBundle(size: output.size, sha256: output.digest(), content: content, manifest: manifest)
     }
 
-    private func entry(_ entry: String, _ bytes: Bytes, _ sha256: SHA256Digest, _ name: String) -> EntrySource {
-        EntrySource(name: entry, size: bytes.count, sha256: sha256, source: .bytes(bytes), file: name)
+    private func entry(_ entry: String, _ bytes: Bytes, sha256: SHA256Digest, file: String) -> EntrySource {
+        EntrySource(name: entry, size: bytes.count, sha256: sha256, source: .bytes(bytes), file: file)
     }
 
     /// Whatever a reader would refuse is refused here, before anything is written.
-    private func check(_ size: Int, _ limit: Int, _ entry: String, _ name: String) throws(BundleError) {
+    private func check(_ size: Int, limit: Int, entry: String, file: String) throws(BundleError) {
         guard size <= limit else {
             throw BundleError(
-                .overLimit, file: name, entry: entry, expected: "at most \(limit) bytes", found: "\(size)")
+                .overLimit, file: file, entry: entry, expected: "at most \(limit) bytes", found: "\(size)")
         }
     }
 }
@@ -112,8 +114,8 @@ extension BundleWriter {
                 .wrongSource, file: name, entry: BundleFormat.manifest, expected: "a timestamp of at most 18 digits",
                 found: "\(timestamp)")
         }
-        try check(snapshot.payload.bytes.count, limits.changesetBytes, BundleFormat.records, name)
-        try check(snapshot.metadata.json.count, limits.metadataBytes, BundleFormat.metadata, name)
+        try check(snapshot.payload.bytes.count, limit: limits.changesetBytes, entry: BundleFormat.records, file: name)
+        try check(snapshot.metadata.json.count, limit: limits.metadataBytes, entry: BundleFormat.metadata, file: name)
         let files = try files(of: snapshot.records, name)
         var entries = [
             Self.describe(BundleFormat.records, snapshot.payload.bytes),
@@ -125,7 +127,7 @@ extension BundleWriter {
                     .wrongSource, file: name, entry: BundleFormat.chain, expected: "a signed snapshot's chain",
                     found: "none")
             }
-            try check(chain.count, limits.chainBytes, BundleFormat.chain, name)
+            try check(chain.count, limit: limits.chainBytes, entry: BundleFormat.chain, file: name)
             entries.append(Self.describe(BundleFormat.chain, chain))
         }
         let present = Set(files.lazy.filter { $0.omitted == nil }.map(\.sha256)).count
@@ -153,7 +155,7 @@ extension BundleWriter {
                     .wrongSource, file: name, entry: BundleFormat.attachmentPrefix + file.sha256.hex,
                     expected: "the bytes of \(file.location), or a reason to leave it out", found: "neither")
             case .omitted(let reason): files[index] = Manifest.file(file, omitted: reason)
-            default: try check(file.size, limits.attachmentBytes, file.location, name)
+            default: try check(file.size, limit: limits.attachmentBytes, entry: file.location, file: name)
             }
         }
         let named = Set(files.lazy.map(\.sha256))
@@ -170,13 +172,13 @@ extension BundleWriter {
     }
 }
 
-/// A bundle as a file: what the lock keeps of it.
+/// A bundle's file, as the lock describes it.
 public struct WrittenBundle: Hashable, Sendable {
     /// Bytes of the file.
     public let size: Int
-    /// Of the file.
+    /// SHA-256 of the file.
     public let sha256: SHA256Digest
-    /// Of the manifest: what names the snapshot, whatever compressor was used.
+    /// SHA-256 of the manifest, which identifies the snapshot independent of the compressor.
     public let content: SHA256Digest
     public let manifest: Manifest
 
@@ -188,25 +190,25 @@ public struct WrittenBundle: Hashable, Sendable {
     }
 }
 
-/// Where a bundle takes an attachment's bytes from, or why it does without them.
+/// Where an attachment's bytes come from, or why the bundle does not contain it.
 public enum AttachmentInput: Sendable {
     case bytes(Bytes)
     /// A regular file, which is read while the bundle is written.
     case file(path: String)
-    /// What was compressed before, and is copied while the bundle is written.
+    /// Bytes that were compressed beforehand and are copied into the bundle.
     case packed(PackedAttachment)
     /// The attachment of the same hash in another bundle.
     case bundle(BundleReader)
     case omitted(OmissionReason)
 }
 
-/// A payload as the bundle will hold it, made ready while the snapshot's attachments are still on their way: of all that a
-/// bundle is packed of, it takes longest.
+/// A payload in the form in which a bundle contains it, compressed while the snapshot's attachments are still being
+/// downloaded, because it takes longest.
 public struct PackedRecords: Sendable {
     let content: PackedContent
     let bytes: Bytes
 
-    /// - Returns: `nil` where the payload is so large that the bundle's writer streams it.
+    /// - Returns: `nil` for a payload so large that the bundle's writer streams it.
     /// - Throws: ``BundleError`` where there is too little memory.
     package init?(_ payload: Payload, with deflaters: DeflaterPool) throws(BundleError) {
         guard payload.bytes.count <= EntryWriter.wholeTrial else { return nil }

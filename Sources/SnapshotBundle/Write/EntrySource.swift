@@ -37,9 +37,9 @@ struct EntrySource {
         guard found == size else { throw wrong("\(size) bytes", "\(found)") }
     }
 
-    /// Gives the bytes to `consume`, piece by piece, and checks them on the way.
+    /// Passes the bytes to `consume`, piece by piece, and checks them.
     ///
-    /// - Throws: ``BundleError`` that names the source where the bytes are others, and what `consume` throws.
+    /// - Throws: ``BundleError`` that names the source if size or hash is wrong, and what `consume` throws.
     func read(_ consume: (Span<UInt8>) throws(BundleError) -> Void) throws(BundleError) {
         var hasher = ContentHasher()
         var count = 0
@@ -67,7 +67,7 @@ struct EntrySource {
         return Bytes(bytes)
     }
 
-    /// Gives the bytes to `consume` until it returns `false`.
+    /// Passes the bytes to `consume` until it returns `false`.
     private func pieces(_ consume: (Span<UInt8>) throws(BundleError) -> Bool) throws(BundleError) {
         switch source {
         case .bytes(let bytes):

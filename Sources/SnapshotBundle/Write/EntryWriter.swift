@@ -1,7 +1,7 @@
 import Deflate
 import RemoteSettingsModel
 
-/// Writes entries, each deflated where that makes it smaller.
+/// Writes entries, compressing each one if that makes it smaller.
 ///
 /// The rule depends on the bytes alone. An entry of at most 4 MiB is deflated where that makes it smaller by one byte or
 /// more, else stored. A larger one is stored where its first 1 MiB does not become smaller, and tried as a whole
@@ -24,14 +24,14 @@ struct EntryWriter {
             try archive.endEntry(crc: attachment.content.crc)
         } else if source.size <= Self.wholeTrial {
             let (content, bytes) = deflater.pack(try source.load(), isStored: isStored)
-            try write(source.name, content, bytes)
+            try write(source.name, content: content, bytes: bytes)
         } else {
             try stream(source, isStored: isStored ? true : try !shrinks(source))
         }
     }
 
-    /// Writes an entry that was made ready by the same rule.
-    func write(_ name: String, _ content: PackedContent, _ bytes: Bytes) throws(BundleError) {
+    /// Writes an entry that was packed beforehand by the same rule.
+    func write(_ name: String, content: PackedContent, bytes: Bytes) throws(BundleError) {
         try archive.begin(name, size: content.size, isStored: content.isStored)
         try bytes.withSpan { (span) throws(BundleError) in try archive.append(span) }
         try archive.endEntry(crc: content.crc)

@@ -8,7 +8,7 @@ import RemoteSettingsModel
     import Musl
 #endif
 
-/// A file that holds attachments as bundles do, open until nobody refers to it.
+/// A file that contains packed attachments. It is closed with the last reference.
 public final class PackedFile: Sendable {
     public let path: String
     package let descriptor: Int32
@@ -44,10 +44,10 @@ public final class PackedFile: Sendable {
     }
 }
 
-/// An attachment as a bundle holds it, at a place in a file: it is copied without being compressed again.
+/// A packed attachment in a file, which is copied into a bundle without being compressed again.
 ///
-/// Who packed it has checked its hash. It is not hashed again when it is copied: ``BundleReader/verifyContents()`` over
-/// the finished bundle does that.
+/// Its hash was checked when it was packed and is not checked while it is copied: ``BundleReader/verifyContents()`` over the
+/// finished bundle does that.
 public struct PackedAttachment: Sendable {
     let file: PackedFile
     let offset: Int

@@ -1,9 +1,9 @@
 /// A ZIP archive that is written to a file, from the first entry to the end record (APPNOTE 4.3). Not shared between
 /// threads.
 ///
-/// Byte for byte what libarchive writes for the same entries, which the tests compare; written here because libarchive
-/// can only compress by itself, one entry after the other, and attachments are compressed while others are downloaded.
-/// Nothing of the machine gets into the archive: no time, user, group or mask.
+/// The bytes are those that libarchive writes for the same entries, which the tests compare. libarchive is not used because
+/// it compresses one entry after the other, while attachments are compressed here as they are downloaded. Nothing of the
+/// machine is in the archive: no time, user, group or mask.
 final class ZIPArchive {
     private struct Entry {
         let name: [UInt8]

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// The rules that the entries of a bundle's directory obey together: names, order, places, sizes.
+/// Checks the entries of a bundle's directory in relation to each other: names, order, places, sizes.
 struct DirectoryCheck {
     let file: String
     let limits: Limits
@@ -22,7 +22,7 @@ struct DirectoryCheck {
         let limit: Int
         if accepted >= 3, AttachmentName.isValid(raw, entry.name) {
             let name = entry.name.lowerBound
-            if let previousName, AttachmentName.compare(raw, previousName, raw, name) >= 0 {
+            if let previousName, AttachmentName.compare(previousName, in: raw, with: name, in: raw) >= 0 {
                 throw failure(entry, raw, expected: "attachments sorted by name, each once", found: "another order")
             }
             previousName = name

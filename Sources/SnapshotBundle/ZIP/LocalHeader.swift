@@ -2,7 +2,7 @@ import RemoteSettingsModel
 
 /// The header in front of an entry's data (APPNOTE 4.3.7), and the descriptor behind it (4.3.9).
 ///
-/// A reader that streams sees these, one that seeks sees the directory; both must see the same.
+/// Streaming readers use these, seeking readers use the directory; both must agree.
 enum LocalHeader {
     /// Where the data of `entry` lies.
     ///

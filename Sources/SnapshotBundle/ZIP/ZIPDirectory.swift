@@ -77,7 +77,8 @@ struct ZIPDirectory: Sendable {
                 var (low, high) = (fixedCount, records.count)
                 while low < high {
                     let middle = low + (high - low) / 2
-                    let order = AttachmentName.compare(raw, records[middle] + ZIPLayout.centralSize, wanted, 0)
+                    let order = AttachmentName.compare(
+                        records[middle] + ZIPLayout.centralSize, in: raw, with: 0, in: wanted)
                     if order == 0 { return middle }
                     if order < 0 { low = middle + 1 } else { high = middle }
                 }

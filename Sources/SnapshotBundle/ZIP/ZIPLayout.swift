@@ -32,7 +32,7 @@ package enum ZIPLayout {
 }
 
 extension RawSpan {
-    /// A little-endian integer. Stops the process where it lies outside, as every subscript does.
+    /// A little-endian integer at `offset`, which must be inside, as for every subscript.
     @inline(__always)
     func little<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Value.Type = Value.self) -> Value {
         Value(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: Value.self))

@@ -156,7 +156,7 @@ public struct Embedding: Sendable {
             sources[file.sha256] = file.omitted.map { .omitted($0) } ?? .bundle(bundle)
         }
         let writer = BundleWriter(
-            try verifier.snapshot(of: bundle, entry), attachments: sources, records: .stored, limits: limits)
+            try verifier.snapshot(of: bundle, as: entry), attachments: sources, records: .stored, limits: limits)
         let temporary = FileStore.uniquePath("\(FileStore.temporaryDirectory)/rsdump-embed")
         let written = try writer.write(toNewFile: temporary)
         defer { try? FileStore.remove(temporary) }

@@ -128,7 +128,7 @@ actor DumpsLoader {
         let policy = TrustPolicy(
             roots: TrustAnchors(signature.map { [$0.root] } ?? []), signer: signature.map { SignerName($0.signer) })
         let path = directory.bundlePath(id)
-        let bundle = try BundleVerifier(policy, limits: limits).verify(path, id, entry)
+        let bundle = try BundleVerifier(policy, limits: limits).verify(path, of: id, against: entry)
         return try ServedCollection(
             bundle, signature: signature, history: await older(id, before: entry.timestamp), address: address,
             limits: limits)

@@ -25,7 +25,7 @@ enum PinText {
 
     static func warning(_ state: PinState) -> String? {
         guard state.isOverdue, let until = state.pin.until else { return nil }
-        return "its pin was to end on \(Pin.dateText(until))"
+        return "its pin ended on \(Pin.dateText(until))"
     }
 
     static func json(_ state: PinState) -> JSONValue {

@@ -4,7 +4,7 @@ import RemoteSettingsModel
 
 /// How old the bundles are, as text and as JSON.
 struct StatusReport {
-    let states: [(CollectionState, CollectionState.Freshness)]
+    let states: [(SurveyedCollection, SurveyedCollection.Freshness)]
     let now: Timestamp
     let isOffline: Bool
     let configuration: DumpsConfiguration
@@ -43,13 +43,13 @@ struct StatusReport {
         sizes.isNew(id) ? "new" : sizes.growth(of: id).map(Self.change) ?? "-"
     }
 
-    private func plan(of state: CollectionState) -> String {
+    private func plan(of state: SurveyedCollection) -> String {
         guard let action = state.action, action != .pinned else { return "" }
         return "  \(action.sentence)"
     }
 
     private func verdict(
-        of state: CollectionState, _ freshness: CollectionState.Freshness, style: Style
+        of state: SurveyedCollection, _ freshness: SurveyedCollection.Freshness, style: Style
     ) -> String {
         let overdue = state.pin.flatMap(PinText.warning)
         return switch freshness {
@@ -64,7 +64,7 @@ struct StatusReport {
         configuration.collections.first { $0.id == id }?.budget.bundle
     }
 
-    private func excess(of state: CollectionState, _ style: Style) -> String {
+    private func excess(of state: SurveyedCollection, _ style: Style) -> String {
         guard let budget = budget(of: state.id), let size = sizes.size(of: state.id), size > budget else { return "" }
         return style.red("  error: over its budget of \(ByteSize.text(budget))")
     }

@@ -1,0 +1,35 @@
+import Dumps
+import Foundation
+import RemoteSettingsModel
+import SnapshotBundle
+import Testing
+
+struct DumpsDirectoryTests {
+    /// A hyphen may be part of an id: the names of work files must not depend on where it is.
+    @Test func noTwoCollectionsShareAWorkFile() throws {
+        let directory = DumpsDirectory("dumps")
+        let ids = try ["a/b--c", "a--b/c", "a--b--c/d", "a/b--c--d"].map { try CollectionID($0) }
+        for path in [directory.packPath, directory.serverZIPPath, directory.stagedPath as (CollectionID) -> String] {
+            #expect(Set(ids.map(path)).count == ids.count)
+        }
+    }
+
+    @Test func everyCollectionHasItsOwnPendingNote() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "dumps-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let directory = DumpsDirectory(folder.path)
+        try directory.prepareWork()
+        let digest = try #require(SHA256Digest(hex: String(repeating: "1", count: 64)))
+        var noted: [CollectionID: LockFile.Collection] = [:]
+        for (name, timestamp) in [("a/b--c", 1), ("a--b/c", 2)] {
+            let id = try CollectionID(name)
+            let entry = LockFile.Collection(
+                server: "s", timestamp: Timestamp(milliseconds: UInt64(timestamp)), records: 0, attachments: 0,
+                omitted: [], content: digest, bundle: .init(collection: id, size: 1, sha256: digest), trust: .unsigned)
+            noted[id] = entry
+            try directory.writePending(id, entry)
+        }
+        #expect(try directory.pendingEntries(limits: Limits()) == noted)
+    }
+}
