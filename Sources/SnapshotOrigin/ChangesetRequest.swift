@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 
-/// What the query of a changeset asks for, checked by the rules of its version of the API.
+/// What the query of a changeset asks for, checked by the rules of the API's version.
 struct ChangesetRequest {
     enum Refusal: Error {
-        /// 204: the monitor's time, which the client gives in `_expected`, is before what it has.
+        /// 204: `_expected`, the time that the client was told of, is before `_since`, the time of what it has.
         case nothingNewer
         case invalid(OriginProblem)
     }
@@ -14,8 +14,9 @@ struct ChangesetRequest {
     let bucket: String?
     let collection: String?
 
-    /// `_expected` is mandatory. v1 takes a `_since` bare or in quotation marks, v2 bare.
-    init(_ query: QueryParameters, _ version: APIVersion) throws(Refusal) {
+    /// `_expected` is mandatory. v1 takes a `_since` bare or in quotation marks, v2 bare. An `_expected` before `_since` is
+    /// refused by v2; v1 answers the monitor's with 204 and a collection's with its data.
+    init(_ query: QueryParameters, _ version: APIVersion, isMonitor: Bool) throws(Refusal) {
         self.version = version
         func number(_ name: String) throws(Refusal) -> Timestamp? {
             guard var text = query[name] else { return nil }
@@ -28,14 +29,16 @@ struct ChangesetRequest {
             return number
         }
         guard query["_expected"] != nil else { throw .invalid(.invalid("_expected", "Required")) }
-        // Its first use is to be another URL for caches, so that the server takes any text for it.
+        // Clients use it to get past caches with another URL, so that the server accepts any text.
         let zero = Timestamp(milliseconds: 0)
         let expected = (try? number("_expected")) ?? zero
         self.expected = expected
         since = try number("_since")
         if let since, expected > zero, expected < since {
-            if version == .v1 { throw .nothingNewer }
-            throw .invalid(.invalid("_expected", "must be superior to _since if both are provided"))
+            if version == .v1, isMonitor { throw .nothingNewer }
+            if version == .v2 {
+                throw .invalid(.invalid("_expected", "must be superior to _since if both are provided"))
+            }
         }
         bucket = query["bucket"]
         collection = query["collection"]

@@ -39,16 +39,21 @@ extension Origin {
         if parts.isEmpty { return .redirect("\(address.url)/\(version.rawValue)/", .root) }
         if parts.count == 1 {
             if parts[0].isEmpty, let root = roots[version] { return .resource(root) }
+            if parts[0] == "__broadcasts__", version == .v1 { return .resource(broadcasts) }
             return health(parts[0]) ?? .problem(.notFound, .unknown)
         }
-        guard parts.count == 5, parts[0] == "buckets", parts[2] == "collections", parts[4] == "changeset" else {
+        guard (4...6).contains(parts.count), parts[0] == "buckets", parts[2] == "collections" else {
             return .problem(.notFound, .unknown)
+        }
+        guard parts.count == 5, parts[4] == "changeset" else {
+            return try version == .v1 ? records(parts, QueryParameters(query)) : .problem(.notFound, .unknown)
         }
         let bucket = String(parts[1])
         let name = String(parts[3])
         let request: ChangesetRequest
         do throws(ChangesetRequest.Refusal) {
-            request = try ChangesetRequest(QueryParameters(query), version)
+            request = try ChangesetRequest(
+                QueryParameters(query), version, isMonitor: bucket == "monitor" && name == "changes")
         } catch {
             switch error {
             case .nothingNewer: return .noContent(.changeset)
@@ -68,6 +73,24 @@ extension Origin {
             return .resource(nothing)
         }
         return redirect(request, bucket: bucket, name: name, .delta)
+    }
+
+    /// Kinto's own view of a collection, for plain clients of Kinto: metadata, all records, or one of them.
+    private func records(_ parts: [Substring], _ query: QueryParameters) throws(BundleError) -> OriginAnswer {
+        guard parts.count == 4 || parts[4] == "records" else { return .problem(.notFound, .unknown) }
+        guard let id = try? CollectionID(bucket: String(parts[1]), name: String(parts[3])), let collection = byID[id]
+        else { return .problem(.notFound, .records) }
+        // Ignoring a filter would answer something else than was asked for.
+        if let name = query.first { return .problem(.invalid(name, "not supported here"), .records) }
+        switch parts.count {
+        case 4: return .resource(collection.metadataDocument())
+        case 5: return .resource(try collection.recordsDocument())
+        default:
+            guard let record = try collection.recordDocument(String(parts[5])) else {
+                return .problem(.notFound, .records)
+            }
+            return .resource(record)
+        }
     }
 
     private func monitorAnswer(_ request: ChangesetRequest, now: Timestamp) -> OriginAnswer {

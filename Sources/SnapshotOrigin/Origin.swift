@@ -17,6 +17,7 @@ public final class Origin: Sendable {
     let attachments: AttachmentIndex
     let chains: [String: OriginResource]
     let heartbeat: OriginResource
+    let broadcasts: OriginResource
     let version: OriginResource
     let made = MadeResources()
 
@@ -52,6 +53,16 @@ public final class Origin: Sendable {
         self.chains = chains
         heartbeat = Self.document(
             .health, .object([.init(key: "snapshots", value: .bool(true))]), freshness: .none)
+        // What Mozilla's push server polls: the newest change outside of previews, in quotation marks.
+        let newest = collections.filter { !$0.id.bucket.hasSuffix("-preview") }.map(\.timestamp).max()
+        broadcasts = Self.document(
+            .monitor,
+            .members([
+                "code": .count(200),
+                "broadcasts": .members([
+                    "remote-settings/monitor_changes": .string("\"\(newest ?? Timestamp(milliseconds: 0))\"")
+                ]),
+            ]), freshness: .seconds(60))
         version = Self.document(
             .version,
             .object([

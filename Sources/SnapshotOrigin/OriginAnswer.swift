@@ -16,6 +16,7 @@ public enum OriginRoute: String, Hashable, Sendable, CaseIterable {
     case monitor
     case changeset
     case delta
+    case records
     case chain
     case attachment
     case attachmentsZip = "attachments-zip"

@@ -17,4 +17,7 @@ struct QueryParameters {
     }
 
     private static func decode(_ text: Substring) -> String { PercentEncoding.decode(text, plusIsSpace: true) }
+
+    /// The name of the first parameter; `nil` where there is none.
+    var first: String? { pairs.first.map { PercentEncoding.decode($0.name, plusIsSpace: true) } }
 }

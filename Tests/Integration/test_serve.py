@@ -78,6 +78,25 @@ def test_kinto_http_reads_every_collection_and_attachment(real_origin, real, rea
     assert files == sum(len(json.loads(b.entries["manifest.json"])["files"]) for b in map(refreshed_real.bundle, real_names))
 
 
+def test_kinto_http_reads_records_and_metadata_as_from_kinto(real_origin, real, real_names):
+    ours = kinto_http.Client(server_url=f"{real_origin.url}/v1")
+    theirs = kinto_http.Client(server_url=real.url)
+    for name in real_names:
+        bucket, collection = name.split("/")
+        place = {"bucket": bucket, "collection": collection}
+        mine, other = ours.get_records(**place), theirs.get_records(**place)
+        expected = [{k: v for k, v in r.items() if k != "attachment" or v} for r in other]
+        assert by_id(mine) == by_id(expected), name
+        assert ours.get_records_timestamp(**place) == theirs.get_records_timestamp(**place)
+        metadata = ours.get_collection(id=collection, bucket=bucket)["data"]
+        assert without_places(metadata) == without_places(
+            {"bucket": bucket, **theirs.get_collection(id=collection, bucket=bucket)["data"]})
+        if mine:
+            assert ours.get_record(id=mine[0]["id"], **place)["data"] == mine[0]
+    with pytest.raises(kinto_http.KintoException):
+        ours.get_records(bucket="main", collection="none")
+
+
 @pytest.mark.parametrize("version", ["v1", "v2"])
 def test_a_mirror_of_a_mirror_has_the_same_content(real_origin, refreshed_real, real, real_names, empty, version):
     added = empty.add(real, *real_names, url=f"{real_origin.url}/{version}")
@@ -363,6 +382,34 @@ def test_a_damaged_bundle_is_reported_and_not_served(dumps):
         assert serving.metric("rsdump_collections_damaged ") == 1
         listed = {c["collection"] for c in serving.changeset("monitor/changes").json()["changes"]}
         assert "regions" not in listed and "settings" in listed
+
+
+def test_nothing_is_answered_before_the_bundles_have_been_read(refreshed_real):
+    """Who comes too early is told to come again; the monitor is never an empty one."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [rsdump.BINARY, "serve", "--dumps", refreshed_real.path, "--port", str(port)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=rsdump.environment())
+    statuses = []
+    try:
+        while statuses[-1:] != [200]:
+            assert process.poll() is None
+            try:
+                for path in ("/__heartbeat__", "/v1/buckets/monitor/collections/changes/changeset?_expected=0"):
+                    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=60) as answer:
+                        status, body = answer.status, json.load(answer)
+                assert body["changes"]
+            except urllib.error.HTTPError as failure:
+                status = failure.code
+                assert (status, failure.headers["Retry-After"], json.load(failure)["code"]) == (503, "1", 503)
+            except urllib.error.URLError:
+                continue
+            statuses.append(status)
+        assert 503 in statuses, "nobody came early enough"
+    finally:
+        process.terminate()
+        process.wait(60)
 
 
 def test_nothing_is_written_and_it_ends_when_asked(dumps):

@@ -86,13 +86,44 @@ import Testing
         #expect(try JSONValue(parsing: problem.body, limits: Limits())["code"]?.number?.int64 == Int64(code))
     }
 
-    @Test func `v1 answers 204 where nothing can be newer, and takes quotation marks`() throws {
+    @Test func `v1 answers 204 where the monitor cannot be newer, and takes quotation marks`() throws {
         let path = "/v1/buckets/main/collections/sample/changeset"
-        guard case .noContent = try ask(try origin(), "\(path)?_expected=5&_since=%2210%22") else {
+        let monitor = "/v1/buckets/monitor/collections/changes/changeset"
+        guard case .noContent = try ask(try origin(), "\(monitor)?_expected=5&_since=%2210%22") else {
             Issue.record("no 204")
             return
         }
+        #expect(try body(try ask(try origin(), "\(path)?_expected=5&_since=%2210%22")).contains("deleted"))
         #expect(try body(try ask(try origin(), "\(path)?_expected=%2220%22&_since=%2210%22")).contains("deleted"))
+    }
+
+    @Test func `Plain clients of Kinto read records and metadata`() throws {
+        let origin = try origin()
+        let path = "/v1/buckets/main/collections/other"
+        #expect(try body(try ask(origin, "\(path)/records")) == #"{"data":[]}"#)
+        #expect(try body(try ask(origin, path)) == #"{"data":{"id":"other","bucket":"main"},"permissions":{}}"#)
+        let sample = "/v1/buckets/main/collections/sample"
+        let list = try JSONValue(parsing: Bytes(utf8: try body(try ask(origin, "\(sample)/records"))), limits: Limits())
+        #expect(list["data"]?.array?.map { $0["id"]?.string } == ["a", "c", "d", "f", "g"])
+        #expect(try body(try ask(origin, "\(sample)/records/a")) == #"{"data":{"id":"a","v":2},"permissions":{}}"#)
+        guard case .resource(let records) = try ask(origin, "\(sample)/records") else { return }
+        #expect(records.tag == "20" && !records.hasGzip)
+        for (target, code) in [
+            ("\(sample)/records/b", 404), ("\(sample)/records?v=2", 400), ("\(sample)/other", 404),
+            ("\(sample)/records/a/b", 404), ("/v2/buckets/main/collections/sample/records", 404),
+        ] {
+            guard case .problem(let problem, _) = try ask(origin, target) else {
+                Issue.record("\(target) is answered")
+                continue
+            }
+            #expect(problem.code == code, "\(target)")
+        }
+    }
+
+    @Test func `Push servers are told the newest change`() throws {
+        #expect(
+            try body(try ask(try origin(), "/v1/__broadcasts__"))
+                == #"{"code":200,"broadcasts":{"remote-settings/monitor_changes":"\"20\""}}"#)
     }
 
     @Test func `The monitor has the newest first, and filters`() throws {

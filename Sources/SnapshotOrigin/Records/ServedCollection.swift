@@ -20,6 +20,7 @@ public final class ServedCollection: Sendable {
     private let recordTable = Lazily<RecordTable>()
     private let manifestFiles = Lazily<[Manifest.File]>()
     private let full = Lazily<OriginResource>()
+    private let list = Lazily<OriginResource>()
     private let deltas = Mutex<[DeltaKey: OriginResource]>([:])
 
     private struct DeltaKey: Hashable {
@@ -114,6 +115,37 @@ public final class ServedCollection: Sendable {
             deltas[key] = made
             return made
         }
+    }
+
+    /// All records as Kinto lists them.
+    func recordsDocument() throws(BundleError) -> OriginResource {
+        try list.get { () throws(BundleError) in
+            let payload = try payload()
+            // `{"data":[…],"last_modified":"…"}` without its second member.
+            let end = max(0, payload.count - #","last_modified":"\#(timestamp)"}"#.utf8.count)
+            return document([payload[0..<end], Bytes(utf8: "}")], timestamp)
+        }
+    }
+
+    /// - Returns: `nil` where there is no record of that id.
+    func recordDocument(_ id: String) throws(BundleError) -> OriginResource? {
+        guard let record = try records().record(id: id) else { return nil }
+        return document(
+            [Bytes(utf8: #"{"data":"#), record.json, Bytes(utf8: #","permissions":{}}"#)],
+            record.lastModified ?? timestamp, isKept: false)
+    }
+
+    func metadataDocument() -> OriginResource {
+        document(
+            [Bytes(utf8: #"{"data":"#), metadata.json, Bytes(utf8: #","permissions":{}}"#)],
+            metadata.lastModified ?? timestamp, isKept: false)
+    }
+
+    /// Kinto's entity tags are timestamps, which clients read; so there is no gzip form, which needs a tag of its own.
+    private func document(_ segments: [Bytes], _ time: Timestamp, isKept: Bool = true) -> OriginResource {
+        OriginResource(
+            .records, type: "application/json", tag: "\(time)", lastModified: time, freshness: .seconds(60),
+            content: .segments(segments), isKept: isKept)
     }
 
     /// The elements of a changeset's `changes`: records that are new or other than before, then tombstones.

@@ -73,8 +73,10 @@ class Front:
         if expected.isdigit() and 0 < int(expected) < since:
             if v2:
                 return error(start_response, 400, "_expected must be superior to _since if both are provided")
-            start_response("204 No Content", [])
-            return []
+            # On the monitor only: the changeset of a collection is answered with its data.
+            if name == MONITOR:
+                start_response("204 No Content", [])
+                return []
         if not self._is_too_old(since, name, v2):
             return None
         del query["_since"]
