@@ -236,7 +236,8 @@ extension AttachmentGatherer {
         } catch let error as HTTPError where error.category != .backoff && error.category != .cancelled {
             notes.append("the server's zip could not be had (\(error)); attachments were fetched singly")
         } catch let error as BundleError {
-            notes.append("the server's zip is damaged (\(error)); attachments were fetched singly")
+            // The file is a temporary one, and nothing that anybody could restore.
+            notes.append("the server's zip is damaged (\(error.problem)); attachments were fetched singly")
         }
         try FileStore.remove(path)
         for attachment in missing where taken.contains(attachment.digest) {

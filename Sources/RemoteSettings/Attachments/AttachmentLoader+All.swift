@@ -80,7 +80,8 @@ extension AttachmentLoader {
             }
             return left
         } catch {
-            session.logger.info("the server's zip of \(id) could not be used, files are fetched singly: \(error)")
+            let problem = (error as? BundleError)?.problem ?? "\(error)"
+            session.logger.info("the server's zip of \(id) could not be used, files are fetched singly: \(problem)")
             // What it gave before the error is here.
             return missing.filter { local($0) == nil }
         }
