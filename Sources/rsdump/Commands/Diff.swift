@@ -32,7 +32,8 @@ struct Diff: AsyncParsableCommand {
 
             Exits with 0 where both could be compared; with --exit-code, with 1 where they differ. Whatever goes wrong has \
             another code: 2 for arguments, files and git, 3 where a bundle or what the server answered cannot be trusted, 4 \
-            where the server asked to wait, 5 where it cannot be reached.
+            where the server asked to wait, 5 where it cannot be reached. Where the server fails for some collections, the \
+            others are compared and printed all the same, and the exit code is the failure's.
             """)
 
     @Argument(help: ArgumentHelp("The older side.", valueName: "old"))
@@ -70,8 +71,9 @@ struct Diff: AsyncParsableCommand {
     func run() async throws {
         try await running {
             let report: DiffReport
+            let failures: [CommandFailure]
             do {
-                report = try await compare()
+                (report, failures) = try await compare()
             } catch {
                 throw CommandFailure(comparing: error)
             }
@@ -81,19 +83,26 @@ struct Diff: AsyncParsableCommand {
             case .json: Console.print(json: DiffJSON.document(report))
             case .markdown: Console.write(Array(DiffMarkdown(report).text.utf8), to: 1)
             }
+            if let last = failures.last {
+                for failure in failures.dropLast() { Console.error("rsdump: \(Console.visible("\(failure)"))") }
+                throw last
+            }
             if exitCode, !report.isSame { throw ExitStatus.someFailed.code }
         }
     }
 
-    private func compare() async throws -> DiffReport {
+    /// - Returns: what could be compared, and why the other collections could not.
+    private func compare() async throws -> (DiffReport, [CommandFailure]) {
         let names = try collectionIDs(collections)
-        let (before, after) = (try await open(old, names), try await open(new, names))
+        var failed: [CollectionID: CommandFailure] = [:]
+        let before = try await open(old, names, &failed)
+        let after = try await open(new, names, &failed)
         if let one = before.onlyCollection, let other = after.onlyCollection, names.isEmpty {
             // Two bundles are compared whatever they are called: a collection has a preview in another bucket.
             let diff = SnapshotDiff(from: try await before.state(of: one), to: try await after.state(of: other))
-            return DiffReport(old: old.name, new: new.name, collections: [diff].compactMap(\.self))
+            return (DiffReport(old: old.name, new: new.name, collections: [diff].compactMap(\.self)), [])
         }
-        let known = before.collections.union(after.collections)
+        let known = before.collections.union(after.collections).union(failed.keys)
         let unknown = names.filter { !known.contains($0) }
         guard unknown.isEmpty else {
             let list = unknown.map(\.description).joined(separator: ", ")
@@ -103,25 +112,32 @@ struct Diff: AsyncParsableCommand {
         }
         let only = [before.onlyCollection, after.onlyCollection].compactMap(\.self)
         var diffs: [SnapshotDiff] = []
-        for id in names.isEmpty ? only.isEmpty ? known.sorted() : only : names {
+        let compared = names.isEmpty ? only.isEmpty ? known.sorted() : only : names
+        let failures = compared.compactMap { failed[$0] }
+        if let failure = failures.first, failures.count == compared.count { throw failure }
+        for id in compared where failed[id] == nil {
             let isSame = try before.isSameBundle(of: id, as: after)
             let newer = try await after.state(of: id)
             let older = isSame ? newer : try await before.state(of: id)
             if let diff = SnapshotDiff(from: older, to: newer) { diffs.append(diff) }
         }
-        return DiffReport(old: old.name, new: new.name, collections: diffs)
+        return (DiffReport(old: old.name, new: new.name, collections: diffs), failures)
     }
 
-    private func open(_ argument: DiffArgument, _ names: [CollectionID]) async throws -> DiffSide {
+    private func open(
+        _ argument: DiffArgument, _ names: [CollectionID], _ failed: inout [CollectionID: CommandFailure]
+    ) async throws -> DiffSide {
         switch argument {
         case .path(let path): try DiffSide(path: path)
         case .git(let revision, let path):
             try await DiffSide(revision: revision, path: path ?? dumps.directory.path)
-        case .server: DiffSide(server: try await askServer(names))
+        case .server: DiffSide(server: try await askServer(names, &failed))
         }
     }
 
-    private func askServer(_ names: [CollectionID]) async throws -> [CollectionID: Snapshot] {
+    private func askServer(
+        _ names: [CollectionID], _ failed: inout [CollectionID: CommandFailure]
+    ) async throws -> [CollectionID: Snapshot] {
         let opened = try OpenDumps(dumps, applying: server.applied)
         let outcomes = try await opened.withServer(jobs: 8) { client in
             try await ServerState(
@@ -134,7 +150,7 @@ struct Diff: AsyncParsableCommand {
             switch outcome {
             case .snapshot(let snapshot): snapshots[id] = snapshot
             case .absent: Console.error("note: the server does not have \(id)")
-            case .failed(let error): throw CommandFailure(comparing: error, of: id)
+            case .failed(let error): failed[id] = CommandFailure(comparing: error, of: id)
             }
         }
         return snapshots
