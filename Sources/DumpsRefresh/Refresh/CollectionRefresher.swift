@@ -46,7 +46,7 @@ struct CollectionRefresher: Sendable {
         outcome.notes += fetched.notes
         outcome.serverTimestamp = fetched.snapshot.timestamp
         let isSameState = try compare(planned, present, fetched, &outcome)
-        if isSameState && planned.action != .repack && isUsable(planned, present) {
+        if isSameState && planned.action != .repack && isUsable(planned, present, fetched.snapshot.provenance) {
             outcome.status = .unchanged
             return
         }
@@ -91,10 +91,18 @@ struct CollectionRefresher: Sendable {
         }
     }
 
-    private func isUsable(_ planned: PlannedCollection, _ present: BundleReader?) -> Bool {
-        guard present != nil else { return false }
+    /// Whether the bundle may stay as it is where the server's state is the one that it has.
+    private func isUsable(
+        _ planned: PlannedCollection, _ present: BundleReader?, _ provenance: Provenance
+    ) -> Bool {
+        guard present != nil, let held = planned.held, held.attachmentRule == planned.settings.attachments.text
+        else { return false }
         switch planned.action {
-        case .update, .probe: return planned.held?.attachmentRule == planned.settings.attachments.text
+        case .update, .probe: return true
+        case .refetch:
+            // Newer signatures alone are no reason to write; another root is, and so is a file that is not the lock's.
+            return held.trust.kind == provenance.kind && held.trust.verdict?.root == provenance.verdict?.root
+                && (try? FileStore.digest(of: directory.bundlePath(planned.id))) == held.bundle.sha256
         default: return false
         }
     }
