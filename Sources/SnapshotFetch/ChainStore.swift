@@ -30,12 +30,13 @@ package actor ChainStore {
         self.keeper = keeper
     }
 
-    /// The verdict on each chain that the signatures name. Only those of a known mode are fetched.
+    /// The verdict on each chain that the signatures name. Only those of a known mode are fetched; an empty `x5u` names none.
     package func verdicts(
         on signatures: [ServedSignature], signer: SignerName
     ) async -> [String: Result<VerifiedChain, ContentSignatureError>] {
         var found: [String: Result<VerifiedChain, ContentSignatureError>] = [:]
-        for signature in signatures where signature.mode == "p384ecdsa" && found[signature.x5u] == nil {
+        for signature in signatures
+        where signature.mode == "p384ecdsa" && signature.namesChain && found[signature.x5u] == nil {
             found[signature.x5u] = await verdict(signature.x5u, signer)
         }
         return found

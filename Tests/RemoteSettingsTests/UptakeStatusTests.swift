@@ -41,6 +41,7 @@ struct UptakeStatusTests {
         #expect(Status(FetchError.rollback(held: new, answered: old)) == .syncError)
         #expect(Status(FetchError.equivocation(new)) == .syncError)
         #expect(Status(FetchError.signatureLost) == .signError)
+        #expect(Status(FetchError.cutShort(url: "u", received: 1, total: 2)) == .signError)
     }
 
     @Test func signaturesAndChains() throws {
@@ -53,7 +54,7 @@ struct UptakeStatusTests {
         }
         let ofSignature: [ContentSignatureError] = [
             .malformedBase64(reason: "x"), .wrongSignatureLength(found: 1), .signatureOutOfRange(.r, .zero),
-            .signatureMismatch(signer: signer), .noSignatures(collection),
+            .signatureMismatch(signer: signer), .noSignatures(collection), .noChains(collection),
             .tooManySignatures(collection, count: 17, limit: 16), .onlyUnknownModes(collection, modes: ["x"]),
         ]
         let ofChain: [ContentSignatureError] = [

@@ -16,10 +16,9 @@ public struct PlannedCollection: Sendable {
         case refetch(String)
         /// The records are the same, but the rule for attachments has changed.
         case repack
-        /// The monitor does not list the collection; the server is asked for it directly.
+        /// The monitor does not list the collection, or lists an older state than what is held, as a cache or an export that
+        /// overlaps with a publication may; the server is asked for it directly.
         case probe
-        /// The server is behind what is held.
-        case refuse
         /// The bundle is at the state that it is pinned to, whatever the server has.
         case pinned
         /// The bundle is not at the state that it is pinned to, for the reason given, and the server has another one.
@@ -28,7 +27,7 @@ public struct PlannedCollection: Sendable {
         /// Whether anything is fetched or written for it.
         public var needsWork: Bool {
             switch self {
-            case .unchanged, .refuse, .pinned, .pinUnmet: false
+            case .unchanged, .pinned, .pinUnmet: false
             case .create, .update, .refetch, .repack, .probe: true
             }
         }
@@ -73,7 +72,6 @@ struct RefreshPlanner {
         if let pin = settings.pin { return action(settings, pin, held: held, disk: disk, listed: listed) }
         guard let listed else { return .probe }
         guard let held else { return .create }
-        if listed < held.timestamp { return .refuse }
         switch disk {
         case .absent: return .refetch("its bundle is missing")
         case .damaged(let problem): return .refetch(problem)
@@ -82,6 +80,7 @@ struct RefreshPlanner {
         if isFull { return .refetch("--full") }
         if let distrust = distrust(held) { return .refetch(distrust) }
         if held.trust == .imported { return .refetch("it was imported without a signature") }
+        if listed < held.timestamp { return .probe }
         if listed > held.timestamp { return .update }
         return held.attachmentRule == settings.attachments.text ? .unchanged : .repack
     }

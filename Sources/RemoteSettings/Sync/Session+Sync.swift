@@ -9,7 +9,7 @@ extension Session {
     ) async -> Result<SyncOutcome, RemoteSettingsError> {
         await collection.syncs.run(expected: expected) { [self] in
             do throws(SyncRunFailure) {
-                let run = try await SyncRun(self, [collection], expected: expected, trigger: trigger)
+                let run = try await SyncRun(self, expected: expected, trigger: trigger)
                 return await run.sync(collection)
             } catch {
                 return .failure(error.error)
@@ -28,7 +28,7 @@ extension Session {
             let began = now
             do throws(SyncRunFailure) {
                 let collections = collections
-                let run = try await SyncRun(self, collections, expected: expected, trigger: trigger)
+                let run = try await SyncRun(self, expected: expected, trigger: trigger)
                 let results = await syncAll(collections, run, expected: expected)
                 let hasFailures = results.contains { !$0.isSynced }
                 report("settings-sync", hasFailures ? .syncError : .success, trigger, nil, began, nil)

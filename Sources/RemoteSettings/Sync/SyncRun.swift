@@ -16,24 +16,16 @@ struct SyncRun: Sendable {
     private let client: ServerClient
     private let chains: ChainStore
     private let monitor: MonitorChangeset
-    /// What was held before the monitor was asked: it must not know less. What others store afterwards it cannot know.
-    private let floors: [CollectionID: Timestamp]
 
     /// Polls the monitor.
     ///
     /// - Parameters:
-    ///   - collections: those that ``sync(_:)`` will be called for.
     ///   - expected: what a push message promised.
     init(
-        _ session: Session, _ collections: [CollectionState], expected: Timestamp?, trigger: UptakeEvent.Trigger
+        _ session: Session, expected: Timestamp?, trigger: UptakeEvent.Trigger
     ) async throws(SyncRunFailure) {
         self.session = session
         self.trigger = trigger
-        var floors: [CollectionID: Timestamp] = [:]
-        for collection in collections {
-            floors[collection.id] = Self.floor(collection.current(session), now: session.now)
-        }
-        self.floors = floors
         do throws(RemoteSettingsError) {
             client = try session.client()
         } catch {
@@ -86,13 +78,9 @@ struct SyncRun: Sendable {
         let held = loaded.held
         let floor = Self.floor(loaded, now: session.now)
         let expected = monitor.collections[id]
-        if let expected {
-            if let floor = floors[id], expected < floor {
-                throw FetchError.rollback(held: floor, answered: expected)
-            }
-            // Ahead of the monitor is what another sync has stored since it was asked.
-            if let held, held.timestamp >= expected { return .upToDate(held.timestamp) }
-        }
+        // A monitor that is older than what is held is no rollback: a cache may have kept it, the server's export may have
+        // overlapped with a publication, or another sync has stored something since. There is nothing new.
+        if let held, let expected, held.timestamp >= expected { return .upToDate(held.timestamp) }
         let fetcher = CollectionFetcher(client: client, chains: chains, policy: session.policy)
         let fetched = try await fetcher.fetch(
             .init(
@@ -116,7 +104,7 @@ struct SyncRun: Sendable {
         return .updated(stored.held?.timestamp ?? fetched.snapshot.timestamp)
     }
 
-    /// An older state than this one is refused.
+    /// A verified state that is older than this one is refused.
     private static func floor(_ loaded: LoadedCollection, now: Timestamp) -> Timestamp? {
         // Nothing vouches for the mark. One that lies in the future comes from damage, and would refuse everything.
         let mark = loaded.highWaterMark.flatMap { $0 > now.advanced(by: .seconds(86_400)) ? nil : $0 }
