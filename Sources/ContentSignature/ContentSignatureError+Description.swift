@@ -82,6 +82,10 @@ extension ContentSignatureError: CustomStringConvertible {
                 + "or the signature is of another version: fetch both again"
         case .noSignatures(let collection):
             "\(collection) has no signature; use it only if the configuration accepts unsigned collections"
+        case .noChains(let collection):
+            "\(collection) has a signature that names no certificate chain (its x5u is empty), as a development server gives "
+                + "that signs with a bare key; nobody can verify it: accept the collection as unsigned (accept-unsigned: true "
+                + "under trust: in dumps.yaml, acceptsUnsigned in an app), or have the server name its chain"
         case .tooManySignatures(let collection, let count, let limit):
             "\(collection) has \(count) signatures; the limit signatures is \(limit)"
         case .onlyUnknownModes(let collection, let modes):

@@ -60,6 +60,8 @@ public enum ContentSignatureError: Error, Hashable, Sendable {
 
     // MARK: A snapshot's signatures
     case noSignatures(CollectionID)
+    /// There are signatures, and none names a certificate chain (`x5u` is empty).
+    case noChains(CollectionID)
     case tooManySignatures(CollectionID, count: Int, limit: Int)
     case onlyUnknownModes(CollectionID, modes: [String])
     /// The caller did not supply this chain.

@@ -3,16 +3,16 @@ import RemoteSettingsModel
 extension UnverifiedSnapshot {
     /// Verifies the snapshot's signatures. Does no I/O and reads no clock.
     ///
-    /// Signatures in another mode than `p384ecdsa` are skipped; one valid signature of the rest is enough. The payload is
-    /// hashed once. The signature covers records and timestamp, but not the collection's name.
+    /// Signatures in another mode than `p384ecdsa` and those that name no chain are skipped; one valid signature of the rest
+    /// is enough. The payload is hashed once. The signature covers records and timestamp, but not the collection's name.
     ///
     /// - Parameters:
     ///   - chains: the result of verifying each chain that a signature names, by its `x5u` as served. A chain that could
     ///     not be fetched is missing, or is a failure with ``ContentSignatureError/chainUnavailable(reason:)``.
     ///   - signer: the name that the chain must be verified for; `nil` means ``SignerName/expected(for:)``.
     ///   - limits: ``Limits/signatures`` is the largest number of signatures.
-    /// - Throws: ``ContentSignatureError``: `noSignatures`, `tooManySignatures`, `onlyUnknownModes`, or
-    ///   `noValidSignature` with the error of each signature.
+    /// - Throws: ``ContentSignatureError``: `noSignatures`, `tooManySignatures`, `noChains`,
+    ///   `onlyUnknownModes`, or `noValidSignature` with the error of each signature.
     public func verified(
         with chains: [String: Result<VerifiedChain, ContentSignatureError>], signer: SignerName? = nil,
         limits: Limits = Limits()
@@ -21,7 +21,8 @@ extension UnverifiedSnapshot {
         guard signatures.count <= limits.signatures else {
             throw .tooManySignatures(collection, count: signatures.count, limit: limits.signatures)
         }
-        let known = signatures.enumerated().filter { $0.element.mode == "p384ecdsa" }
+        guard signatures.contains(where: \.namesChain) else { throw .noChains(collection) }
+        let known = signatures.enumerated().filter { $0.element.mode == "p384ecdsa" && $0.element.namesChain }
         guard !known.isEmpty else { throw .onlyUnknownModes(collection, modes: signatures.map(\.mode)) }
 
         let signer = signer ?? .expected(for: collection)

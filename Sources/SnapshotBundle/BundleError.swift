@@ -53,8 +53,8 @@ public struct BundleError: Error, Hashable, Sendable {
 }
 
 extension BundleError: CustomStringConvertible {
-    public var description: String {
-        let place = entry.map { "\(file): \($0)" } ?? file
-        return "\(place): expected \(expected), found \(found); \(remedy)"
-    }
+    public var description: String { "\(file): \(problem); \(remedy)" }
+
+    /// What is wrong inside of the file, without the file's name and without what to do about it.
+    package var problem: String { "\(entry.map { "\($0): " } ?? "")expected \(expected), found \(found)" }
 }

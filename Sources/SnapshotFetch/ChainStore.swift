@@ -31,12 +31,14 @@ package actor ChainStore {
         self.keeper = keeper
     }
 
-    /// Fetches and verifies the chains that the signatures name. Chains of signatures in unknown modes are skipped.
+    /// Fetches and verifies the chains that the signatures name. Signatures in unknown modes are skipped, and those that name
+    /// no chain (an empty `x5u`).
     package func verdicts(
         on signatures: [ServedSignature], signer: SignerName
     ) async -> [String: Result<VerifiedChain, ContentSignatureError>] {
         var found: [String: Result<VerifiedChain, ContentSignatureError>] = [:]
-        for signature in signatures where signature.mode == "p384ecdsa" && found[signature.x5u] == nil {
+        for signature in signatures
+        where signature.mode == "p384ecdsa" && signature.namesChain && found[signature.x5u] == nil {
             found[signature.x5u] = await verdict(signature.x5u, signer)
         }
         return found

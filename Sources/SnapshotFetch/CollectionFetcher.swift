@@ -12,7 +12,7 @@ package struct CollectionFetcher: Sendable {
         package var expected: Timestamp?
         /// The local state; the server is asked for the changes since its timestamp.
         package var base: Payload?
-        /// An older state than this one is refused.
+        /// A verified state that is older than this one is refused as a rollback.
         package var floor: Timestamp?
         /// Whether the collection is known to be signed: then a state without a signature is refused.
         package var wasSigned: Bool
@@ -90,14 +90,21 @@ package struct CollectionFetcher: Sendable {
         } catch {
             throw .changeset(error, url: "\(document.url)")
         }
-        if let floor = wanted.floor, unverified.timestamp < floor {
-            throw .rollback(held: floor, answered: unverified.timestamp)
+        let snapshot: Snapshot
+        do throws(FetchError) {
+            snapshot = try await vouch(for: unverified, wanted)
+        } catch {
+            guard !answersSince, let cut = error.asCutShort(unverified.records.count, document) else { throw error }
+            throw cut
+        }
+        // Only what is verified shows a rollback. A delta that goes back does not verify; then everything is asked for.
+        if let floor = wanted.floor, snapshot.timestamp < floor {
+            throw .rollback(held: floor, answered: snapshot.timestamp)
         }
         // Taken once, it would refuse every later state as a rollback.
-        guard unverified.timestamp <= chains.time.advanced(by: .seconds(client.limits.clockToleranceSeconds)) else {
-            throw .future(answered: unverified.timestamp, now: chains.time)
+        guard snapshot.timestamp <= chains.time.advanced(by: .seconds(client.limits.clockToleranceSeconds)) else {
+            throw .future(answered: snapshot.timestamp, now: chains.time)
         }
-        let snapshot = try await vouch(for: unverified, wanted)
         if let held = wanted.base, wanted.wasSigned, wanted.refusesEquivocation,
             held.timestamp == snapshot.timestamp, held != snapshot.payload
         {
@@ -108,7 +115,9 @@ package struct CollectionFetcher: Sendable {
 
     private func changeset(_ wanted: Wanted, since: Timestamp?) async throws(FetchError) -> ChangesetAnswer {
         do throws(HTTPError) {
-            return try await client.changeset(wanted.id, expected: wanted.expected, since: since)
+            // A monitor that is older than what is held may come from a cache: what is held asks past it.
+            let expected = wanted.expected.map { max($0, wanted.floor ?? $0) }
+            return try await client.changeset(wanted.id, expected: expected, since: since)
         } catch {
             // Stock Kinto answers 401 or 403 for what it does not have.
             if let status = error.status, [401, 403, 404].contains(status) { throw .unknownCollection(error) }
@@ -117,7 +126,7 @@ package struct CollectionFetcher: Sendable {
     }
 
     private func vouch(for unverified: UnverifiedSnapshot, _ wanted: Wanted) async throws(FetchError) -> Snapshot {
-        if unverified.signatures.isEmpty, policy.acceptsUnsigned {
+        if policy.acceptsUnsigned, !unverified.signatures.contains(where: \.namesChain) {
             guard !wanted.wasSigned else { throw .signatureLost }
             return Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
         }

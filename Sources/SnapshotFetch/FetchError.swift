@@ -7,6 +7,9 @@ public enum FetchError: Error, Sendable {
     case http(HTTPError)
     case changeset(ChangesetError, url: String)
     case signature(ContentSignatureError)
+    /// No signature holds over a full list, and the list is probably cut: the server counts `total` records, or, where it does
+    /// not say (`nil`), the number received looks like a page limit.
+    case cutShort(url: String, received: Int, total: Int?)
     /// The server's state is older than the newest one that was ever accepted.
     case rollback(held: Timestamp, answered: Timestamp)
     /// The server gives a state that is further ahead of the clock than ``Limits/clockToleranceSeconds``.
@@ -32,16 +35,34 @@ public enum FetchError: Error, Sendable {
     }
 }
 
+extension FetchError {
+    /// What a signature that does not hold is more probably, told from the number of records that a full answer has.
+    func asCutShort(_ received: Int, _ document: ServerDocument) -> FetchError? {
+        guard case .signature(.noValidSignature(_, let failures)) = self,
+            failures.contains(where: { if case .signatureMismatch = $0.reason { true } else { false } })
+        else { return nil }
+        let totals = ["Total-Records", "Total-Objects"].compactMap { document.headers[$0].flatMap { Int($0) } }
+        if let total = totals.max() {
+            return total > received ? .cutShort(url: "\(document.url)", received: received, total: total) : nil
+        }
+        let isRound = received >= 100 && received.isMultiple(of: 100)
+        guard isRound || document.headers["Next-Page"] != nil else { return nil }
+        return .cutShort(url: "\(document.url)", received: received, total: nil)
+    }
+}
+
 extension FetchError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .changeset: "\(problem); the local state is unchanged, try again later"
-        case .future: "\(problem); the local state is unchanged; check this machine's clock, and tell the server's owner"
+        case .future:
+            "\(problem); the local state is unchanged; check this machine's clock, and tell the server's owner"
         case .rollback: "\(problem); the local state is unchanged"
         case .signatureLost:
             "\(problem); the local state is unchanged; to accept it unsigned, remove the local state first"
         case .equivocation: "\(problem); the local state is unchanged, ask the server's owner"
         case .noAnswer: "\(problem); try again later"
+        case .cutShort: "\(problem); the local state is unchanged, ask the server's owner to raise the limit"
         case .http, .unknownCollection, .signature: problem
         }
     }
@@ -52,6 +73,12 @@ extension FetchError: CustomStringConvertible {
         case .http(let error), .unknownCollection(let error): "\(error)"
         case .changeset(let error, let url): "\(url): \(error)"
         case .signature(let error): "\(error)"
+        case .cutShort(let url, let received, let total?):
+            "\(url): the list of records is cut: expected \(Counted.text(total, "record")) as the server counts them, found "
+                + "\(received), over which its signature does not hold"
+        case .cutShort(let url, let received, nil):
+            "\(url): no signature holds over the \(received) records that came; a count this round suggests that the server's "
+                + "page limit (paginate_by) cut the list"
         case .rollback(let held, let answered):
             "the server answers an older state than the one accepted before: expected at least \(held) (\(held.rfc3339)), "
                 + "found \(answered) (\(answered.rfc3339))"

@@ -173,6 +173,13 @@ struct SnapshotVerificationTests {
         #expect(throws: ContentSignatureError.noSignatures(collection)) { try snapshot([]).verified(with: chains) }
     }
 
+    /// A server that signs with a bare key gives an empty x5u: nothing to verify with, whatever chains there are.
+    @Test func aSignatureWithoutAChainIsNone() throws {
+        let bare = ServedSignature(signature: good.signature, mode: good.mode, x5u: "")
+        #expect(throws: ContentSignatureError.noChains(collection)) { try snapshot([bare]).verified(with: chains) }
+        #expect(try snapshot([bare, good]).verified(with: chains).provenance.isSigned)
+    }
+
     @Test func onlyUnknownModesAreNamed() {
         let unknown = ["ml-dsa-65", "P384ECDSA", ""].map {
             ServedSignature(signature: good.signature, mode: $0, x5u: Self.x5u)

@@ -42,8 +42,10 @@ struct RefreshPlannerTests {
         #expect(action(nil, .absent) == .create)
         #expect(action(entry(5)) == .unchanged)
         #expect(action(entry(4)) == .update)
-        #expect(action(entry(6)) == .refuse)
-        #expect(action(entry(6), .absent) == .refuse)
+        // A monitor that is older than what is held is no rollback: the server is asked.
+        #expect(action(entry(6)) == .probe)
+        #expect(action(entry(6), isFull: true) == .refetch("--full"))
+        #expect(action(entry(6), .absent) == .refetch("its bundle is missing"))
         #expect(action(entry(5), monitor: nil) == .probe)
         #expect(action(nil, .absent, monitor: nil) == .probe)
         #expect(action(entry(5, rule: "none")) == .repack)

@@ -4,6 +4,7 @@ import pytest
 import rsdump
 import samples
 from dumps import Dumps
+from serve import Serving
 
 ICONS, SETTINGS, REGIONS = "main/icons", "main/settings", "main/regions"
 
@@ -110,6 +111,60 @@ def test_full_asks_without_since(dumps, sample):
     assert asked and not any("_since" in path for path in asked)
 
 
+def test_full_after_new_signatures_over_the_same_data_changes_no_byte(dumps, sample):
+    before = {path: each for path, each in dumps.stats().items() if path != "."}
+    sample.sign_again()
+    outcome = dumps.refresh("--full")
+    assert outcome.code == rsdump.DONE and not outcome.says("repaired"), str(outcome)
+    assert {path: each for path, each in dumps.stats().items() if path != "."} == before
+    path = dumps.bundle_path(SETTINGS)
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    repaired = dumps.refresh("--full")
+    assert repaired.code == rsdump.DONE and repaired.says(SETTINGS, "4 unchanged"), str(repaired)
+    assert dumps.verify().code == rsdump.DONE
+
+
+def test_a_signature_without_a_chain_is_none(sample, tmp_path):
+    """As of Mozilla's documented local server: x5u is empty."""
+    dumps = Dumps(tmp_path / "dumps")
+    for name in samples.NAMES:
+        sample.signing(name, {"nochain": True})
+    assert dumps.add(sample, *samples.NAMES).code == rsdump.DONE
+    position = sample.log_position()
+    outcome = dumps.refresh()
+    assert outcome.code == rsdump.SOME_FAILED, str(outcome)
+    assert outcome.says("names no certificate chain", "accept-unsigned: true"), str(outcome)
+    asked = [each["path"] for each in sample.requests(position)]
+    assert all("changeset" in path for path in asked), asked
+    text = dumps.config.read_text()
+    assert text.count("trust:\n") == 1, text
+    dumps.config.write_text(text.replace("trust:\n", "trust:\n  accept-unsigned: true\n"))
+    refresh(dumps)
+    assert {entry["trust"] for entry in dumps.lock["collections"].values()} == {"unsigned"}, dumps.lock
+    assert dumps.verify().code == rsdump.DONE
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    synced = rsdump.run("sync", SETTINGS, "--storage", tmp_path / "storage", "--packaged", dumps.path)
+    assert synced.code == rsdump.DONE and synced.says("updated"), str(synced)
+    refresh(dumps)
+    assert {r["id"]: r for r in dumps.bundle(SETTINGS).records}["telemetry"]["value"] is True
+    with Serving("--dumps", dumps.path) as serving:
+        answer = serving.ask("/v1/buckets/main/collections/settings/changeset?_expected=0").json()
+        assert [each["x5u"] for each in answer["metadata"]["signatures"]] == [""]
+        assert len(answer["changes"]) == len(dumps.bundle(SETTINGS).records)
+
+
+def test_a_collection_that_was_signed_stays_signed_without_a_chain(dumps, sample):
+    before = dumps.files()
+    text = dumps.config.read_text()
+    dumps.config.write_text(text.replace("trust:\n", "trust:\n  accept-unsigned: true\n"))
+    sample.signing(SETTINGS, {"nochain": True})
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    outcome = dumps.refresh()
+    assert outcome.code == rsdump.SOME_FAILED and outcome.says(SETTINGS, "known to be signed"), str(outcome)
+    assert dumps.files()["main/settings.zip"] == before["main/settings.zip"]
+
+
 def test_a_server_that_takes_since_only_quoted(dumps, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     sample.protocol(since_form="quoted")
@@ -161,7 +216,8 @@ def test_a_collection_made_again_is_replaced(dumps, sample):
     [{"mode": "ed25519"}, {"key": "leaf"}],
     [{"chain": "expired"}, {"key": "leaf"}],
     [{"relative": True}],
-], ids=["both keys", "next key", "first wrong", "unknown mode first", "expired first", "relative x5u"])
+    [{"nochain": True}, {"key": "leaf"}],
+], ids=["both keys", "next key", "first wrong", "unknown mode first", "expired first", "relative x5u", "no chain first"])
 def test_any_one_valid_signature_is_enough(dumps, sample, signatures):
     sample.signing(SETTINGS, *signatures)
     sample.patch_record(SETTINGS, "telemetry", {"value": True})

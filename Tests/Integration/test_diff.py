@@ -175,9 +175,8 @@ def test_exit_codes(dumps, changed):
 
 @pytest.mark.parametrize("fault, code", [
     ({"path": "monitor/collections/changes", "status": 503, "headers": {"Retry-After": "600"}}, rsdump.BACKOFF),
-    ({"path": "settings/changeset", "body": "{}"}, rsdump.VERIFICATION),
     ({"path": "monitor/collections/changes", "body": "[]"}, rsdump.VERIFICATION),
-], ids=["backoff", "no changeset", "no monitor"])
+], ids=["backoff", "no monitor"])
 def test_a_server_that_fails_is_no_difference(dumps, sample, fault, code):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     sample.faults(fault)
@@ -185,11 +184,31 @@ def test_a_server_that_fails_is_no_difference(dumps, sample, fault, code):
     assert outcome.code == code and not outcome.out, str(outcome)
 
 
+def test_one_collection_that_fails_does_not_silence_the_others(dumps, sample):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    sample.delete_record(REGIONS, "nowhere")
+    sample.faults({"path": "settings/changeset", "body": "{}"})
+    for options in ((), ("--exit-code",), ("--stat",)):
+        outcome = diff(dumps.path, "server", "--dumps", dumps.path, *options)
+        assert outcome.code == rsdump.VERIFICATION and SETTINGS in outcome.err, str(outcome)
+        assert REGIONS in outcome.out and SETTINGS not in outcome.out, str(outcome)
+        assert "1 of 4 collections changed" in outcome.out, str(outcome)
+    document = diff(dumps.path, "server", "--dumps", dumps.path, "--format", "json").json()
+    assert SETTINGS not in {each["collection"] for each in document["collections"]}
+    alone = diff(dumps.path, "server", SETTINGS, "--dumps", dumps.path)
+    assert alone.code == rsdump.VERIFICATION and not alone.out, str(alone)
+    sample.faults({"path": "regions/changeset", "body": "{}"}, {"path": "settings/changeset", "body": "{}"})
+    both = diff(dumps.path, "server", "--dumps", dumps.path)
+    assert both.code == rsdump.VERIFICATION and SETTINGS in both.err and REGIONS in both.err, str(both)
+    assert "3 collections, no difference" in both.out, str(both)
+
+
 def test_a_server_that_cannot_be_trusted_or_reached(dumps, sample):
     sample.signing(SETTINGS, {"tampered": True})
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     outcome = diff(dumps.path, "server", "--dumps", dumps.path, "--exit-code")
-    assert outcome.code == rsdump.VERIFICATION and outcome.says(SETTINGS) and not outcome.out, str(outcome)
+    assert outcome.code == rsdump.VERIFICATION and SETTINGS in outcome.err, str(outcome)
+    assert "4 collections, no difference" in outcome.out, str(outcome)
     nobody = f"http://127.0.0.1:{free_port()}/v1"
     outcome = diff(dumps.path, "server", "--dumps", dumps.path, "--server", nobody, "--exit-code")
     assert outcome.code == rsdump.UNREACHABLE, str(outcome)

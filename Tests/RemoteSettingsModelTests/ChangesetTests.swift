@@ -37,7 +37,8 @@ struct ChangesetTests {
 
     /// The server signs `attachment: null` and `deleted: false` (seen against kinto-attachment 9).
     @Test func keepsEveryMemberAsServed() throws {
-        let text = #"{"data":[{"attachment":null,"deleted":false,"id":"a"},{"deleted":null,"id":"b"}],"last_modified":"1000"}"#
+        let text =
+            #"{"data":[{"attachment":null,"deleted":false,"id":"a"},{"deleted":null,"id":"b"}],"last_modified":"1000"}"#
         let answer = try changeset(
             #"[{"id":"b","deleted":null},{"id":"a","deleted":false,"attachment":null},{"deleted":true,"id":"c"}]"#)
         let full = try answer.snapshot(of: regions, onto: nil).payload

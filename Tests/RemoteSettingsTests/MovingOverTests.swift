@@ -29,10 +29,13 @@ import Testing
     }
 
     @Test(arguments: [
-        ("https://firefox.settings.services.mozilla.com/v1", true), ("https://firefox.settings.services.mozilla.com", true),
+        ("https://firefox.settings.services.mozilla.com/v1", true),
+        ("https://firefox.settings.services.mozilla.com", true),
         ("https://FIREFOX.settings.services.mozilla.com:443/v2/", true),
-        ("https://firefox.settings.services.allizom.org/v1", false), ("https://remote-settings-dev.allizom.org/v1", false),
-        ("https://settings.example.org/v1", false), ("https://firefox.settings.services.mozilla.com.example.org/v1", false),
+        ("https://firefox.settings.services.allizom.org/v1", false),
+        ("https://remote-settings-dev.allizom.org/v1", false),
+        ("https://settings.example.org/v1", false),
+        ("https://firefox.settings.services.mozilla.com.example.org/v1", false),
     ])
     func mozillasServersByTheirURLs(_ url: String, isProduction: Bool) {
         let config = RemoteSettingsConfig(server: .custom(url: url))
@@ -70,7 +73,7 @@ import Testing
         let client = place.service { $0.packaged = [imported] }.makeClient(collectionName: collection.name)
         #expect(client.getRecords()?.map(\.id) == ["a"])
         #expect(client.snapshot.trust == .imported)
-        #expect(try await client.getLastModifiedTimestamp() == collection.timestamp())
+        #expect(try client.getLastModifiedTimestamp() == collection.timestamp())
         try await client.sync()
         #expect(client.getRecords()?.map(\.id) == ["a"])
         #expect(client.snapshot.source == .cached)
@@ -224,7 +227,8 @@ import Testing
 
     @Test func aRecordOfOnesOwn() {
         let file = RemoteSettings.Attachment(
-            filename: "a.png", mimetype: "image/png", location: "x/a.png", hash: String(repeating: "a", count: 64), size: 7)
+            filename: "a.png", mimetype: "image/png", location: "x/a.png", hash: String(repeating: "a", count: 64),
+            size: 7)
         let fields: RsJsonObject = #"{ "b": [1.50, "ä"], "a": null, "id": "other" }"#
         let record = RemoteSettingsRecord(id: "r", lastModified: 12, attachment: file, fields: fields)
         #expect(record.id == "r" && record.lastModified == 12 && !record.deleted)

@@ -42,6 +42,7 @@ struct UptakeStatusTests {
         #expect(Status(FetchError.equivocation(new)) == .syncError)
         #expect(Status(FetchError.future(answered: new, now: new)) == .syncError)
         #expect(Status(FetchError.signatureLost) == .signError)
+        #expect(Status(FetchError.cutShort(url: "u", received: 1, total: 2)) == .signError)
     }
 
     @Test func signaturesAndChains() throws {
@@ -54,7 +55,7 @@ struct UptakeStatusTests {
         }
         let ofSignature: [ContentSignatureError] = [
             .malformedBase64(reason: "x"), .wrongSignatureLength(found: 1), .signatureOutOfRange(.r, .zero),
-            .signatureMismatch(signer: signer), .noSignatures(collection),
+            .signatureMismatch(signer: signer), .noSignatures(collection), .noChains(collection),
             .tooManySignatures(collection, count: 17, limit: 16), .onlyUnknownModes(collection, modes: ["x"]),
             .newerThanVerification(
                 collection, timestamp: Timestamp(milliseconds: 2), time: Timestamp(milliseconds: 1)),

@@ -78,7 +78,9 @@ extension Budget {
         guard let largest = over.map(\.size).max() else { return }
         throw BudgetExcess(
             .attachment, size: UInt64(largest), limit: limit,
-            contributors: over.map { .init(name: "\($0.location) of record \($0.record)", size: UInt64(clamping: $0.size)) })
+            contributors: over.map {
+                .init(name: "\($0.location) of record \($0.record)", size: UInt64(clamping: $0.size))
+            })
     }
 
     /// Checks a finished bundle against the budget, before it is renamed into place.
@@ -92,7 +94,8 @@ extension Budget {
         var parts = manifest.entries.map { BudgetExcess.Contributor(name: $0.name, size: UInt64(clamping: $0.size)) }
         for file in manifest.files where file.omitted == nil && file.sha256 != previous {
             previous = file.sha256
-            parts.append(.init(name: "\(file.location) of record \(file.records[0])", size: UInt64(clamping: file.size)))
+            parts.append(
+                .init(name: "\(file.location) of record \(file.records[0])", size: UInt64(clamping: file.size)))
         }
         return parts
     }

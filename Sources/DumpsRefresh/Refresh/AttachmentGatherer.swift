@@ -231,7 +231,8 @@ extension AttachmentGatherer {
         } catch let error as HTTPError where error.category != .backoff && error.category != .cancelled {
             notes.append("the server's zip could not be fetched (\(error)); attachments were fetched one by one")
         } catch let error as BundleError {
-            notes.append("the server's zip is damaged (\(error)); attachments were fetched one by one")
+            // The file is a temporary one, which nobody could restore.
+            notes.append("the server's zip is damaged (\(error.problem)); attachments were fetched one by one")
         }
         try FileStore.remove(path)
         for attachment in missing where taken.contains(attachment.digest) {

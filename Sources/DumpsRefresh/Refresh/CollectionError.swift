@@ -31,7 +31,7 @@ public enum CollectionError: Error, Sendable {
             default: "http"
             }
         case .fetch(.changeset), .fetch(.noAnswer): "changeset"
-        case .fetch(.signature): "signature"
+        case .fetch(.signature), .fetch(.cutShort): "signature"
         case .fetch(.rollback): "rollback"
         case .fetch(.future): "future"
         case .fetch(.equivocation): "equivocation"

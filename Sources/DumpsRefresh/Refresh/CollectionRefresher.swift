@@ -61,7 +61,7 @@ struct CollectionRefresher: Sendable {
         outcome.serverTimestamp = snapshot.timestamp
         if let old { outcome.changes = .init(from: old.records, to: snapshot.records) }
         let isSameState = try isSame(snapshot, as: old, in: present, planned: planned)
-        if isSameState && planned.action != .repack && isUsable(planned, present) {
+        if isSameState && planned.action != .repack && isUsable(planned, present, snapshot.provenance) {
             outcome.status = .unchanged
             return
         }
@@ -97,10 +97,18 @@ struct CollectionRefresher: Sendable {
         try? BundleReader(path: directory.bundlePath(planned.id), limits: limits)
     }
 
-    private func isUsable(_ planned: PlannedCollection, _ present: BundleReader?) -> Bool {
-        guard present != nil else { return false }
+    /// Whether the present bundle may stay if its records are the server's.
+    private func isUsable(
+        _ planned: PlannedCollection, _ present: BundleReader?, _ provenance: Provenance
+    ) -> Bool {
+        guard present != nil, let held = planned.held, held.attachmentRule == planned.settings.attachments.text
+        else { return false }
         switch planned.action {
-        case .update, .probe: return planned.held?.attachmentRule == planned.settings.attachments.text
+        case .update, .probe: return true
+        case .refetch:
+            // Newer signatures alone are no reason to write; another root is, and so is a file that is not the lock's.
+            return held.trust.kind == provenance.kind && held.trust.verdict?.root == provenance.verdict?.root
+                && (try? FileStore.digest(of: directory.bundlePath(planned.id))) == held.bundle.sha256
         default: return false
         }
     }

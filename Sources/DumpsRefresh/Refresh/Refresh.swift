@@ -106,10 +106,6 @@ public struct Refresh: Sendable {
         case .unchanged, .pinned:
             outcome.error = directory.excess(of: planned, limits: limits)
             if outcome.error == nil { outcome.status = planned.action == .pinned ? .pinned : .unchanged }
-        case .refuse:
-            if let held = planned.held, let answered = planned.serverTimestamp {
-                outcome.error = .fetch(.rollback(held: held.timestamp, answered: answered))
-            }
         case .pinUnmet(let reason):
             if let pin = planned.settings.pin {
                 outcome.error = .pin(.unmet(planned.id, pin, reason: reason))

@@ -17,10 +17,9 @@ public struct PlannedCollection: Sendable {
         case refetch(String)
         /// The records are the same, but the rule for attachments has changed.
         case repack
-        /// The monitor does not list the collection; the server is asked for it directly.
+        /// The monitor does not list the collection, or lists an older state than what is held, as a cache or an export that
+        /// overlaps with a publication may; the server is asked for it directly.
         case probe
-        /// The server's state is older than the bundle.
-        case refuse
         /// The bundle has its pinned state, whatever state the server has.
         case pinned
         /// The bundle does not have its pinned state, for the given reason, and neither does the server.
@@ -29,7 +28,7 @@ public struct PlannedCollection: Sendable {
         /// Whether anything is fetched or written for it.
         public var needsWork: Bool {
             switch self {
-            case .unchanged, .refuse, .pinned, .pinUnmet: false
+            case .unchanged, .pinned, .pinUnmet: false
             case .create, .update, .refetch, .repack, .probe: true
             }
         }
@@ -80,7 +79,6 @@ struct RefreshPlanner {
         if let pin = settings.pin { return action(settings, pin, held: held, disk: disk, listed: listed) }
         guard let listed else { return .probe }
         guard let held else { return .create }
-        if listed < held.timestamp { return .refuse }
         switch disk {
         case .absent: return .refetch("its bundle is missing")
         case .damaged(let problem): return .refetch(problem)
@@ -89,6 +87,7 @@ struct RefreshPlanner {
         if isFull { return .refetch("--full") }
         if let distrust = distrust(held) { return .refetch(distrust) }
         if held.trust == .imported { return .refetch("it was imported without a signature") }
+        if listed < held.timestamp { return .probe }
         if listed > held.timestamp { return .update }
         return held.attachmentRule == settings.attachments.text ? .unchanged : .repack
     }

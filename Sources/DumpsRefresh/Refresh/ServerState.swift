@@ -59,10 +59,6 @@ public struct ServerState: Sendable {
     private func outcome(_ planned: PlannedCollection, _ fetcher: CollectionFetcher) async -> Outcome {
         let present = try? BundleReader(path: directory.bundlePath(planned.id), limits: client.limits)
         switch planned.action {
-        case .refuse:
-            if let held = planned.held, let answered = planned.serverTimestamp {
-                return .failed(.fetch(.rollback(held: held.timestamp, answered: answered)))
-            }
         case .unchanged, .repack:
             let verifier = BundleVerifier(policy, limits: client.limits)
             // A bundle that is damaged is no answer to what the server has: then the server is asked.

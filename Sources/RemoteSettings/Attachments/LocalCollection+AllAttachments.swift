@@ -61,7 +61,9 @@ extension LocalCollection {
             }
             return left
         } catch {
-            session.logger.info("the server's zip of \(id) could not be used, attachments are downloaded one by one: \(error)")
+            let problem = (error as? BundleError)?.problem ?? "\(error)"
+            session.logger.info(
+                "the server's zip of \(id) could not be used, attachments are downloaded one by one: \(problem)")
             // Those that were taken before the error are stored.
             return missing.filter { localAttachment($0) == nil }
         }

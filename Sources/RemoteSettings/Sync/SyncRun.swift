@@ -14,7 +14,7 @@ extension LocalCollection {
     ) async -> Result<SyncOutcome, RemoteSettingsError> {
         await session.syncs.run(id, expected: expected, owner: owner) { [self] _ in
             do throws(SyncRunFailure) {
-                return try await SyncRun(session, [self], expected: expected, trigger: trigger).sync(self)
+                return try await SyncRun(session, expected: expected, trigger: trigger).sync(self)
             } catch {
                 return .failure(error.error)
             }
@@ -36,7 +36,7 @@ extension Session {
         await serviceSyncs.run(true, expected: expected) { [self] _ in
             let began = now
             do throws(SyncRunFailure) {
-                let run = try await SyncRun(self, collections, expected: expected, trigger: trigger)
+                let run = try await SyncRun(self, expected: expected, trigger: trigger)
                 let results = await collections.concurrentMap(width: Self.width) { collection in
                     let result = await self.syncs.run(collection.id, expected: expected) { _ in
                         await run.sync(collection)
@@ -67,22 +67,14 @@ struct SyncRun: Sendable {
     private let client: ServerClient
     private let fetcher: CollectionFetcher
     private let monitor: MonitorChangeset
-    /// What was held before the monitor was asked, which must not know less. It need not know what others store afterwards.
-    private let floors: [CollectionID: Timestamp]
 
     /// Asks for the monitor.
     ///
     /// - Parameters:
-    ///   - collections: those that ``sync(_:)`` will be called for.
     ///   - expected: the timestamp that a push message announced.
-    init(
-        _ session: Session, _ collections: [LocalCollection], expected: Timestamp?, trigger: UptakeEvent.Trigger
-    ) async throws(SyncRunFailure) {
+    init(_ session: Session, expected: Timestamp?, trigger: UptakeEvent.Trigger) async throws(SyncRunFailure) {
         self.session = session
         self.trigger = trigger
-        var floors: [CollectionID: Timestamp] = [:]
-        for collection in collections { floors[collection.id] = collection.held().floor(session) }
-        self.floors = floors
         do throws(RemoteSettingsError) {
             client = try session.startingRun()
         } catch {
@@ -140,14 +132,10 @@ struct SyncRun: Sendable {
         // Nobody has vouched for an imported snapshot: the server's own state replaces it even where it is no newer.
         let isImported = held.snapshot?.provenance == .imported
         let expected = monitor.collections[id]
-        if let expected {
-            if let floor = floors[id], expected < floor {
-                throw FetchError.rollback(held: floor, answered: expected)
-            }
-            // A state newer than the monitor's was stored by another sync since the monitor was asked.
-            if let timestamp = held.timestamp, timestamp >= expected, !(isImported && timestamp == expected) {
-                return .upToDate(timestamp)
-            }
+        // A monitor that is older than the held state is no rollback: a cache may have kept it, the server's export may have
+        // overlapped with a publication, or another sync has stored something since. There is nothing new.
+        if let expected, let timestamp = held.timestamp, timestamp >= expected, !(isImported && timestamp == expected) {
+            return .upToDate(timestamp)
         }
         let fetched = try await fetcher.fetch(
             .init(
@@ -171,7 +159,7 @@ struct SyncRun: Sendable {
 }
 
 extension HeldState {
-    /// The timestamp below which a state of the server is refused.
+    /// The timestamp below which a verified state of the server is refused.
     fileprivate func floor(_ session: Session) -> Timestamp? {
         // Nothing vouches for the mark. One that lies in the future comes from damage, and would refuse everything.
         let latest = session.now.advanced(by: .seconds(session.limits.clockToleranceSeconds))

@@ -31,7 +31,7 @@ extension UptakeEvent.Status {
         case .changeset, .noAnswer: self = .contentError
         case .signature(let error): self = error.concernsChain ? .certificateError : .signError
         case .rollback, .future, .equivocation: self = .syncError
-        case .signatureLost: self = .signError
+        case .signatureLost, .cutShort: self = .signError
         }
     }
 
@@ -54,7 +54,7 @@ extension ContentSignatureError {
         switch self {
         case .noValidSignature(_, let failures): failures.contains { $0.reason.concernsChain }
         case .malformedBase64, .wrongSignatureLength, .signatureOutOfRange, .signatureMismatch, .noSignatures,
-            .tooManySignatures, .onlyUnknownModes, .newerThanVerification:
+            .noChains, .tooManySignatures, .onlyUnknownModes, .newerThanVerification:
             false
         default: true
         }

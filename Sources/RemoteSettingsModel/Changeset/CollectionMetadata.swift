@@ -77,8 +77,11 @@ public struct ServedSignature: Hashable, Sendable {
     public let signature: String
     /// How it was made; only `p384ecdsa` is known.
     public let mode: String
-    /// Where the certificate chain is: a URL, absolute or relative to the server's.
+    /// Where the certificate chain is: a URL, absolute or relative to the server's. A development server may sign with a
+    /// bare key and leave it empty.
     public let x5u: String
+    /// Whether it names a certificate chain. Without one nobody can verify it, so that it counts as no signature.
+    public var namesChain: Bool { !x5u.isEmpty }
 
     public init(signature: String, mode: String, x5u: String) {
         self.signature = signature

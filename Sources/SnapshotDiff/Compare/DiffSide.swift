@@ -55,7 +55,7 @@ public struct DiffSide: Sendable {
         if case .bundle(let bundle) = source { bundle.head.collection } else { nil }
     }
 
-    var collections: Set<CollectionID> {
+    package var collections: Set<CollectionID> {
         switch source {
         case .bundle(let bundle): [bundle.head.collection]
         case .directory(_, let lock), .revision(_, _, let lock): Set(lock.collections.keys)

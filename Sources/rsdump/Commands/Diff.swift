@@ -33,6 +33,9 @@ struct Diff: AsyncParsableCommand {
             Exits with 0 if both sides could be compared; with --exit-code, with 1 if they differ. Errors have other codes: \
             2 for arguments, files and git, 3 if a bundle or the server's answer cannot be trusted, 4 if the server asked to \
             wait, 5 if it cannot be reached.
+
+            If the server fails for some collections, the others are compared and printed, and the exit code is that of the
+            failure.
             """)
 
     @Argument(help: ArgumentHelp("The older side.", valueName: "old"))
@@ -69,9 +72,16 @@ struct Diff: AsyncParsableCommand {
     func run() async throws {
         try await running {
             let report: DiffReport
+            var failed: [CollectionID: CommandFailure] = [:]
             do {
-                let (before, after) = (try await open(old), try await open(new))
-                report = try await DiffReport(from: (old, before), to: (new, after), names: collections)
+                let (before, after) = (try await open(old, failed: &failed), try await open(new, failed: &failed))
+                var names = collections
+                if !failed.isEmpty {
+                    let all = names.isEmpty ? before.collections.union(after.collections).sorted() : names
+                    names = all.filter { failed[$0] == nil }
+                    if names.isEmpty, let failure = failed.min(by: { $0.key < $1.key })?.value { throw failure }
+                }
+                report = try await DiffReport(from: (old, before), to: (new, after), names: names)
             } catch {
                 throw CommandFailure(comparing: error)
             }
@@ -80,23 +90,33 @@ struct Diff: AsyncParsableCommand {
             case .json: OutputFormat.json.print("", DiffJSON.document(report))
             case .markdown: Console.write(Array(DiffMarkdown(report).text.utf8), to: 1)
             }
+            let failures = failed.sorted { $0.key < $1.key }.map(\.value)
+            if let last = failures.last {
+                for failure in failures.dropLast() { Console.error("rsdump: \(Console.visible("\(failure)"))") }
+                throw last
+            }
             if exitCode, !report.isSame { throw ExitStatus.someFailed.code }
         }
     }
 
-    private func open(_ place: DiffSide.Place) async throws -> DiffSide {
+    private func open(
+        _ place: DiffSide.Place, failed: inout [CollectionID: CommandFailure]
+    ) async throws -> DiffSide {
         let side: DiffSide
         switch place {
         case .path(let path): side = try DiffSide(path: path)
         case .git(let revision, let path):
             side = try await DiffSide(revision: revision, path: path ?? dumps.directory.path)
-        case .server: side = DiffSide(server: try await askServer())
+        case .server: side = DiffSide(server: try await askServer(failed: &failed))
         }
         for note in side.notes { Console.error("note: \(note)") }
         return side
     }
 
-    private func askServer() async throws -> [CollectionID: Snapshot] {
+    /// - Parameter failed: gets the collections whose state could not be fetched, and why.
+    private func askServer(
+        failed: inout [CollectionID: CommandFailure]
+    ) async throws -> [CollectionID: Snapshot] {
         let opened = try OpenDumps(dumps, applying: server.applied)
         let outcomes = try await opened.withServer(jobs: 8) { client in
             try await ServerState(
@@ -109,7 +129,7 @@ struct Diff: AsyncParsableCommand {
             switch outcome {
             case .snapshot(let snapshot): snapshots[id] = snapshot
             case .absent: Console.error("note: the server does not have \(id)")
-            case .failed(let error): throw CommandFailure(comparing: error, of: id)
+            case .failed(let error): failed[id] = CommandFailure(comparing: error, of: id)
             }
         }
         return snapshots

@@ -112,7 +112,6 @@ extension PlannedCollection.Action {
         case .refetch: "refetch"
         case .repack: "repack"
         case .probe: "probe"
-        case .refuse: "refuse"
         case .pinned: "pinned"
         case .pinUnmet: "pin-unmet"
         }
@@ -133,8 +132,7 @@ extension PlannedCollection.Action {
         case .update: "would be updated"
         case .refetch(let reason): "would be fetched again: \(reason)"
         case .repack: "would be packed again: its attachment rule changed"
-        case .probe: "is not on the monitor's list; the server would be asked for it"
-        case .refuse: "would be refused: the server is behind what is held"
+        case .probe: "is not on the monitor's list, or older there than its bundle; the server would be asked for it"
         case .pinned: "stays where it is pinned"
         case .pinUnmet(let reason): "would fail: it is pinned, but \(reason)"
         }

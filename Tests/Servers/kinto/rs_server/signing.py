@@ -6,6 +6,7 @@ How a collection is signed is a list of signature specifications, by default one
     mode     "p384ecdsa" by default
     tampered true: the signature is over other bytes
     relative true: x5u is relative to the server's base URL
+    nochain  true: x5u is empty, as of a server that signs with a bare key
 """
 import base64
 import pathlib
@@ -55,7 +56,8 @@ class Signer:
         return {
             "signature": base64.urlsafe_b64encode(r.to_bytes(48, "big") + s.to_bytes(48, "big")).decode(),
             "mode": specification.get("mode", "p384ecdsa"),
-            "x5u": "chains/" + path if specification.get("relative") else self.x5u_base + path,
+            "x5u": "" if specification.get("nochain") else (
+                "chains/" + path if specification.get("relative") else self.x5u_base + path),
         }
 
 
