@@ -210,7 +210,7 @@ struct ChangesetTests {
             let attachment = #"{"location":"l","hash":"\#(hash)","size":\#(size)}"#
             return try changeset(#"[{"id":"a","attachment":\#(attachment)}]"#).records[0].attachment()?.size
         }
-        #expect(try size("9007199254740992") == RemoteSettingsModel.Attachment.mostBytes)
+        #expect(try size("9007199254740992") == RecordAttachment.mostBytes)
         for text in ["9007199254740993", "9223372036854775807", "18446744073709551615"] {
             #expect(throws: ChangesetError.self) { try size(text) }
         }

@@ -70,7 +70,7 @@ import Testing
         let client = place.service { $0.packaged = [imported] }.makeClient(collectionName: collection.name)
         #expect(client.getRecords()?.map(\.id) == ["a"])
         #expect(client.snapshot.trust == .imported)
-        #expect(try await client.getLastModifiedTimestamp() == collection.timestamp())
+        #expect(try client.getLastModifiedTimestamp() == collection.timestamp())
         try await client.sync()
         #expect(client.getRecords()?.map(\.id) == ["a"])
         #expect(client.snapshot.source == .cached)

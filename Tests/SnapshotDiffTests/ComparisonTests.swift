@@ -87,7 +87,7 @@ struct ComparisonTests {
 
     /// What is beyond it is refused where a record is read, so that sums of as many as there can be are exact.
     @Test func theLargestSizesAreSummed() throws {
-        let largest = Attachment.mostBytes
+        let largest = RecordAttachment.mostBytes
         let diff = try #require(
             try States.diff([], [States.attached("a", "1", size: largest), States.attached("b", "2", size: largest)]))
         #expect(diff.attachments.addedBytes == 2 * largest)
