@@ -29,10 +29,12 @@ import Testing
     }
 
     @Test(arguments: [
-        ("https://firefox.settings.services.mozilla.com/v1", true), ("https://firefox.settings.services.mozilla.com", true),
+        ("https://firefox.settings.services.mozilla.com/v1", true),
+        ("https://firefox.settings.services.mozilla.com", true),
         ("https://FIREFOX.settings.services.mozilla.com:443/v2/", true),
-        ("https://firefox.settings.services.allizom.org/v1", false), ("https://remote-settings-dev.allizom.org/v1", false),
-        ("https://settings.example.org/v1", false), ("https://firefox.settings.services.mozilla.com.example.org/v1", false),
+        ("https://firefox.settings.services.allizom.org/v1", false),
+        ("https://remote-settings-dev.allizom.org/v1", false), ("https://settings.example.org/v1", false),
+        ("https://firefox.settings.services.mozilla.com.example.org/v1", false),
     ])
     func mozillasServersByTheirURLs(_ url: String, isProduction: Bool) {
         let config = RemoteSettingsConfig(server: .custom(url: url))
@@ -224,7 +226,8 @@ import Testing
 
     @Test func aRecordOfOnesOwn() {
         let file = RemoteSettings.Attachment(
-            filename: "a.png", mimetype: "image/png", location: "x/a.png", hash: String(repeating: "a", count: 64), size: 7)
+            filename: "a.png", mimetype: "image/png", location: "x/a.png", hash: String(repeating: "a", count: 64),
+            size: 7)
         let fields: RsJsonObject = #"{ "b": [1.50, "ä"], "a": null, "id": "other" }"#
         let record = RemoteSettingsRecord(id: "r", lastModified: 12, attachment: file, fields: fields)
         #expect(record.id == "r" && record.lastModified == 12 && !record.deleted)

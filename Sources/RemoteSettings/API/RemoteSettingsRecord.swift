@@ -24,7 +24,8 @@ public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
     ///   - fields: the JSON text of an object with the record's other fields. A text that is not one stops a debug build; in a
     ///     release build the record then has no other fields.
     public init(
-        id: String, lastModified: UInt64, deleted: Bool = false, attachment: Attachment? = nil, fields: RsJsonObject = "{}"
+        id: String, lastModified: UInt64, deleted: Bool = false, attachment: Attachment? = nil,
+        fields: RsJsonObject = "{}"
     ) {
         func member(_ key: String, _ value: JSONValue) -> JSONValue.Member { .init(key: key, value: value) }
         var members = [member("id", .string(id)), member("last_modified", .number(JSONNumber(lastModified)))]
@@ -41,8 +42,9 @@ public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
             try CanonicalJSON.canonicalize(Bytes(JSONText.compact(.object(members))), limits: Limits())
         }
         do throws(JSONError) {
-            var others: [JSONValue.Member] = []
-            if case .object(let given) = try JSONValue(parsing: Bytes(utf8: fields), limits: Limits()) { others = given }
+            guard case .object(let others) = try JSONValue(parsing: Bytes(utf8: fields), limits: Limits()) else {
+                throw JSONError(.wrongType(expected: "an object", found: "another value"), at: 0)
+            }
             let named = Set(["id", "last_modified", "deleted", "attachment"])
             self.init(Record(id: id, json: try canonical(members + others.filter { !named.contains($0.key) })))
         } catch {

@@ -75,7 +75,8 @@ extension SnapshotStatus.Unused.Reason: CustomStringConvertible {
     public var description: String {
         switch self {
         case .older: "there is a newer one"
-        case .otherServer(let found, let expected): "it is of the server \(found), and the configuration names \(expected)"
+        case .otherServer(let found, let expected):
+            "it is of the server \(found), and the configuration names \(expected)"
         case .otherBucket(let found): "it is of the bucket \(found)"
         case .unsigned: "it has no signature, and the configuration does not accept that (acceptsUnsigned)"
         case .signatureLost:

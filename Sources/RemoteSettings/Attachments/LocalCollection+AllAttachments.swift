@@ -61,7 +61,8 @@ extension LocalCollection {
             }
             return left
         } catch {
-            session.logger.info("the server's zip of \(id) could not be used, attachments are downloaded one by one: \(error)")
+            session.logger.info(
+                "the server's zip of \(id) could not be used, attachments are downloaded one by one: \(error)")
             // Those that were taken before the error are stored.
             return missing.filter { localAttachment($0) == nil }
         }

@@ -161,6 +161,6 @@ final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progress: Send
 
 extension RemoteSettingsError {
     static let closed = RemoteSettingsError.Other(
-        reason: "the client or service was shut down, or given another configuration, before this call ended; the records "
-            + "that are stored stay available")
+        reason: "the client or service was shut down, or given another configuration, before this call ended; the "
+            + "records that are stored stay available")
 }

@@ -95,7 +95,8 @@ struct SnapshotLoader: Sendable {
                     held.cacheIdentity = storage.setAside(id, identity)
                 }
                 refuse(
-                    .init(source: candidate.source, timestamp: candidate.timestamp, reason: refusal.reason), of: id, &held)
+                    .init(source: candidate.source, timestamp: candidate.timestamp, reason: refusal.reason), of: id,
+                    &held)
             }
         }
         if held.snapshot == nil { noteOthers(id, problems, &held) }
