@@ -90,6 +90,10 @@ package struct CollectionFetcher: Sendable {
         } catch {
             throw .changeset(error, url: "\(document.url)")
         }
+        // Taken once, it would refuse every later state as a rollback.
+        guard unverified.timestamp <= chains.time.advanced(by: .seconds(client.limits.clockToleranceSeconds)) else {
+            throw .future(answered: unverified.timestamp, now: chains.time)
+        }
         let snapshot: Snapshot
         do throws(FetchError) {
             snapshot = try await vouch(for: unverified, wanted)
@@ -100,10 +104,6 @@ package struct CollectionFetcher: Sendable {
         // Only what is verified shows a rollback. A delta that goes back does not verify; then everything is asked for.
         if let floor = wanted.floor, snapshot.timestamp < floor {
             throw .rollback(held: floor, answered: snapshot.timestamp)
-        }
-        // Taken once, it would refuse every later state as a rollback.
-        guard snapshot.timestamp <= chains.time.advanced(by: .seconds(client.limits.clockToleranceSeconds)) else {
-            throw .future(answered: snapshot.timestamp, now: chains.time)
         }
         if let held = wanted.base, wanted.wasSigned, wanted.refusesEquivocation,
             held.timestamp == snapshot.timestamp, held != snapshot.payload

@@ -33,8 +33,7 @@ import Testing
         ("https://firefox.settings.services.mozilla.com", true),
         ("https://FIREFOX.settings.services.mozilla.com:443/v2/", true),
         ("https://firefox.settings.services.allizom.org/v1", false),
-        ("https://remote-settings-dev.allizom.org/v1", false),
-        ("https://settings.example.org/v1", false),
+        ("https://remote-settings-dev.allizom.org/v1", false), ("https://settings.example.org/v1", false),
         ("https://firefox.settings.services.mozilla.com.example.org/v1", false),
     ])
     func mozillasServersByTheirURLs(_ url: String, isProduction: Bool) {

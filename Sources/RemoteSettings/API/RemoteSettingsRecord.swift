@@ -42,9 +42,8 @@ public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
             try CanonicalJSON.canonicalize(Bytes(JSONText.compact(.object(members))), limits: Limits())
         }
         do throws(JSONError) {
-            var others: [JSONValue.Member] = []
-            if case .object(let given) = try JSONValue(parsing: Bytes(utf8: fields), limits: Limits()) {
-                others = given
+            guard case .object(let others) = try JSONValue(parsing: Bytes(utf8: fields), limits: Limits()) else {
+                throw JSONError(.wrongType(expected: "an object", found: "another value"), at: 0)
             }
             let named = Set(["id", "last_modified", "deleted", "attachment"])
             self.init(Record(id: id, json: try canonical(members + others.filter { !named.contains($0.key) })))
