@@ -285,7 +285,7 @@ let package = Package(
             exclude: ["filter_cases.py", "filter_cases.jsonl"], swiftSettings: strict),
         .testTarget(
             name: "DumpsTests",
-            dependencies: ["Dumps", "RemoteSettingsModel", "SnapshotBundle"],
+            dependencies: ["Dumps", "FileStorage", "RemoteSettingsModel", "SnapshotBundle"],
             swiftSettings: strict),
         .testTarget(
             name: "FileStorageTests", dependencies: ["FileStorage", "RemoteSettingsModel"], swiftSettings: strict),

@@ -12,6 +12,10 @@ public struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
     public let operation: String
     public let code: Int32
 
+    /// Codes beside those of `errno`, which are positive.
+    package static let notRegular: Int32 = -1
+    package static let isLink: Int32 = -2
+
     package init(_ operation: String, _ path: String, code: Int32 = errno) {
         self.path = path
         self.operation = operation
@@ -21,7 +25,12 @@ public struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
     package var isMissing: Bool { code == ENOENT || code == ENOTDIR }
 
     public var description: String {
-        let reason = unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+        let reason =
+            switch code {
+            case Self.notRegular: "it is a pipe or a device; expected a regular file"
+            case Self.isLink: "it is a symbolic link, which is not followed; replace it by a directory"
+            default: unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+            }
         return "cannot \(operation) \(path): \(reason)"
     }
 }

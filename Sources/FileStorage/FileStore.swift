@@ -13,15 +13,15 @@ import Synchronization
 package enum FileStore {
     /// A file's content; `nil` where there is no such file.
     package static func read(_ path: String, limit: Int) throws(FileError) -> Bytes? {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        // A pipe that nobody writes to would be waited for.
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             let error = FileError("open", path)
             if error.isMissing { return nil }
             throw error
         }
         defer { close(descriptor) }
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { throw FileError("look at", path) }
+        let status = try regularFile(descriptor, path)
         guard status.st_size <= limit else { throw FileError("read", path, code: EFBIG) }
         // One byte more than expected, so that the last read finds the end. The file may grow meanwhile.
         var content = [UInt8](repeating: 0, count: Int(status.st_size) + 1)
@@ -42,13 +42,26 @@ package enum FileStore {
         }
     }
 
+    /// What `fstat` says of an open file.
+    ///
+    /// - Throws: ``FileError`` where it is a pipe, a device or a directory.
+    static func regularFile(_ descriptor: Int32, _ path: String) throws(FileError) -> stat {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw FileError("look at", path) }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw FileError("use", path, code: status.st_mode & S_IFMT == S_IFDIR ? EISDIR : FileError.notRegular)
+        }
+        return status
+    }
+
     /// Reads a file from end to end in little memory.
     package static func readPieces(
         _ path: String, _ consume: (Span<UInt8>) throws(FileError) -> Void
     ) throws(FileError) {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw FileError("open", path) }
         defer { close(descriptor) }
+        _ = try regularFile(descriptor, path)
         var chunk = [UInt8](repeating: 0, count: 256 << 10)
         while true {
             let count = unsafe chunk.withUnsafeMutableBytes { unsafe systemRead(descriptor, $0.baseAddress, $0.count) }
@@ -150,22 +163,59 @@ package enum FileStore {
         }
     }
 
-    /// Removes a directory with all that is in it. Does nothing where there is none.
+    /// Removes a directory with all that is in it; where a link or a file has that name, only itself. Does nothing where there
+    /// is none. Each directory is opened relative to its parent, so that nothing outside is removed, even if somebody puts a
+    /// link in place of a directory meanwhile.
     package static func removeTree(_ path: String) throws(FileError) {
-        guard let names = try list(path) else { return }
-        for name in names {
-            let child = "\(path)/\(name)"
-            if isDirectory(child) { try removeTree(child) } else { try remove(child) }
+        try removeTree(path, in: AT_FDCWD, path: path)
+    }
+
+    private static func removeTree(_ name: String, in parent: Int32, path: String) throws(FileError) {
+        let descriptor = unsafe openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            switch errno {
+            case ENOENT: return
+            case ENOTDIR, ELOOP:
+                guard unsafe unlinkat(parent, name, 0) == 0 || errno == ENOENT || errno == ENOTDIR else {
+                    throw FileError("remove", path)
+                }
+                return
+            default: throw FileError("open", path)
+            }
         }
-        guard unsafe rmdir(path) == 0 || errno == ENOENT else { throw FileError("remove", path) }
+        for child in try names(in: descriptor, path: path) {
+            do throws(FileError) {
+                try removeTree(child, in: descriptor, path: "\(path)/\(child)")
+            } catch {
+                close(descriptor)
+                throw error
+            }
+        }
+        close(descriptor)
+        guard unsafe unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT else {
+            throw FileError("remove", path)
+        }
     }
 
     /// The names in a directory, sorted; `nil` where there is no such directory.
     package static func list(_ path: String) throws(FileError) -> [String]? {
-        guard let directory = unsafe opendir(path) else {
+        let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else {
             let error = FileError("list", path)
             if error.isMissing { return nil }
             throw error
+        }
+        defer { close(descriptor) }
+        return try names(in: descriptor, path: path)
+    }
+
+    /// - Parameter descriptor: an open directory, which stays open.
+    private static func names(in descriptor: Int32, path: String) throws(FileError) -> [String] {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { throw FileError("list", path) }
+        guard let directory = unsafe fdopendir(copy) else {
+            close(copy)
+            throw FileError("list", path)
         }
         defer { unsafe closedir(directory) }
         var names: [String] = []
@@ -201,6 +251,22 @@ package enum FileStore {
 
     /// Whether something is at a path. Links are followed.
     package static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
+
+    /// Makes sure that a directory or nothing is at a path, so that nothing is read or written through a link.
+    ///
+    /// - Throws: ``FileError`` where something else is there.
+    package static func refuseLink(_ path: String) throws(FileError) {
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0 else {
+            guard errno == ENOENT else { throw FileError("look at", path) }
+            return
+        }
+        switch status.st_mode & S_IFMT {
+        case S_IFDIR: return
+        case S_IFLNK: throw FileError("use", path, code: FileError.isLink)
+        default: throw FileError("use", path, code: ENOTDIR)
+        }
+    }
 
     /// Whether a directory is at a path. Links are not followed.
     package static func isDirectory(_ path: String) -> Bool {

@@ -16,15 +16,17 @@ package final class WritableFile {
     /// Creates the file, or empties it. A link of that name is not followed.
     package init(creating path: String) throws(FileError) {
         self.path = path
-        descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o666)
+        descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o666)
         guard descriptor >= 0 else { throw FileError("create", path) }
+        _ = try FileStore.regularFile(descriptor, path)
     }
 
     /// Opens a file to go on behind its end, creating it where it is missing. A link of that name is not followed.
     package init(appendingTo path: String) throws(FileError) {
         self.path = path
-        descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0o666)
+        descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o666)
         guard descriptor >= 0 else { throw FileError("open", path) }
+        _ = try FileStore.regularFile(descriptor, path)
     }
 
     deinit { abandon() }

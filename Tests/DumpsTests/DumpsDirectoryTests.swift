@@ -1,4 +1,5 @@
 import Dumps
+import FileStorage
 import Foundation
 import RemoteSettingsModel
 import SnapshotBundle
@@ -31,5 +32,23 @@ struct DumpsDirectoryTests {
             try directory.writePending(id, entry)
         }
         #expect(try directory.pendingEntries(limits: Limits()) == noted)
+    }
+
+    /// What a pull request can carry.
+    @Test(arguments: ["", "/pending", "/staging"])
+    func noWorkBehindALink(place: String) throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "dumps-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let precious = folder.appending(path: "precious").path
+        let dumps = folder.appending(path: "dumps").path
+        try FileManager.default.createDirectory(atPath: "\(precious)/in", withIntermediateDirectories: true)
+        let parent = place.isEmpty ? dumps : "\(dumps)/.rsdump"
+        try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
+        try FileManager.default.createSymbolicLink(
+            atPath: "\(dumps)/.rsdump\(place)", withDestinationPath: precious)
+        let directory = DumpsDirectory(dumps)
+        #expect(throws: FileError.self) { try directory.prepareWork() }
+        #expect(throws: FileError.self) { try directory.finishWork(keepingDownloads: false) }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: precious) == ["in"])
     }
 }

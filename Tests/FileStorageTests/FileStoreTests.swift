@@ -46,6 +46,42 @@ final class FileStoreTests {
         try FileStore.removeIfEmpty(path("a"))
     }
 
+    /// Without the refusal, each of these would wait for somebody at the other end.
+    @Test(.timeLimit(.minutes(1)))
+    func aPipeIsNoFile() throws {
+        try #require(unsafe mkfifo(path("pipe"), 0o600) == 0)
+        let refused = FileError("use", path("pipe"), code: FileError.notRegular)
+        #expect(throws: refused) { try FileStore.read(path("pipe"), limit: 10) }
+        #expect(throws: refused) { try FileStore.readPieces(path("pipe")) { _ in } }
+        #expect(throws: FileError.self) { try WritableFile(creating: path("pipe")) }
+        #expect(throws: FileError.self) { try WritableFile(appendingTo: path("pipe")) }
+        #expect("\(refused)".contains("expected a regular file"))
+        // Somebody listens, so that opening succeeds; still it is no file.
+        let reader = unsafe open(path("pipe"), O_RDONLY | O_NONBLOCK)
+        defer { close(reader) }
+        #expect(throws: refused) { try WritableFile(creating: path("pipe")) }
+    }
+
+    @Test func aLinkIsRemovedAndWhatItLeadsToStays() throws {
+        try FileManager.default.createDirectory(atPath: path("precious/in"), withIntermediateDirectories: true)
+        try FileStore.replace(path("precious/in/a"), with: Bytes(utf8: "1"))
+        try link("tree", to: path("precious"))
+        try FileStore.removeTree(path("tree"))
+        #expect(try names() == ["precious"])
+        try FileStore.makeDirectories(path("tree/deep"))
+        try link("tree/deep/link", to: path("precious"))
+        try link("tree/file", to: path("precious/in/a"))
+        try FileStore.removeTree(path("tree"))
+        #expect(try names() == ["precious"])
+        #expect(try FileStore.read(path("precious/in/a"), limit: 10)?.text == "1")
+        #expect(throws: FileError.self) {
+            try link("again", to: path("precious"))
+            try FileStore.refuseLink(path("again"))
+        }
+        try FileStore.refuseLink(path("precious"))
+        try FileStore.refuseLink(path("absent"))
+    }
+
     @Test func aLongerFileThanTheLimitIsRefused() throws {
         try FileStore.replace(path("a"), with: Bytes(utf8: "12345"))
         #expect(try FileStore.read(path("a"), limit: 5)?.text == "12345")

@@ -141,6 +141,82 @@ extension ServerTests {
             }
         }
 
+        /// What the directory looks like at each step of a refresh, and to a reader that has read the lock at any of them.
+        @Test(arguments: [false, true])
+        func aRefreshUnderWayTakesNothingAway(trusted: Bool) async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let dumps = try await place.package([collection])
+            let old = try await place.package([collection], as: "old")
+            let before = try collection.state()
+            try collection.put("b")
+            let new = try await place.package([collection], as: "new")
+            let after = try collection.state()
+            let lock = "dumps.lock.json"
+            let bundle = "main/\(collection.name).zip"
+            let note = ".rsdump/pending/main.\(collection.name).json"
+
+            func copy(_ file: String, from source: String, to name: String) throws {
+                let target = URL(fileURLWithPath: "\(dumps)/\(name)")
+                try FileManager.default.createDirectory(
+                    at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
+                try Data(contentsOf: URL(fileURLWithPath: "\(source)/\(file)")).write(to: target, options: .atomic)
+            }
+            func client() -> RemoteSettingsClient {
+                place.service {
+                    $0.packaged = [.directory(dumps, trusted: trusted)]
+                    $0.transport = NoTransport()
+                }.makeClient(collectionName: collection.id)
+            }
+            // Each has read the lock when it was made, and looks for the bundle when it is asked.
+            let early = client()
+            try copy(lock, from: new, to: note)
+            #expect(state(of: client()) == before)
+            let noted = client()
+            try copy(bundle, from: new, to: bundle)
+            #expect(state(of: client()) == after)
+            #expect(state(of: noted) == after)
+            let named = client()
+            // A killed run ends here: the lock is the old one, and stays so.
+            try copy(lock, from: new, to: lock)
+            try FileManager.default.removeItem(atPath: "\(dumps)/.rsdump")
+            #expect(state(of: client()) == after)
+            #expect(state(of: early) == after)
+            #expect(state(of: named) == after)
+
+            // A checkout of half a state has no note, and no lock to wait for.
+            try copy(lock, from: old, to: lock)
+            let half = client()
+            #expect(half.getRecords() == nil)
+            guard case .damaged(let why)? = half.snapshot.unused.first?.reason else {
+                Issue.record("a bundle of another state than the lock's: \(half.snapshot)")
+                return
+            }
+            #expect(why.contains("as the lock says"))
+        }
+
+        /// A note is taken as little on trust as the lock.
+        @Test func aNoteIsNoWayAroundVerification() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let dumps = try await place.package([collection])
+            let note = URL(fileURLWithPath: "\(dumps)/.rsdump/pending/main.\(collection.name).json")
+            try FileManager.default.createDirectory(
+                at: note.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try collection.put("b")
+            let new = try await place.package([collection], as: "new")
+            let lock = try String(contentsOf: URL(fileURLWithPath: "\(new)/dumps.lock.json"), encoding: .utf8)
+            try Data(lock.utf8).write(to: note)
+            var bundle = try Data(contentsOf: URL(fileURLWithPath: "\(new)/main/\(collection.name).zip"))
+            bundle[bundle.count / 2] ^= 1
+            try bundle.write(to: URL(fileURLWithPath: "\(dumps)/main/\(collection.name).zip"))
+            let client = place.service {
+                $0.packaged = [.directory(dumps)]
+                $0.transport = NoTransport()
+            }.makeClient(collectionName: collection.id)
+            #expect(client.getRecords() == nil)
+        }
+
         @Test func validationReportsEveryProblem() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")

@@ -27,6 +27,7 @@ extension DumpsDirectory {
     package func name(_ id: CollectionID, _ entry: LockFile.Collection) throws(FileError) {
         try writePending(id, entry)
         let path = bundlePath(id)
+        try FileStore.refuseLink(FileStore.parent(of: path))
         try FileStore.makeDirectories(FileStore.parent(of: path))
         try FileStore.rename(packPath(id), to: path, flushing: false)
     }
@@ -40,7 +41,7 @@ extension DumpsDirectory {
     ///
     /// - Throws: ``DumpsError`` where a name is not in the lock, or the lock lists no bundles; `BundleError` or `FileError`.
     public func lockedBundles(_ names: [CollectionID], limits: Limits) throws -> [BundleReader] {
-        let lock = try lockFile(limits: limits)
+        let lock = try recoveredLock(limits: limits).lock
         let unknown = names.filter { lock.collections[$0] == nil }
         guard unknown.isEmpty else { throw DumpsError.notLocked(unknown, lockPath) }
         guard !lock.collections.isEmpty else { throw DumpsError.nothingLocked(lockPath) }

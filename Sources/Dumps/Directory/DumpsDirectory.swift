@@ -43,7 +43,7 @@ public struct DumpsDirectory: Sendable {
 
     package var workPath: String { "\(path)/.rsdump" }
     package var stagingPath: String { "\(workPath)/staging" }
-    private var pendingDirectory: String { "\(workPath)/pending" }
+    private var pendingDirectory: String { "\(path)/\(LockFile.notes)" }
 
     /// A name for a collection's work files. Ids have no dots, so that no two collections share a name.
     private func workName(_ id: CollectionID) -> String { "\(id.bucket).\(id.name)" }
@@ -108,8 +108,15 @@ public struct DumpsDirectory: Sendable {
         try FileStore.replace(lockPath, with: Bytes(lock.text))
     }
 
+    /// A pull request can carry a link in place of a work directory; everything behind it would be taken for the work of an
+    /// earlier run, and removed.
+    private func refuseLinks() throws(FileError) {
+        for path in [workPath, stagingPath, pendingDirectory] { try FileStore.refuseLink(path) }
+    }
+
     /// Makes the work directory.
     package func prepareWork() throws(FileError) {
+        try refuseLinks()
         try FileStore.makeDirectories(stagingPath)
         try FileStore.makeDirectories(pendingDirectory)
         let ignore = "\(workPath)/.gitignore"
@@ -123,6 +130,7 @@ public struct DumpsDirectory: Sendable {
     ///
     /// - Parameter keepingDownloads: keeps downloads for the next refresh, because a collection failed.
     package func finishWork(keepingDownloads: Bool) throws(FileError) {
+        try refuseLinks()
         try FileStore.removeTree(pendingDirectory)
         for name in try FileStore.list(workPath) ?? [] where name.hasSuffix(".tmp") {
             try FileStore.remove("\(workPath)/\(name)")
@@ -156,6 +164,6 @@ extension DumpsDirectory {
     package func writePending(_ id: CollectionID, _ entry: LockFile.Collection) throws(FileError) {
         let lock = LockFile(collections: [id: entry])
         try FileStore.replace(
-            "\(pendingDirectory)/\(workName(id)).json", with: Bytes(lock.text), flushing: false)
+            "\(path)/\(LockFile.notePath(of: id))", with: Bytes(lock.text), flushing: false)
     }
 }

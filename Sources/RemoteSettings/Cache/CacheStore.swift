@@ -70,7 +70,8 @@ extension StorageDirectory {
         _ id: CollectionID, keeping records: RecordTable, _ stale: Set<SHA256Digest>, now: Timestamp
     ) {
         let directory = attachmentsPath(id)
-        guard let names = try? FileStore.list(directory), !names.isEmpty else { return }
+        // Files behind a link in the directory's place are none of the library's.
+        guard FileStore.isDirectory(directory), let names = try? FileStore.list(directory), !names.isEmpty else { return }
         var kept = stale
         for record in records {
             if let digest = try? record.attachment()?.hash { kept.insert(digest) }

@@ -63,6 +63,17 @@ final class PackagedBundle: Sendable {
         return reader
     }
 
+    /// Whether the bundle's file is whole as far as its first bytes tell, but not of the state that the lock lists. Does I/O
+    /// at the first call.
+    var isOfAnotherState: Bool {
+        do throws(BundleError) {
+            _ = try reader()
+            return false
+        } catch {
+            return error.kind == .disagreement
+        }
+    }
+
     /// Reads the bundle's snapshot. Its signature is verified unless the bundle is as trusted as the program. Does I/O.
     ///
     /// - Throws: `SnapshotRefusal`, `BundleError` or `ContentSignatureError`.

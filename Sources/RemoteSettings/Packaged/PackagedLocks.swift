@@ -21,7 +21,8 @@ struct PackagedLocks: Sendable {
         }
     }
 
-    /// The bundles of one collection, newest first; of the same timestamp in the order of the sources. No I/O.
+    /// The bundles of one collection, newest first; of the same timestamp in the order of the sources. Does I/O for sources
+    /// that are directories, because a refresh may have replaced a bundle since the lock was read.
     ///
     /// - Parameter problems: locks that cannot be read are appended.
     func bundles(of id: CollectionID, problems: inout [SnapshotStatus.Unused]) -> [PackagedBundle] {
@@ -29,13 +30,40 @@ struct PackagedLocks: Sendable {
         for (source, text) in locks {
             do throws(BundleError) {
                 let lock = try LockFile.collection(id, in: text, path: source.lockName, limits: limits)
-                if let lock { bundles.append(PackagedBundle(id, lock, in: source, limits: limits)) }
+                if let lock { bundles.append(present(PackagedBundle(id, lock, in: source, limits: limits), in: source)) }
             } catch {
                 problems.append(Self.unreadable(source, error))
             }
         }
         // The sort is stable.
         return bundles.sorted { $0.lock.timestamp > $1.lock.timestamp }
+    }
+
+    /// The bundle that is present under its name, with the entry that a refresh has noted for it or that a newer lock has,
+    /// where the given entry is another state's. `Tests/Models/dumps.pml` proves that a reader of this kind finds a whole
+    /// state at any moment of a refresh, and after a refresh that was killed.
+    ///
+    /// - Returns: the given bundle where nothing explains the difference; opening it then says what is wrong.
+    private func present(_ bundle: PackagedBundle, in source: PackagedSource) -> PackagedBundle {
+        guard case .directory(let path, _) = source.form else { return bundle }
+        let id = bundle.id
+        let note = "\(path)/\(LockFile.notePath(of: id))"
+        var candidate = bundle
+        // Each round needs a lock that was written since the last one. A directory whose lock never stays is given up.
+        for _ in 0..<10 where candidate.isOfAnotherState {
+            if let text = try? FileStore.read(note, limit: limits.lockBytes),
+                let entry = try? LockFile.collection(id, in: text, path: note, limits: limits)
+            {
+                let noted = PackagedBundle(id, entry, in: source, limits: limits)
+                if (try? noted.reader()) != nil { return noted }
+            }
+            guard let text = try? source.lockText(limits: limits),
+                let entry = try? LockFile.collection(id, in: text, path: source.lockName, limits: limits),
+                entry != candidate.lock
+            else { return bundle }
+            candidate = PackagedBundle(id, entry, in: source, limits: limits)
+        }
+        return candidate
     }
 
     /// Everything that the locks list. Each lock is read as a whole and strictly. No I/O.

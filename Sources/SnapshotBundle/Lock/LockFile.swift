@@ -24,6 +24,16 @@ public struct LockFile: Hashable, Sendable {
         }
     }
 
+    /// Where a refresh notes a bundle's future entry before the bundle gets its name, relative to the directory of the lock.
+    /// The note is itself a lock file, with this one collection.
+    package static func notePath(of collection: CollectionID) -> String {
+        // Ids have no dots, so that no two collections share a name.
+        "\(notes)/\(collection.bucket).\(collection.name).json"
+    }
+
+    /// The directory of the notes, relative to that of the lock.
+    package static let notes = ".rsdump/pending"
+
     /// One collection's entry.
     public struct Collection: Hashable, Sendable {
         /// The URL of the server that it came from, or what it was imported from.

@@ -84,7 +84,7 @@ actor DumpsLoader {
         guard let address else { return nil }
         let identity = FileStore.identity(directory.lockPath)
         if let lockSeen, lockSeen == identity, problems.isEmpty { return nil }
-        let lock = try directory.lockFile(limits: limits)
+        let lock = try directory.recoveredLock(limits: limits).lock
         let before = problems
         problems = [:]
         var next: [CollectionID: Loaded] = [:]
