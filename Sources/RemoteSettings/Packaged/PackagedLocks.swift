@@ -30,7 +30,8 @@ struct PackagedLocks: Sendable {
         for (source, text) in locks {
             do throws(BundleError) {
                 let lock = try LockFile.collection(id, in: text, path: source.lockName, limits: limits)
-                if let lock { bundles.append(present(PackagedBundle(id, lock, in: source, limits: limits), in: source)) }
+                guard let lock else { continue }
+                bundles.append(present(PackagedBundle(id, lock, in: source, limits: limits), in: source))
             } catch {
                 problems.append(Self.unreadable(source, error))
             }
