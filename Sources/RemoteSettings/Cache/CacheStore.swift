@@ -71,7 +71,8 @@ extension StorageDirectory {
     ) {
         let directory = attachmentsPath(id)
         // Files behind a link in the directory's place are none of the library's.
-        guard FileStore.isDirectory(directory), let names = try? FileStore.list(directory), !names.isEmpty else { return }
+        guard FileStore.isDirectory(directory), let names = try? FileStore.list(directory), !names.isEmpty
+        else { return }
         var kept = stale
         for record in records {
             if let digest = try? record.attachment()?.hash { kept.insert(digest) }
