@@ -153,7 +153,7 @@ def test_a_note_that_did_not_reach_the_disk_whole_counts_as_none(dumps, sample, 
     after = {path: content for path, content in dumps.files().items() if path.endswith(".zip")}
     pending = dumps.path / ".rsdump/pending"
     pending.mkdir(parents=True)
-    (pending / "main--settings.json").write_bytes(lock.read_bytes()[:left])
+    (pending / "main.settings.json").write_bytes(lock.read_bytes()[:left])
     lock.write_bytes(before)
 
     assert dumps.verify().code == rsdump.VERIFICATION

@@ -69,7 +69,7 @@ def test_a_refresh_that_was_interrupted_before_it_wrote_the_lock(dumps, sample):
     pending = dumps.path / ".rsdump/pending"
     pending.mkdir(parents=True)
     after["collections"] = {SETTINGS: after["collections"][SETTINGS]}
-    (pending / "main--settings.json").write_text(json.dumps(after))
+    (pending / "main.settings.json").write_text(json.dumps(after))
     lock.write_bytes(before)
     locked(dumps, code=WOULD_CHANGE)
 
