@@ -4,9 +4,9 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// A dumps directory of sample collections, to be served and changed. They are signed with keys that are made at the start.
-public actor DemoOrigin {
+package actor DemoOrigin {
     /// SHA-256 of the root certificate: what a client pins.
-    public nonisolated let root: SHA256Digest
+    package nonisolated let root: SHA256Digest
 
     /// Where the chain is said to be; an origin that serves it puts its own address there.
     private static let x5u = "https://demo.invalid/chains/demo.pem"
@@ -23,7 +23,7 @@ public actor DemoOrigin {
     /// - Parameters:
     ///   - directory: an existing directory; bundles and lock are written into it.
     ///   - now: the time that certificates are made around; the first state is dated a day before.
-    public init(directory: String, now: Timestamp) throws {
+    package init(directory: String, now: Timestamp) throws {
         self.directory = directory
         verifiedAt = now
         let authority = try DemoAuthority(now: now)
@@ -49,7 +49,7 @@ public actor DemoOrigin {
     /// What an editor would do: a record changed, one deleted, one with a new attachment; three newly signed states.
     ///
     /// - Returns: what was done, a line each.
-    public func publish(now: Timestamp) throws -> [String] {
+    package func publish(now: Timestamp) throws -> [String] {
         publications += 1
         let newest = lock.collections.values.map(\.timestamp).max() ?? now
         let time = max(now, newest.advanced(by: .seconds(1)))

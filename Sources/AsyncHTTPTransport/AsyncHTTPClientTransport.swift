@@ -6,7 +6,7 @@ import RemoteSettingsModel
 /// The transport of the command-line tool: AsyncHTTPClient, HTTP/1.1 with connections kept alive.
 ///
 /// It runs on NIO's shared threads. Idle connections are kept for a minute.
-public final class AsyncHTTPClientTransport: HTTPTransport {
+package final class AsyncHTTPClientTransport: HTTPTransport {
     private let client: HTTPClient
 
     /// - Parameters:
@@ -14,7 +14,7 @@ public final class AsyncHTTPClientTransport: HTTPTransport {
     ///     meanwhile.
     ///   - limits: its `headTimeoutSeconds` bounds connecting too. Its `idleTimeoutSeconds` applies to the time before
     ///     the answer's head as well, so that the shorter of the two counts there.
-    public init(jobs: Int = 8, limits: Limits = Limits()) {
+    package init(jobs: Int = 8, limits: Limits = Limits()) {
         var configuration = HTTPClient.Configuration(
             redirectConfiguration: .disallow,
             timeout: .init(
@@ -36,11 +36,11 @@ public final class AsyncHTTPClientTransport: HTTPTransport {
     }
 
     /// Closes the connections, those in use included. Optional at the end of a process.
-    public func shutdown() async {
+    package func shutdown() async {
         try? await client.shutdown()
     }
 
-    public func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+    package func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
         var outgoing = HTTPClientRequest(url: request.url.description)
         for field in request.headers.fields { outgoing.headers.add(name: field.name, value: field.value) }
         let failure = FailureTranslation(request)

@@ -9,7 +9,7 @@ import RemoteSettingsHTTP
 ///   `http` and `https`, and uses no cookies, `.netrc`, stored credentials or signal handlers.
 /// - Proxies are those of the environment, as for the tool `curl`: `http_proxy` (in lower case only), `https_proxy`,
 ///   `all_proxy`, and `no_proxy` for the hosts that are asked directly.
-public final class CurlTransport: HTTPTransport {
+package final class CurlTransport: HTTPTransport {
     private let loop: CurlLoop
 
     /// Does no I/O.
@@ -18,7 +18,7 @@ public final class CurlTransport: HTTPTransport {
     ///   - connectionsPerHost: further requests to the same host wait for one of these, and their time-out runs
     ///     meanwhile.
     ///   - certificateAuthorities: the path of a PEM file that takes the place of the system's authorities.
-    public init(connectionsPerHost: Int = 8, certificateAuthorities: String? = nil) {
+    package init(connectionsPerHost: Int = 8, certificateAuthorities: String? = nil) {
         loop = CurlLoop(
             connectionsPerHost: max(1, connectionsPerHost), certificateAuthorities: certificateAuthorities)
     }
@@ -27,7 +27,7 @@ public final class CurlTransport: HTTPTransport {
         loop.close()
     }
 
-    public func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+    package func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
         let answer = AnswerBuffer(mostBuffered: CurlTransfer.mostBuffered)
         let id = try loop.start(request, answer)
         // Releasing the body, or leaving here with an error, stops the transfer.

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
 /// Why a command on a directory of dumps could not start.
-public enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
+package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
     case busy(String)
     case nothingConfigured(String)
     case notConfigured([CollectionID], String)
@@ -14,7 +14,7 @@ public enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
     case ownDirectory(String)
     case emptyMonitor(String)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .busy(let path): "another refresh is running in \(path); wait until it has ended"
         case .nothingConfigured(let file): "\(file) names no collections; add one with: rsdump add BUCKET/COLLECTION"
@@ -36,21 +36,21 @@ public enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 /// What is wrong with `dumps.yaml`, in which line, and how to correct it.
-public struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
-    public let file: String
+package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
+    package let file: String
     /// Counted from 1; `nil` for the file as a whole.
-    public let line: Int?
-    public let problem: String
-    public let remedy: String
+    package let line: Int?
+    package let problem: String
+    package let remedy: String
 
-    public init(file: String, line: Int? = nil, problem: String, remedy: String) {
+    package init(file: String, line: Int? = nil, problem: String, remedy: String) {
         self.file = file
         self.line = line
         self.problem = problem
         self.remedy = remedy
     }
 
-    public var description: String {
+    package var description: String {
         "\(file)\(line.map { ":\($0)" } ?? ""): \(problem); \(remedy)"
     }
 }

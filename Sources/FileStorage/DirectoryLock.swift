@@ -9,11 +9,11 @@
 /// An advisory lock on a directory, so that two refreshes never work in it at once. It ends with the process.
 ///
 /// The lock is on the directory itself (`flock`), so that no file shows it or is left behind.
-public final class DirectoryLock {
+package final class DirectoryLock {
     private let descriptor: Int32
 
     /// - Returns: `nil` where another process holds the lock.
-    public init?(_ path: String) throws(FileError) {
+    package init?(_ path: String) throws(FileError) {
         let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw FileError("open the directory", path) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {

@@ -7,10 +7,10 @@
 #endif
 
 /// A system call on a file that failed: what was tried, on which path, and why it did not work.
-public struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
-    public let path: String
-    public let operation: String
-    public let code: Int32
+package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
+    package let path: String
+    package let operation: String
+    package let code: Int32
 
     /// Codes beside those of `errno`, which are positive.
     package static let notRegular: Int32 = -1
@@ -24,7 +24,7 @@ public struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
 
     package var isMissing: Bool { code == ENOENT || code == ENOTDIR }
 
-    public var description: String {
+    package var description: String {
         let reason =
             switch code {
             case Self.notRegular: "it is a pipe or a device; expected a regular file"

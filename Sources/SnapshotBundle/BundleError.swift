@@ -1,6 +1,6 @@
 /// What is wrong with a bundle, with its lock, or with the data for a new bundle.
-public struct BundleError: Error, Hashable, Sendable {
-    public enum Kind: Hashable, Sendable {
+package struct BundleError: Error, Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
         /// The file cannot be opened, read or mapped.
         case unreadable
         /// The file cannot be created or written.
@@ -21,15 +21,15 @@ public struct BundleError: Error, Hashable, Sendable {
         case wrongSource
     }
 
-    public let kind: Kind
+    package let kind: Kind
     /// The file, as the caller named it.
-    public let file: String
+    package let file: String
     /// The entry inside of the file, or the key path in a document; `nil` for the file as a whole.
-    public let entry: String?
-    public let expected: String
-    public let found: String
+    package let entry: String?
+    package let expected: String
+    package let found: String
 
-    public init(_ kind: Kind, file: String, entry: String? = nil, expected: String, found: String) {
+    package init(_ kind: Kind, file: String, entry: String? = nil, expected: String, found: String) {
         self.kind = kind
         self.file = file
         self.entry = entry
@@ -38,7 +38,7 @@ public struct BundleError: Error, Hashable, Sendable {
     }
 
     /// What to do next.
-    public var remedy: String {
+    package var remedy: String {
         switch kind {
         case .unreadable: "check that the path is right and that this user may read it"
         case .unwritable: "check the directory's permissions and the space left on the device"
@@ -53,7 +53,7 @@ public struct BundleError: Error, Hashable, Sendable {
 }
 
 extension BundleError: CustomStringConvertible {
-    public var description: String { "\(file): \(problem); \(remedy)" }
+    package var description: String { "\(file): \(problem); \(remedy)" }
 
     /// What is wrong inside of the file, without the file's name and without what to do about it.
     package var problem: String { "\(entry.map { "\($0): " } ?? "")expected \(expected), found \(found)" }

@@ -1,6 +1,6 @@
 /// Why something could not be imported, exported or embedded.
-public struct ExchangeError: Error, Hashable, Sendable {
-    public enum Kind: Hashable, Sendable {
+package struct ExchangeError: Error, Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
         /// The request does not fit the arguments or what is on the disk.
         case usage
         /// What was read is malformed, or could do harm in a file system.
@@ -9,17 +9,17 @@ public struct ExchangeError: Error, Hashable, Sendable {
         case unverified
     }
 
-    public let kind: Kind
+    package let kind: Kind
     /// The file, directory or collection.
-    public let place: String
+    package let place: String
     /// The entry, record or member inside of it; `nil` for the whole.
-    public let entry: String?
-    public let expected: String
-    public let found: String
+    package let entry: String?
+    package let expected: String
+    package let found: String
     /// What to do next.
-    public let remedy: String
+    package let remedy: String
 
-    public init(
+    package init(
         _ kind: Kind, _ place: String, entry: String? = nil, expected: String, found: String, remedy: String
     ) {
         self.kind = kind
@@ -32,7 +32,7 @@ public struct ExchangeError: Error, Hashable, Sendable {
 }
 
 extension ExchangeError: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         let whole = entry.map { "\(place): \($0)" } ?? place
         return "\(whole): expected \(expected), found \(found); \(remedy)"
     }

@@ -3,7 +3,7 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 
 /// Why a collection's state could not be fetched. The local state is unchanged.
-public enum FetchError: Error, Sendable {
+package enum FetchError: Error, Sendable {
     case http(HTTPError)
     case changeset(ChangesetError, url: String)
     case signature(ContentSignatureError)
@@ -52,7 +52,7 @@ extension FetchError {
 }
 
 extension FetchError: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .changeset: "\(problem); the local state is unchanged, try again later"
         case .future:

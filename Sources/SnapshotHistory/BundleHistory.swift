@@ -3,8 +3,8 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// The older bundles of collections that can be had: from git repositories, folders and single files.
-public struct BundleHistory: Sendable {
-    public enum Source: Sendable {
+package struct BundleHistory: Sendable {
+    package enum Source: Sendable {
         /// The commits that lead to `HEAD`.
         case git(GitRepository)
         /// A bundle, or a folder of bundles at any depth, whatever their names are: each is known by its manifest. Hidden
@@ -13,17 +13,17 @@ public struct BundleHistory: Sendable {
     }
 
     /// What was found of one collection.
-    public struct Listing: Sendable {
+    package struct Listing: Sendable {
         /// Newest data first; of the same data, in the order of the sources, and the newest commit first.
-        public var bundles: [HistoricBundle] = []
+        package var bundles: [HistoricBundle] = []
         /// What looks like a bundle and cannot be read as one.
-        public var unusable: [HistoryError] = []
+        package var unusable: [HistoryError] = []
     }
 
     private let sources: [Source]
     private let limits: Limits
 
-    public init(_ sources: [Source], limits: Limits = Limits()) {
+    package init(_ sources: [Source], limits: Limits = Limits()) {
         self.sources = sources
         self.limits = limits
     }
@@ -34,7 +34,7 @@ public struct BundleHistory: Sendable {
     ///   - places: each `git`, for the commits of the directory, or a folder of bundles.
     ///   - directory: the dumps directory.
     /// - Throws: ``HistoryError`` where git has no such directory, or a folder is not there.
-    public init(of directory: String, in places: [String], limits: Limits = Limits()) async throws(HistoryError) {
+    package init(of directory: String, in places: [String], limits: Limits = Limits()) async throws(HistoryError) {
         var sources: [Source] = []
         for place in places {
             if place == "git" {
@@ -53,7 +53,7 @@ public struct BundleHistory: Sendable {
     ///
     /// - Throws: ``HistoryError``: for a path that is not there, a file that was named and is no bundle of the collection, a
     ///   folder that cannot be read, and where git fails.
-    public func bundles(of id: CollectionID) async throws(HistoryError) -> Listing {
+    package func bundles(of id: CollectionID) async throws(HistoryError) -> Listing {
         var listing = Listing()
         for source in sources {
             switch source {

@@ -4,13 +4,13 @@ import SnapshotBundle
 /// The git repository that a dumps directory lies in, for reading older states of the directory. Nothing in it is changed.
 ///
 /// Each call runs `git`: without a shell, without the network, and whatever `GIT_DIR` and its like say.
-public struct GitRepository: Sendable {
+package struct GitRepository: Sendable {
     /// A commit.
-    public struct Revision: Hashable, Sendable {
+    package struct Revision: Hashable, Sendable {
         /// The commit's full name, in hexadecimal digits.
-        public let commit: String
+        package let commit: String
         /// When it was committed, to the second. A claim of whoever made the commit.
-        public let time: Timestamp
+        package let time: Timestamp
     }
 
     /// A file's content in the repository.
@@ -21,16 +21,16 @@ public struct GitRepository: Sendable {
     }
 
     /// The dumps directory, which paths are relative to.
-    public let directory: String
+    package let directory: String
     /// Whether older commits are missing because only the newest ones were cloned, as continuous integration often does.
-    public let isShallow: Bool
+    package let isShallow: Bool
     private let git: GitCommand
     private let limits: Limits
 
     /// Finds the repository whose work tree has the directory.
     ///
     /// - Throws: ``HistoryError``, `noGit` or `noRepository`.
-    public init(containing directory: String, limits: Limits = Limits()) async throws(HistoryError) {
+    package init(containing directory: String, limits: Limits = Limits()) async throws(HistoryError) {
         guard !directory.utf8.contains(0) else { throw .invalidPath(directory) }
         let git = GitCommand(directory: directory.isEmpty ? "." : directory)
         let answer = try await git.run(
@@ -52,7 +52,7 @@ public struct GitRepository: Sendable {
     /// The commit that a name stands for: `HEAD`, a branch, a tag, an abbreviated hash, `main~3`.
     ///
     /// - Throws: ``HistoryError``, `noRevision` where the name stands for none.
-    public func revision(_ name: String) async throws(HistoryError) -> Revision {
+    package func revision(_ name: String) async throws(HistoryError) -> Revision {
         guard let commit = try await commit(name) else {
             throw .noRevision(directory: directory, name: name, isShallow: isShallow)
         }
@@ -69,7 +69,7 @@ public struct GitRepository: Sendable {
     ///
     /// - Parameter path: a file or a folder, relative to the dumps directory; empty for the directory itself.
     /// - Throws: ``HistoryError``, `noRevision` where the name stands for no commit.
-    public func revisions(
+    package func revisions(
         touching path: String, upTo name: String = "HEAD"
     ) async throws(HistoryError) -> [Revision] {
         let path = path.isEmpty ? "." : try relative(path)
@@ -85,7 +85,7 @@ public struct GitRepository: Sendable {
     /// A file's bytes as of a commit; `nil` where the commit has no such file.
     ///
     /// - Parameter path: relative to the dumps directory.
-    public func file(_ path: String, at revision: Revision) async throws(HistoryError) -> Bytes? {
+    package func file(_ path: String, at revision: Revision) async throws(HistoryError) -> Bytes? {
         guard let blob = try await blobs([path], at: [revision]).first ?? nil else { return nil }
         return try await contents(blob, of: path, at: revision)
     }
@@ -93,7 +93,7 @@ public struct GitRepository: Sendable {
     /// The lock as of a commit; `nil` where the commit has none.
     ///
     /// - Throws: ``HistoryError``, `bundle` where it is not a lock of a known version.
-    public func lock(at revision: Revision) async throws(HistoryError) -> LockFile? {
+    package func lock(at revision: Revision) async throws(HistoryError) -> LockFile? {
         guard let text = try await file(Self.lockPath, at: revision) else { return nil }
         do throws(BundleError) {
             return try LockFile(parsing: text, path: name(Self.lockPath, at: revision), limits: limits)

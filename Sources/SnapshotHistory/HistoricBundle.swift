@@ -3,14 +3,14 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// An older bundle of a collection that can be had. It is not opened, and nothing in it is verified yet.
-public struct HistoricBundle: Sendable {
+package struct HistoricBundle: Sendable {
     /// Where an older bundle is.
-    public enum Location: Hashable, Sendable, CustomStringConvertible {
+    package enum Location: Hashable, Sendable, CustomStringConvertible {
         /// In a git repository, at a path relative to the dumps directory.
         case revision(GitRepository.Revision, path: String)
         case file(String)
 
-        public var description: String {
+        package var description: String {
             switch self {
             case .revision(let revision, let path): "git:\(revision.commit.prefix(12)):\(path)"
             case .file(let path): path
@@ -23,16 +23,16 @@ public struct HistoricBundle: Sendable {
         case file
     }
 
-    public let collection: CollectionID
-    public let timestamp: Timestamp
-    public let origin: Location
+    package let collection: CollectionID
+    package let timestamp: Timestamp
+    package let origin: Location
     /// Bytes.
-    public let size: Int
+    package let size: Int
     let place: Place
     let limits: Limits
 
     /// The bundle's bytes: of a file, mapped; from git, read into memory.
-    public func contents() async throws(HistoryError) -> Bytes {
+    package func contents() async throws(HistoryError) -> Bytes {
         if case .revision(let revision, let path) = origin, case .blob(let blob, let repository) = place {
             return try await repository.contents(blob, of: path, at: revision)
         }
@@ -42,7 +42,7 @@ public struct HistoricBundle: Sendable {
     /// Opens the bundle: from a file, mapped; from git, read into memory.
     ///
     /// - Throws: ``HistoryError``, also where it no longer is the bundle that was found.
-    public func open() async throws(HistoryError) -> BundleReader {
+    package func open() async throws(HistoryError) -> BundleReader {
         let bytes = try await contents()
         let bundle = try reading { () throws(BundleError) in
             try BundleReader(bytes: bytes, name: name, limits: limits)
@@ -62,7 +62,7 @@ public struct HistoricBundle: Sendable {
     /// - Returns: `nil` where there is no lock, or it speaks of another bundle: the entry's size and hash are held against
     ///   the bundle's bytes.
     /// - Throws: ``HistoryError``, also where there is a lock that cannot be read.
-    public func lockEntry() async throws(HistoryError) -> LockFile.Collection? {
+    package func lockEntry() async throws(HistoryError) -> LockFile.Collection? {
         let lock: LockFile?
         switch (origin, place) {
         case (.revision(let revision, _), .blob(_, let repository)): lock = try await repository.lock(at: revision)

@@ -2,7 +2,7 @@ import FileStorage
 import SnapshotBundle
 
 /// Why an older state could not be read.
-public enum HistoryError: Error, Hashable, Sendable {
+package enum HistoryError: Error, Hashable, Sendable {
     /// The program `git` is not on the `PATH`.
     case noGit
     /// The directory lies in no work tree that git would read; `problem` has git's own words.
@@ -23,7 +23,7 @@ public enum HistoryError: Error, Hashable, Sendable {
 }
 
 extension HistoryError: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .noGit: "there is no program git on the PATH; install it, or name a folder of older bundles"
         case .noRepository(let directory, let problem):

@@ -10,7 +10,7 @@ extension Origin {
     ///   - query: what stands behind the question mark.
     ///   - now: the monitor does not answer for a `_since` too long ago, as the server does not.
     /// - Throws: `BundleError` where a bundle cannot be read any more.
-    public func answer(path: Substring, query: Substring?, now: Timestamp) throws(BundleError) -> OriginAnswer {
+    package func answer(path: Substring, query: Substring?, now: Timestamp) throws(BundleError) -> OriginAnswer {
         // By bytes: the boundaries of characters cost more than the rest of an answer.
         let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .dropFirst().map(Substring.init)[...]

@@ -8,7 +8,7 @@ extension Origin {
     /// - Parameters:
     ///   - since: only what changed after this.
     ///   - bucket: only this bucket's; the same for `collection`.
-    public func monitorChangeset(
+    package func monitorChangeset(
         since: Timestamp? = nil, bucket: String? = nil, collection: String? = nil
     ) -> OriginResource {
         func resource(isKept: Bool) -> OriginResource {
@@ -28,7 +28,7 @@ extension Origin {
     /// The zip of a collection's attachments, where its metadata offers one (`attachment.bundle`).
     ///
     /// - Throws: `BundleError` where the bundle cannot be read.
-    public func attachmentsZip(_ id: CollectionID) throws(BundleError) -> OriginResource? {
+    package func attachmentsZip(_ id: CollectionID) throws(BundleError) -> OriginResource? {
         guard let collection = byID[id], collection.metadata.hasAttachmentsZip else { return nil }
         return try made.get(.zip(id)) { () throws(BundleError) in
             guard let segments = try AttachmentsArchive.segments(collection, try collection.files()),
@@ -41,12 +41,12 @@ extension Origin {
     }
 
     /// The names of the bundles of changesets, below `bundles/` of the attachments' URL.
-    public static let changesetBundles = ["changesets.json.mozlz4", "startup.json.mozlz4"]
+    package static let changesetBundles = ["changesets.json.mozlz4", "startup.json.mozlz4"]
 
     /// A bundle of changesets: of all collections, or of those that clients want when they start (metadata's `flags`).
     ///
     /// - Throws: `BundleError` where a snapshot cannot be read.
-    public func changesetBundle(_ name: String) throws(BundleError) -> OriginResource? {
+    package func changesetBundle(_ name: String) throws(BundleError) -> OriginResource? {
         guard Self.changesetBundles.contains(name) else { return nil }
         let chosen = name.hasPrefix("startup") ? collections.filter(\.metadata.isForStartup) : collections
         return try made.get(.bundle(name)) { () throws(BundleError) in

@@ -11,7 +11,7 @@ extension Origin {
     /// - Parameter take: gets a path, percent-encoded, from `/` on, and what is there. Resources are made one by one, so that
     ///   they need not all be in memory.
     /// - Throws: `BundleError` where a bundle cannot be read; what `take` throws.
-    public func forEachPath(_ take: (_ path: String, _ resource: OriginResource) throws -> Void) throws {
+    package func forEachPath(_ take: (_ path: String, _ resource: OriginResource) throws -> Void) throws {
         for version in APIVersion.allCases {
             let prefix = "/\(version.rawValue)/"
             if let root = roots[version] { try take(prefix, root) }

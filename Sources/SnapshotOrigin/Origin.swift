@@ -5,11 +5,11 @@ import SnapshotBundle
 ///
 /// It never changes: who serves it replaces it as a whole, so that every answer is of one state. It does no network and
 /// reads no clock; bundles are read in place. An object, so that taking it for a request costs one reference.
-public final class Origin: Sendable {
-    public let address: OriginAddress
+package final class Origin: Sendable {
+    package let address: OriginAddress
     /// Sorted by name.
-    public let collections: [ServedCollection]
-    public let limits: Limits
+    package let collections: [ServedCollection]
+    package let limits: Limits
 
     let byID: [CollectionID: ServedCollection]
     let monitor: MonitorDocument
@@ -27,7 +27,7 @@ public final class Origin: Sendable {
     ///   - collections: each collection once.
     ///   - softwareVersion: what root and `__version__` say.
     /// - Throws: `BundleError`.
-    public init(
+    package init(
         _ collections: [ServedCollection], address: OriginAddress, softwareVersion: String, limits: Limits = Limits()
     ) throws(BundleError) {
         self.address = address
@@ -83,7 +83,7 @@ public final class Origin: Sendable {
     /// Makes what most requests ask for, so that none of them waits for it: each changeset and its compressed form.
     ///
     /// - Throws: `BundleError` where a bundle cannot be read.
-    public func warmUp() throws(BundleError) {
+    package func warmUp() throws(BundleError) {
         for collection in collections { _ = try collection.changeset().gzip() }
     }
 }

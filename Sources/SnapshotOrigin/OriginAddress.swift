@@ -2,15 +2,15 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 
 /// Where clients reach an origin: what its documents say in URLs.
-public struct OriginAddress: Hashable, Sendable, CustomStringConvertible {
+package struct OriginAddress: Hashable, Sendable, CustomStringConvertible {
     /// `https://host:port`, or with a path in front of everything; without a slash at its end.
-    public let url: String
+    package let url: String
     /// Host and port as the monitor's entries name them.
-    public let host: String
+    package let host: String
 
     /// - Parameter text: an absolute URL without a query, such as `https://mirror.example.org`.
     /// - Throws: `HTTPError` where it is none.
-    public init(_ text: String) throws(HTTPError) {
+    package init(_ text: String) throws(HTTPError) {
         let url = try HTTPURL(text)
         guard url.query == nil else { throw HTTPError(text, .invalidURL("an origin's address has no query")) }
         var trimmed = "\(url)"[...]
@@ -19,7 +19,7 @@ public struct OriginAddress: Hashable, Sendable, CustomStringConvertible {
         host = url.host + (url.port.map { ":\($0)" } ?? "")
     }
 
-    public var description: String { url }
+    package var description: String { url }
 
     /// The base URL of attachments, with a slash at its end.
     var attachments: String { "\(url)/attachments/" }
@@ -28,7 +28,7 @@ public struct OriginAddress: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// The versions of the server's API.
-public enum APIVersion: String, Hashable, Sendable, CaseIterable {
+package enum APIVersion: String, Hashable, Sendable, CaseIterable {
     case v1
     case v2
 }

@@ -1,5 +1,5 @@
 /// What an origin answers to a request, as values; the server makes HTTP of it.
-public enum OriginAnswer: Sendable {
+package enum OriginAnswer: Sendable {
     case resource(OriginResource)
     /// 307 to another URL of the same origin.
     case redirect(String, OriginRoute)
@@ -11,7 +11,7 @@ public enum OriginAnswer: Sendable {
 }
 
 /// What an answer is about: a bounded set, for counting.
-public enum OriginRoute: String, Hashable, Sendable, CaseIterable {
+package enum OriginRoute: String, Hashable, Sendable, CaseIterable {
     case root
     case monitor
     case changeset

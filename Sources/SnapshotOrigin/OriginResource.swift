@@ -5,9 +5,9 @@ import SnapshotBundle
 /// Something that an origin serves: its bytes, and what HTTP says about them. It never changes.
 ///
 /// A class, because the server keeps the responses that it has made of a resource under the resource's identity.
-public final class OriginResource: Sendable {
+package final class OriginResource: Sendable {
     /// How long caches may keep an answer.
-    public enum Freshness: Hashable, Sendable {
+    package enum Freshness: Hashable, Sendable {
         /// The answer changes when the collection does.
         case seconds(Int)
         /// The URL names the content.
@@ -15,7 +15,7 @@ public final class OriginResource: Sendable {
         case none
 
         /// The value of `Cache-Control` (RFC 9111 §5.2.2).
-        public var cacheControl: String {
+        package var cacheControl: String {
             switch self {
             case .seconds(let seconds): "public, max-age=\(seconds)"
             case .immutable: "public, max-age=31536000, immutable"
@@ -32,16 +32,16 @@ public final class OriginResource: Sendable {
         case compressing
     }
 
-    public let route: OriginRoute
-    public let contentType: String
+    package let route: OriginRoute
+    package let contentType: String
     /// The entity tag of the content as it is, without quotation marks.
-    public let tag: String
-    public let lastModified: Timestamp?
-    public let freshness: Freshness
+    package let tag: String
+    package let lastModified: Timestamp?
+    package let freshness: Freshness
     package let content: OriginContent
     /// Whether the origin answers the same request with this very object again, so that what is made of it is worth
     /// keeping.
-    public let isKept: Bool
+    package let isKept: Bool
     private let gzipSource: GzipSource
     private let compressed = Lazily<[Bytes]?>()
 
@@ -60,13 +60,13 @@ public final class OriginResource: Sendable {
     }
 
     /// Whether there is a gzip form (RFC 1952). Compresses nothing.
-    public var hasGzip: Bool {
+    package var hasGzip: Bool {
         if case .none = gzipSource { return false }
         return true
     }
 
     /// The gzip form, compressed by the first call where the bundle has none; `nil` where it would not be smaller.
-    public func gzip() -> [Bytes]? {
+    package func gzip() -> [Bytes]? {
         switch gzipSource {
         case .none: nil
         case .wrapped(let segments): segments

@@ -2,16 +2,16 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// What the page answers to a request: for the server to send as it is.
-public struct PageAnswer: Sendable {
-    public enum Body: Sendable {
+package struct PageAnswer: Sendable {
+    package enum Body: Sendable {
         case bytes(Bytes)
         /// A file of a bundle, of `size` bytes, to be streamed.
         case attachment(SHA256Digest, of: BundleReader, size: Int)
     }
 
-    public struct Header: Hashable, Sendable {
-        public let name: String
-        public let value: String
+    package struct Header: Hashable, Sendable {
+        package let name: String
+        package let value: String
 
         init(_ name: String, _ value: String) {
             self.name = name
@@ -19,12 +19,12 @@ public struct PageAnswer: Sendable {
         }
     }
 
-    public let status: Int
+    package let status: Int
     /// Each once; `Content-Length` is the server's.
-    public let headers: [Header]
-    public let body: Body
+    package let headers: [Header]
+    package let body: Body
 
-    public subscript(header name: String) -> String? {
+    package subscript(header name: String) -> String? {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 

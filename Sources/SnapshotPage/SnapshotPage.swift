@@ -5,17 +5,17 @@ import SnapshotBundle
 ///
 /// A function of a request, the time and what is served; no network, no clock. Records and attachments are taken for
 /// hostile: they are shown as text, or as pictures in `<img>`, and no document of the page has or allows a script.
-public struct SnapshotPage: Sendable {
+package struct SnapshotPage: Sendable {
     private let limits: Limits
 
-    public init(limits: Limits = Limits()) {
+    package init(limits: Limits = Limits()) {
         self.limits = limits
     }
 
     /// Whether a path is one of the page's, so that a server knows whom to ask.
     ///
     /// - Parameter path: a request's path, percent-encoded as it came.
-    public static func owns(path: String) -> Bool { PageRoute(path: path) != nil }
+    package static func owns(path: String) -> Bool { PageRoute(path: path) != nil }
 
     /// Answers a GET; for HEAD the body is left out by the server. Reads bundles, and nothing else.
     ///
@@ -23,7 +23,7 @@ public struct SnapshotPage: Sendable {
     ///   - path: percent-encoded as it came, without the query.
     ///   - query: as it came, without the `?`.
     ///   - now: for the ages shown.
-    public func answer(path: String, query: String, of catalog: PageCatalog, now: Timestamp) async -> PageAnswer {
+    package func answer(path: String, query: String, of catalog: PageCatalog, now: Timestamp) async -> PageAnswer {
         switch PageRoute(path: path) {
         case nil: return ProblemPage.noPage
         case .icon: return Icon.answer

@@ -3,7 +3,7 @@ import SnapshotOrigin
 import Synchronization
 
 /// Counts what the server does, for Prometheus (text format 0.0.4). Labels have few values, whatever clients send.
-public final class Metrics: Sendable {
+package final class Metrics: Sendable {
     private struct Counters {
         var requests: [Key: Int] = [:]
         var bytes: [ServerRoute: Int] = [:]
@@ -20,7 +20,7 @@ public final class Metrics: Sendable {
     private let accepted = Atomic(0)
     private let reloads = Atomic(0)
 
-    public init() {}
+    package init() {}
 
     func connectionOpened() {
         connections.add(1, ordering: .relaxed)

@@ -1,5 +1,5 @@
 /// Why a server cannot begin.
-public enum ServerError: Error, Hashable, Sendable {
+package enum ServerError: Error, Hashable, Sendable {
     /// The lock that a dumps directory must have.
     case noLock(String)
     case address(String, port: Int, problem: Problem)
@@ -10,14 +10,14 @@ public enum ServerError: Error, Hashable, Sendable {
     /// Both can be read, and do not belong together.
     case keyOfAnotherCertificate(certificate: String, key: String)
 
-    public enum Problem: Hashable, Sendable {
+    package enum Problem: Hashable, Sendable {
         case inUse, notOfThisMachine, notAllowed
         case other(String)
     }
 }
 
 extension ServerError: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .noLock(let path): "\(path): expected a lock, found none; rsdump refresh makes one"
         case .address(let host, let port, let problem):
@@ -32,7 +32,7 @@ extension ServerError: CustomStringConvertible {
 }
 
 extension ServerError.Problem: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .inUse: "is already in use; choose another port with --port, or 0 for a free one"
         case .notOfThisMachine: "is no address of this machine; choose another with --host"

@@ -19,25 +19,25 @@ import SnapshotOrigin
 #endif
 
 /// A read-only Remote Settings server over a directory of dumps: the API, and a page for people. Nothing is written.
-public struct SnapshotServer: Sendable {
-    public struct Configuration: Sendable {
-        public var host: String
+package struct SnapshotServer: Sendable {
+    package struct Configuration: Sendable {
+        package var host: String
         /// 0 for a free one.
-        public var port: Int
+        package var port: Int
         /// Where clients reach the server; `nil` where that is `http(s)://HOST:PORT`.
-        public var publicAddress: OriginAddress?
+        package var publicAddress: OriginAddress?
         /// PEM files of the certificate chain and its key; `nil` for plain HTTP.
-        public var tls: (certificate: String, key: String)?
+        package var tls: (certificate: String, key: String)?
         /// Where older states are looked for; `nil` for none.
-        public var history: BundleHistory?
+        package var history: BundleHistory?
         /// Whether changes of the directory are taken up.
-        public var isWatching = false
+        package var isWatching = false
         /// Whether every answer is reported.
-        public var logsRequests = false
+        package var logsRequests = false
         /// What the root document and `__version__` say.
-        public var softwareVersion = ""
+        package var softwareVersion = ""
 
-        public init(host: String, port: Int) {
+        package init(host: String, port: Int) {
             self.host = host
             self.port = port
         }
@@ -52,7 +52,7 @@ public struct SnapshotServer: Sendable {
     /// - Parameters:
     ///   - now: the time of day, for what the monitor answers and the ages that the page shows.
     ///   - logger: gets what is refused, once for each connection, and every answer where that is asked for.
-    public init(
+    package init(
         _ directory: DumpsDirectory, _ configuration: Configuration, limits: Limits = Limits(),
         now: @escaping @Sendable () -> Timestamp, logger: Logger
     ) {
@@ -74,7 +74,7 @@ public struct SnapshotServer: Sendable {
     ///   - whenReady: called with the first state, when it is served.
     /// - Throws: ``ServerError`` where there is no lock, the address cannot be listened on or the certificate not be read;
     ///   `FileError` or `BundleError` where the lock cannot be read.
-    public func run(
+    package func run(
         publish: (@Sendable (_ now: Timestamp) async throws -> [String])? = nil,
         whenReady: @escaping @Sendable (ServedState) -> Void
     ) async throws {

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
 /// Why a mirror could not be published.
-public enum MirrorError: Error, Hashable, Sendable {
+package enum MirrorError: Error, Hashable, Sendable {
     /// Something is in the folder that is no part of a mirror.
     case notAMirror(String, found: String)
     /// The path has characters that cannot stand in nginx's configuration.
@@ -14,7 +14,7 @@ public enum MirrorError: Error, Hashable, Sendable {
 
 extension MirrorError {
     /// Whether another folder would do.
-    public var isUsage: Bool {
+    package var isUsage: Bool {
         switch self {
         case .notAMirror, .unusablePath: true
         case .busy, .vanished: false
@@ -23,7 +23,7 @@ extension MirrorError {
 }
 
 extension MirrorError: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .notAMirror(let folder, let found):
             "\(folder): expected an empty folder or a mirror, found \(VisibleText.escape(found)); "

@@ -17,7 +17,7 @@ extension StaticMirror {
     ///   - history: where older states are looked for; `nil` for none.
     /// - Throws: what ``publish(to:)`` throws; `DumpsError`, `BundleError`, `FileError` or `HistoryError` where the lock, the
     ///   bundles or their history cannot be read.
-    public static func publish(
+    package static func publish(
         _ names: [CollectionID], of directory: DumpsDirectory, to folder: String, address: OriginAddress,
         history: BundleHistory?, softwareVersion: String, limits: Limits = Limits()
     ) async throws -> Report {

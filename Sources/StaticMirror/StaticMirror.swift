@@ -8,29 +8,29 @@ import SnapshotOrigin
 /// In its folder are `current`, a link to the tree of files, and `nginx.conf`, which serves that tree. A tree never changes:
 /// a new one is written beside it, and the link is then replaced in one step. The same origin gives the same tree, byte
 /// for byte, with the same times of modification.
-public struct StaticMirror: Sendable {
+package struct StaticMirror: Sendable {
     /// What was published.
-    public struct Report: Sendable {
+    package struct Report: Sendable {
         /// The folder that `current` leads to: named by what is in it.
-        public var tree: String
+        package var tree: String
         /// Whether that was there before, so that nothing had to be changed.
-        public var isUnchanged: Bool
+        package var isUnchanged: Bool
         /// What has a URL; compressed copies are not counted.
-        public var objects: Int
+        package var objects: Int
         /// Bytes of all objects.
-        public var bytes: Int
+        package var bytes: Int
         /// What is not in the mirror although the origin has it, one line each.
-        public var notes: [String]
+        package var notes: [String]
     }
 
-    public static let configurationName = "nginx.conf"
+    package static let configurationName = "nginx.conf"
     static let linkName = "current"
     private static let treePrefix = "tree-"
     private static let temporaryPrefix = ".new-"
 
     private let origin: Origin
 
-    public init(_ origin: Origin) {
+    package init(_ origin: Origin) {
         self.origin = origin
     }
 
@@ -39,7 +39,7 @@ public struct StaticMirror: Sendable {
     /// - Parameter folder: an absolute path.
     /// - Throws: ``MirrorError`` where something else is in the folder, or another process publishes there; `BundleError`
     ///   where a bundle cannot be read; `FileError`. What was published before then still is.
-    public func publish(to folder: String) throws -> Report {
+    package func publish(to folder: String) throws -> Report {
         try Self.check(folder)
         try FileStore.makeDirectories(folder)
         guard let lock = try DirectoryLock(folder) else { throw MirrorError.busy(folder) }

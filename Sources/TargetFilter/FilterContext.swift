@@ -1,17 +1,17 @@
 /// What an expression can refer to: the names at its root, and preferences.
-public struct FilterContext: Sendable, Hashable {
-    public let root: FilterObject
-    public let preferences: FilterPreferences
+package struct FilterContext: Sendable, Hashable {
+    package let root: FilterObject
+    package let preferences: FilterPreferences
 
     /// - Parameter root: the names that an expression can start with. For a rule over records it is the record itself
     ///   (``init(record:limits:)``); for an app it is `{env: …}`, which `app(…)` makes.
-    public init(root: FilterObject, preferences: FilterPreferences = FilterPreferences()) {
+    package init(root: FilterObject, preferences: FilterPreferences = FilterPreferences()) {
         self.root = root
         self.preferences = preferences
     }
 
     /// The context of an app that says nothing about itself: `{env: {}}`.
-    public static let empty = FilterContext(root: FilterObject([(key: "env", value: .object(FilterObject()))]))
+    package static let empty = FilterContext(root: FilterObject([(key: "env", value: .object(FilterObject()))]))
 
     /// The environment that filters of Mozilla's collections look at.
     ///
@@ -20,7 +20,7 @@ public struct FilterContext: Sendable, Hashable {
     /// Arguments that are `nil` are `undefined` in filters.
     ///
     /// - Parameter custom: further members of `env`; they cannot replace the ones above.
-    public static func app(
+    package static func app(
         channel: String? = nil, version: String? = nil, locale: String? = nil, formFactor: String? = nil,
         country: String? = nil, appID: String? = nil, os: String? = nil, osVersion: String? = nil,
         custom: [String: FilterValue] = [:], preferences: FilterPreferences = FilterPreferences()
@@ -40,13 +40,13 @@ public struct FilterContext: Sendable, Hashable {
 }
 
 /// Preferences for `preferenceValue`, `preferenceIsUserSet` and `preferenceExists`.
-public struct FilterPreferences: Sendable, Hashable {
+package struct FilterPreferences: Sendable, Hashable {
     /// Every preference that exists, with its value.
-    public var values: [String: FilterValue]
+    package var values: [String: FilterValue]
     /// The names of those that the user has set.
-    public var userSet: Set<String>
+    package var userSet: Set<String>
 
-    public init(values: [String: FilterValue] = [:], userSet: Set<String> = []) {
+    package init(values: [String: FilterValue] = [:], userSet: Set<String> = []) {
         self.values = values
         self.userSet = userSet
     }

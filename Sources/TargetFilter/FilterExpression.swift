@@ -5,14 +5,14 @@ import RemoteSettingsModel
 ///
 ///     let filter = try FilterExpression(parsing: "env.version|versionCompare('110.0a1') >= 0")
 ///     filter.matches(.app(version: "128.5"))  // true
-public struct FilterExpression: Sendable {
+package struct FilterExpression: Sendable {
     /// The expression as it was written.
-    public let text: String
+    package let text: String
     private let program: FilterProgram
     private let limits: FilterLimits
 
     /// - Throws: ``FilterError`` where `text` is not in the language, too long or too deep.
-    public init(parsing text: String, limits: FilterLimits = FilterLimits()) throws(FilterError) {
+    package init(parsing text: String, limits: FilterLimits = FilterLimits()) throws(FilterError) {
         program = try FilterParser.parse(text, limits: limits)
         self.text = text
         self.limits = limits
@@ -22,16 +22,16 @@ public struct FilterExpression: Sendable {
     ///
     /// - Throws: ``FilterError`` where a value has the wrong type for an operator, a transform is unknown, or the
     ///   evaluation exceeds ``FilterLimits``.
-    public func evaluate(in context: FilterContext) throws(FilterError) -> FilterValue {
+    package func evaluate(in context: FilterContext) throws(FilterError) -> FilterValue {
         var evaluator = FilterEvaluator(program, in: context, limits: limits)
         return try evaluator.run()
     }
 
     /// Whether the value is `true`. Any other value, and any error, is `false`.
-    public func matches(_ context: FilterContext) -> Bool { outcome(in: context) == .passed }
+    package func matches(_ context: FilterContext) -> Bool { outcome(in: context) == .passed }
 
     /// Like ``matches(_:)``, with the reason.
-    public func outcome(in context: FilterContext) -> FilterOutcome {
+    package func outcome(in context: FilterContext) -> FilterOutcome {
         do throws(FilterError) {
             return FilterOutcome(try evaluate(in: context))
         } catch {

@@ -1,5 +1,5 @@
 /// What a filter says about a record, and why. Only ``passed`` includes the record.
-public enum FilterOutcome: Hashable, Sendable {
+package enum FilterOutcome: Hashable, Sendable {
     /// The expression's value is `true`, or there is no expression.
     case passed
     /// The expression's value is `false`.
@@ -17,11 +17,11 @@ public enum FilterOutcome: Hashable, Sendable {
         }
     }
 
-    public var isIncluded: Bool { self == .passed }
+    package var isIncluded: Bool { self == .passed }
 }
 
 extension FilterOutcome: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .passed: "included"
         case .rejected: "excluded: the filter is false"

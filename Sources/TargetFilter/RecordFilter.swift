@@ -3,9 +3,9 @@ import RemoteSettingsModel
 /// Decides which records of a collection an app sees: those without a filter, and those whose filter is `true`.
 ///
 /// A collection has few distinct filters, so each is evaluated once; use one value for all records of one context.
-public struct RecordFilter: Sendable {
+package struct RecordFilter: Sendable {
     /// The member of a record that holds its filter.
-    public static let fieldName = "filter_expression"
+    package static let fieldName = "filter_expression"
 
     /// The member's key as canonical JSON writes it.
     private static let member = ByteSearch("\"\(fieldName)\":".utf8)
@@ -13,25 +13,26 @@ public struct RecordFilter: Sendable {
     /// The number of distinct filters whose outcomes are remembered; further ones are evaluated for each record.
     private static var rememberedOutcomes: Int { 1000 }
 
-    public let context: FilterContext
+    package let context: FilterContext
     private let limits: FilterLimits
     private var outcomes: [String: FilterOutcome] = [:]
 
-    public init(context: FilterContext, limits: FilterLimits = FilterLimits()) {
+    package init(context: FilterContext, limits: FilterLimits = FilterLimits()) {
         self.context = context
         self.limits = limits
     }
 
     /// Whether `record` is for this context: it has no filter, a blank one, or one that is `true`.
-    public static func includes(record: Record, context: FilterContext, limits: FilterLimits = FilterLimits()) -> Bool {
+    package static func includes(record: Record, context: FilterContext, limits: FilterLimits = FilterLimits()) -> Bool
+    {
         var filter = RecordFilter(context: context, limits: limits)
         return filter.includes(record)
     }
 
-    public mutating func includes(_ record: Record) -> Bool { outcome(of: record).isIncluded }
+    package mutating func includes(_ record: Record) -> Bool { outcome(of: record).isIncluded }
 
     /// Like ``includes(_:)``, with the reason for the decision.
-    public mutating func outcome(of record: Record) -> FilterOutcome {
+    package mutating func outcome(of record: Record) -> FilterOutcome {
         guard Self.mentionsFilter(record.json) else { return .passed }
         switch record.field(Self.fieldName) {
         case nil, .null: return .passed
@@ -44,7 +45,7 @@ public struct RecordFilter: Sendable {
     }
 
     /// Evaluates `expression` in this context. An expression of white space alone includes every record.
-    public mutating func outcome(of expression: String) -> FilterOutcome {
+    package mutating func outcome(of expression: String) -> FilterOutcome {
         if expression.unicodeScalars.allSatisfy(\.properties.isWhitespace) { return .passed }
         if let known = outcomes[expression] { return known }
         let outcome: FilterOutcome
@@ -70,7 +71,7 @@ extension FilterContext {
     /// `fromLang == "en" && attachment.size < 1000000`.
     ///
     /// - Throws: ``JSONError`` where the record's JSON cannot be read.
-    public init(record: Record, limits: Limits = Limits()) throws(JSONError) {
+    package init(record: Record, limits: Limits = Limits()) throws(JSONError) {
         let json = try JSONValue(parsing: record.json, limits: limits)
         guard case .object(let root) = FilterValue(json) else {
             throw JSONError(.wrongType(expected: "an object", found: "another value"), at: 0)

@@ -15,12 +15,12 @@ import RemoteSettingsHTTP
 /// that arrives faster than it is read is buffered (the transfer fails above 64 MiB, but notices late: an endless body has
 /// filled 23 GB before that), compressed bodies are decompressed as fast as they arrive, and bytes on the wire are not
 /// counted apart from decompressed ones. Throughput and time are limited there as everywhere.
-public final class URLSessionTransport: HTTPTransport {
+package final class URLSessionTransport: HTTPTransport {
     private let session: URLSession
     private let transfers = URLSessionTransfers()
 
     /// - Parameter configuration: its cookies and caches are switched off.
-    public init(configuration: URLSessionConfiguration = .ephemeral) {
+    package init(configuration: URLSessionConfiguration = .ephemeral) {
         configuration.httpShouldSetCookies = false
         configuration.httpCookieAcceptPolicy = .never
         configuration.httpCookieStorage = nil
@@ -34,7 +34,7 @@ public final class URLSessionTransport: HTTPTransport {
         session.finishTasksAndInvalidate()
     }
 
-    public func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+    package func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
         guard let url = URL(string: request.url.description) else {
             throw HTTPError(request.url, .invalidURL("URLSession does not accept it"))
         }

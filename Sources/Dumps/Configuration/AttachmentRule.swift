@@ -1,26 +1,26 @@
 /// Which of a collection's attachments its bundle contains.
-public struct AttachmentRule: Hashable, Sendable {
-    public enum Selection: Hashable, Sendable {
+package struct AttachmentRule: Hashable, Sendable {
+    package enum Selection: Hashable, Sendable {
         case all
         case none
         /// Those of records for which the filter expression is true; it refers to the record's fields by name.
         case include(String)
     }
 
-    public var selection: Selection
+    package var selection: Selection
     /// Bytes that a single attachment may have; larger ones are left out.
-    public var maxSize: UInt64?
+    package var maxSize: UInt64?
     /// Bytes that all attachments may have together; taken in the order of record ids, what no longer fits is left out.
-    public var maxTotal: UInt64?
+    package var maxTotal: UInt64?
 
-    public init(_ selection: Selection = .all, maxSize: UInt64? = nil, maxTotal: UInt64? = nil) {
+    package init(_ selection: Selection = .all, maxSize: UInt64? = nil, maxTotal: UInt64? = nil) {
         self.selection = selection
         self.maxSize = maxSize
         self.maxTotal = maxTotal
     }
 
     /// The rule as one line of text, for the lock, so that a refresh notices a changed rule.
-    public var text: String {
+    package var text: String {
         var parts: [String]
         switch selection {
         case .all: parts = ["all"]

@@ -2,31 +2,31 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// How large bundles and attachments may become before a refresh refuses to write them. Bytes; `nil` for no limit.
-public struct Budget: Hashable, Sendable {
+package struct Budget: Hashable, Sendable {
     /// A bundle's file.
-    public var bundle: UInt64?
+    package var bundle: UInt64?
     /// A single attachment, uncompressed.
-    public var attachment: UInt64?
+    package var attachment: UInt64?
 
-    public init(bundle: UInt64? = nil, attachment: UInt64? = nil) {
+    package init(bundle: UInt64? = nil, attachment: UInt64? = nil) {
         self.bundle = bundle
         self.attachment = attachment
     }
 }
 
 /// Something that is larger than `dumps.yaml` allows, and its largest parts.
-public struct BudgetExcess: Error, Hashable, Sendable, CustomStringConvertible {
-    public enum Subject: String, Hashable, Sendable {
+package struct BudgetExcess: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Subject: String, Hashable, Sendable {
         case attachment
         case bundle
         case total
     }
 
     /// A part of what is too large.
-    public struct Contributor: Hashable, Sendable {
-        public let name: String
+    package struct Contributor: Hashable, Sendable {
+        package let name: String
         /// Bytes.
-        public let size: UInt64
+        package let size: UInt64
 
         package init(name: String, size: UInt64) {
             self.name = name
@@ -34,12 +34,12 @@ public struct BudgetExcess: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    public let subject: Subject
+    package let subject: Subject
     /// Bytes: of the largest attachment, of the bundle, or of all bundles.
-    public let size: UInt64
-    public let limit: UInt64
+    package let size: UInt64
+    package let limit: UInt64
     /// The largest first, at most five. The parts of a bundle are counted uncompressed.
-    public let largest: [Contributor]
+    package let largest: [Contributor]
 
     package init(_ subject: Subject, size: UInt64, limit: UInt64, contributors: [Contributor]) {
         self.subject = subject
@@ -49,7 +49,7 @@ public struct BudgetExcess: Error, Hashable, Sendable, CustomStringConvertible {
             contributors.sorted { ($1.size, $0.name) < ($0.size, $1.name) }.prefix(5))
     }
 
-    public var description: String {
+    package var description: String {
         let parts = largest.map { "\($0.name) \(ByteSize.text($0.size))" }.joined(separator: ", ")
         return switch subject {
         case .attachment:
@@ -103,7 +103,7 @@ extension Budget {
 
 extension LockFile {
     /// By how much all bundles together exceed the budget; `nil` if they do not.
-    public func excess(over limit: UInt64?) -> BudgetExcess? {
+    package func excess(over limit: UInt64?) -> BudgetExcess? {
         guard let limit else { return nil }
         let bundles = collections.map { id, entry in
             BudgetExcess.Contributor(name: "\(id)", size: UInt64(clamping: entry.bundle.size))

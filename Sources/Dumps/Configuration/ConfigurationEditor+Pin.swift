@@ -5,7 +5,7 @@ extension ConfigurationEditor {
     /// Pins a collection, replacing its present pin; its other settings are unchanged.
     ///
     /// - Throws: ``ConfigurationError`` where the collection is not in the file.
-    public mutating func setPin(_ pin: Pin, of id: CollectionID) throws(ConfigurationError) {
+    package mutating func setPin(_ pin: Pin, of id: CollectionID) throws(ConfigurationError) {
         _ = try removePin(of: id)
         var lines = self.lines
         let place = try place(of: id)
@@ -24,7 +24,7 @@ extension ConfigurationEditor {
     ///
     /// - Returns: the removed pin; `nil` if there was none.
     /// - Throws: ``ConfigurationError`` where the collection is not in the file.
-    public mutating func removePin(of id: CollectionID) throws(ConfigurationError) -> Pin? {
+    package mutating func removePin(of id: CollectionID) throws(ConfigurationError) -> Pin? {
         let before = try ConfigurationReader.read(text, file: file)
         guard let settings = before.collections.first(where: { $0.id == id }) else { throw notThere(id) }
         guard let pin = settings.pin else { return nil }

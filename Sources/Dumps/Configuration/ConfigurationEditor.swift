@@ -4,13 +4,13 @@ import Yams
 /// Edits `dumps.yaml` as text, so that comments, order and spelling of everything else are preserved.
 ///
 /// Every result is parsed again: an edit that would not have the intended effect is refused.
-public struct ConfigurationEditor {
-    public private(set) var text: String
+package struct ConfigurationEditor {
+    package private(set) var text: String
     let file: String
 
     /// - Parameter text: the file's content; `nil` where there is no file yet, which starts one.
     /// - Throws: ``ConfigurationError`` where the file is not valid as it is.
-    public init(_ text: String?, file: String) throws(ConfigurationError) {
+    package init(_ text: String?, file: String) throws(ConfigurationError) {
         self.text = text ?? Self.start
         self.file = file
         _ = try ConfigurationReader.read(self.text, file: file)
@@ -32,7 +32,7 @@ public struct ConfigurationEditor {
     ///
     /// - Parameter attachments: `all` or `none`; `nil` leaves it to the file's default.
     /// - Returns: `false` where it was there already; nothing is changed then.
-    public mutating func add(_ id: CollectionID, attachments: String?) throws(ConfigurationError) -> Bool {
+    package mutating func add(_ id: CollectionID, attachments: String?) throws(ConfigurationError) -> Bool {
         let before = try ConfigurationReader.read(text, file: file)
         guard !before.collections.contains(where: { $0.id == id }) else { return false }
         var lines = self.lines
@@ -50,7 +50,7 @@ public struct ConfigurationEditor {
     /// Removes a collection and its settings; comments stay.
     ///
     /// - Returns: `false` where it was not there; nothing is changed then.
-    public mutating func remove(_ id: CollectionID) throws(ConfigurationError) -> Bool {
+    package mutating func remove(_ id: CollectionID) throws(ConfigurationError) -> Bool {
         let before = try ConfigurationReader.read(text, file: file)
         guard before.collections.contains(where: { $0.id == id }) else { return false }
         let block = try collectionsBlock()
@@ -70,7 +70,7 @@ public struct ConfigurationEditor {
     }
 
     /// Sets the server.
-    public mutating func setServer(_ server: String) throws(ConfigurationError) {
+    package mutating func setServer(_ server: String) throws(ConfigurationError) {
         guard try ConfigurationReader.read(text, file: file).server != server else { return }
         var lines = self.lines
         let root = try ConfigurationReader.compose(text, file: file)
@@ -86,7 +86,7 @@ public struct ConfigurationEditor {
     }
 
     /// Adds a root to the trusted ones.
-    public mutating func addRoot(_ root: SHA256Digest) throws(ConfigurationError) {
+    package mutating func addRoot(_ root: SHA256Digest) throws(ConfigurationError) {
         guard try !ConfigurationReader.read(text, file: file).trust.roots.contains(root) else { return }
         var lines = self.lines
         let document = try ConfigurationReader.compose(text, file: file)

@@ -3,12 +3,12 @@ import RemoteSettingsModel
 import Yams
 
 /// Reads `dumps.yaml`, strictly: an unknown key, a wrong type or an impossible value is an error that names its line.
-public struct ConfigurationReader {
+package struct ConfigurationReader {
     private let file: String
 
     /// - Parameter text: the file's content.
     /// - Throws: ``ConfigurationError``.
-    public static func read(_ text: String, file: String) throws(ConfigurationError) -> DumpsConfiguration {
+    package static func read(_ text: String, file: String) throws(ConfigurationError) -> DumpsConfiguration {
         try ConfigurationReader(file: file).configuration(from: text)
     }
 

@@ -1,35 +1,35 @@
 import RemoteSettingsModel
 
 /// A pin: the setting in `dumps.yaml` that keeps a collection at one state.
-public struct Pin: Hashable, Sendable {
+package struct Pin: Hashable, Sendable {
     /// The timestamp at which the collection stays.
-    public var at: Timestamp
-    public var reason: String?
+    package var at: Timestamp
+    package var reason: String?
     /// The last day of the pin: midnight UTC, at which that day begins.
-    public var until: Timestamp?
+    package var until: Timestamp?
 
-    public init(at: Timestamp, reason: String? = nil, until: Timestamp? = nil) {
+    package init(at: Timestamp, reason: String? = nil, until: Timestamp? = nil) {
         self.at = at
         self.reason = reason
         self.until = until
     }
 
     /// Whether the pin's last day is over, in UTC.
-    public func isOverdue(at now: Timestamp) -> Bool {
+    package func isOverdue(at now: Timestamp) -> Bool {
         guard let until else { return false }
         return now >= until.advanced(by: .seconds(86_400))
     }
 
     /// A date such as `2026-11-21`.
-    public static func dateText(_ time: Timestamp) -> String { String(time.rfc3339.prefix(10)) }
+    package static func dateText(_ time: Timestamp) -> String { String(time.rfc3339.prefix(10)) }
 
     /// Midnight UTC of a date such as `2026-11-21`; `nil` for any other text.
-    public static func date(_ text: String) -> Timestamp? {
+    package static func date(_ text: String) -> Timestamp? {
         text.utf8.count == 10 ? Timestamp(rfc3339: text) : nil
     }
 
     /// Whether a text can be a reason: one line of 1 to 500 characters, none of which steers a terminal.
-    public static func isReason(_ text: String) -> Bool {
+    package static func isReason(_ text: String) -> Bool {
         (1...500).contains(text.count)
             && text.unicodeScalars.allSatisfy { scalar in
                 switch scalar.properties.generalCategory {

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
 /// Why a collection is not, or cannot be brought, at its pinned state.
-public enum PinError: Error, Hashable, Sendable {
+package enum PinError: Error, Hashable, Sendable {
     /// Neither the present bundle nor the server has the pinned state.
     case unmet(CollectionID, Pin, reason: String)
     /// The pin's last day is over, and the bundle is older than is allowed then.
@@ -19,7 +19,7 @@ public enum PinError: Error, Hashable, Sendable {
 }
 
 extension PinError: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .unmet(let id, let pin, let reason):
             "\(reason), but dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339)), which is not the server's state; the "

@@ -40,7 +40,7 @@ extension DumpsDirectory {
     /// Signatures are not verified: `rsdump verify` does that.
     ///
     /// - Throws: ``DumpsError`` where a name is not in the lock, or the lock lists no bundles; `BundleError` or `FileError`.
-    public func lockedBundles(_ names: [CollectionID], limits: Limits) throws -> [BundleReader] {
+    package func lockedBundles(_ names: [CollectionID], limits: Limits) throws -> [BundleReader] {
         let lock = try recoveredLock(limits: limits).lock
         let unknown = names.filter { lock.collections[$0] == nil }
         guard unknown.isEmpty else { throw DumpsError.notLocked(unknown, lockPath) }

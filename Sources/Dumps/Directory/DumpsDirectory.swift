@@ -7,15 +7,15 @@ import SnapshotBundle
 /// It contains `dumps.yaml`, `dumps.lock.json` and `<bucket>/<collection>.zip`. `.rsdump/` is a refresh's work directory:
 /// downloads that are not packed yet, lock entries of bundles that are not in the lock yet, and pauses that the server asked
 /// for. It contains a `.gitignore` for itself, and a refresh that leaves nothing to do removes it.
-public struct DumpsDirectory: Sendable {
-    public let path: String
+package struct DumpsDirectory: Sendable {
+    package let path: String
 
-    public init(_ path: String) {
+    package init(_ path: String) {
         self.path = path
     }
 
     /// Whether `other` is a path of this directory, with links resolved. Does I/O.
-    public func isAt(_ other: String) -> Bool {
+    package func isAt(_ other: String) -> Bool {
         FileStore.resolved(path).map { $0 == FileStore.resolved(other) } ?? false
     }
 
@@ -23,20 +23,20 @@ public struct DumpsDirectory: Sendable {
     /// would lose it. Does I/O.
     ///
     /// - Throws: `FileError` or `BundleError` where the lock cannot be read.
-    public func hasFiles(at other: String, limits: Limits) throws -> Bool {
+    package func hasFiles(at other: String, limits: Limits) throws -> Bool {
         guard let other = FileStore.resolved(other) else { return false }
         let folder = other == "/" ? other : "\(other)/"
         let files = [configurationPath, lockPath] + (try lockFile(limits: limits).collections.keys.map(bundlePath))
         return files.compactMap(FileStore.resolved).contains { $0 == other || $0.hasPrefix(folder) }
     }
 
-    public var configurationPath: String { "\(path)/dumps.yaml" }
-    public var lockPath: String { "\(path)/dumps.lock.json" }
+    package var configurationPath: String { "\(path)/dumps.yaml" }
+    package var lockPath: String { "\(path)/dumps.lock.json" }
 
-    public func bundlePath(_ id: CollectionID) -> String { "\(path)/\(LockFile.Bundle.path(of: id))" }
+    package func bundlePath(_ id: CollectionID) -> String { "\(path)/\(LockFile.Bundle.path(of: id))" }
 
     /// The SHA-256 of a bundle's file; `nil` where there is none. Reads the file.
-    public func bundleHash(_ id: CollectionID) throws(FileError) -> SHA256Digest? {
+    package func bundleHash(_ id: CollectionID) throws(FileError) -> SHA256Digest? {
         let path = bundlePath(id)
         return FileStore.size(path) == nil ? nil : try FileStore.digest(of: path)
     }
@@ -66,7 +66,7 @@ public struct DumpsDirectory: Sendable {
     /// Reads `dumps.yaml`.
     ///
     /// - Throws: ``FileError``, or ``ConfigurationError`` that says how to make the file where it is missing.
-    public func configuration() throws -> DumpsConfiguration {
+    package func configuration() throws -> DumpsConfiguration {
         guard let text = try configurationText() else {
             throw ConfigurationError(
                 file: configurationPath, problem: "there is no such file",
@@ -76,7 +76,7 @@ public struct DumpsDirectory: Sendable {
     }
 
     /// The text of `dumps.yaml`; `nil` where there is none.
-    public func configurationText() throws -> String? {
+    package func configurationText() throws -> String? {
         guard let bytes = try FileStore.read(configurationPath, limit: 4 << 20) else { return nil }
         guard let text = String(validating: bytes.array, as: UTF8.self) else {
             throw ConfigurationError(
@@ -86,7 +86,7 @@ public struct DumpsDirectory: Sendable {
     }
 
     /// Replaces `dumps.yaml`, making the directory where it is missing.
-    public func writeConfiguration(_ text: String) throws(FileError) {
+    package func writeConfiguration(_ text: String) throws(FileError) {
         try FileStore.makeDirectories(path)
         try FileStore.replace(configurationPath, with: Bytes(utf8: text))
     }
@@ -94,7 +94,7 @@ public struct DumpsDirectory: Sendable {
     /// Reads the lock; an empty one where there is none.
     ///
     /// - Throws: ``FileError`` or `BundleError`.
-    public func lockFile(limits: Limits) throws -> LockFile {
+    package func lockFile(limits: Limits) throws -> LockFile {
         guard let bytes = try FileStore.read(lockPath, limit: limits.lockBytes) else { return LockFile() }
         return try LockFile(parsing: bytes, path: lockPath, limits: limits)
     }
@@ -147,7 +147,7 @@ public struct DumpsDirectory: Sendable {
 
 extension DumpsDirectory {
     /// The lock entries of bundles that an interrupted refresh renamed into place before it could write the lock.
-    public func pendingEntries(limits: Limits) throws -> [CollectionID: LockFile.Collection] {
+    package func pendingEntries(limits: Limits) throws -> [CollectionID: LockFile.Collection] {
         var entries: [CollectionID: LockFile.Collection] = [:]
         for name in try FileStore.list(pendingDirectory) ?? [] where name.hasSuffix(".json") {
             let path = "\(pendingDirectory)/\(name)"

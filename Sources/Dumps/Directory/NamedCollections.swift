@@ -13,7 +13,7 @@ extension DumpsDirectory {
     ///   - check: looks at the result before it is written, and may throw.
     /// - Returns: the collections that are new, and what the file says now.
     /// - Throws: ``ConfigurationError``, ``FileError``, or what `check` throws; then the file is as it was.
-    public func addCollections(
+    package func addCollections(
         _ ids: [CollectionID], attachments: String? = nil, server: String? = nil, roots: [SHA256Digest] = [],
         check: (DumpsConfiguration) throws -> Void = { _ in }
     ) throws -> (new: Set<CollectionID>, configuration: DumpsConfiguration) {
@@ -32,7 +32,7 @@ extension DumpsDirectory {
     ///
     /// - Throws: ``DumpsError/notNamed(_:_:)`` where one of them is not in it, ``ConfigurationError`` or ``FileError``; then
     ///   nothing was removed.
-    public func removeCollections(_ ids: [CollectionID]) throws {
+    package func removeCollections(_ ids: [CollectionID]) throws {
         let before = try configurationText()
         guard let before else { throw DumpsError.notNamed(ids, configurationPath) }
         var editor = try ConfigurationEditor(before, file: configurationPath)
@@ -47,7 +47,7 @@ extension DumpsDirectory {
     /// would be a fault.
     ///
     /// - Throws: ``DumpsError/busy(_:)``, ``FileError``, or `BundleError` where the lock cannot be read.
-    public func removeBundles(_ ids: [CollectionID], limits: Limits = Limits()) throws {
+    package func removeBundles(_ ids: [CollectionID], limits: Limits = Limits()) throws {
         guard let lock = try DirectoryLock(path) else { throw DumpsError.busy(path) }
         defer { withExtendedLifetime(lock) {} }
         let before = try lockFile(limits: limits)

@@ -2,7 +2,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// Why a snapshot does not replace the present one.
-public enum IntakeError: Error, Hashable, Sendable {
+package enum IntakeError: Error, Hashable, Sendable {
     case rollback(CollectionID, held: Timestamp, offered: Timestamp)
     /// Both snapshots are signed and have the same timestamp, but other records.
     case equivocation(CollectionID, Timestamp)
@@ -26,7 +26,7 @@ public enum IntakeError: Error, Hashable, Sendable {
 }
 
 extension IntakeError: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .rollback(let id, let held, let offered):
             "\(id): expected at least \(held) (\(held.rfc3339)), the present timestamp, found \(offered) (\(offered.rfc3339)); "

@@ -7,23 +7,23 @@ import SnapshotBundle
 ///
 /// It holds the directory's lock as long as it exists. Each collection is accepted or refused separately: its bundle is
 /// written to a temporary file, read back and renamed, and the lock file is written last.
-public final class SnapshotIntake {
+package final class SnapshotIntake {
     /// A snapshot that is offered.
-    public struct Offer: Sendable {
-        public let snapshot: Snapshot
+    package struct Offer: Sendable {
+        package let snapshot: Snapshot
         /// The attachments that came with it; the bytes are checked while they are packed.
-        public let attachments: [SHA256Digest: AttachmentInput]
+        package let attachments: [SHA256Digest: AttachmentInput]
         /// Where it came from, for the lock. It must not contain paths of this machine.
-        public let origin: String
+        package let origin: String
 
-        public init(snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput], origin: String) {
+        package init(snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput], origin: String) {
             self.snapshot = snapshot
             self.attachments = attachments
             self.origin = origin
         }
     }
 
-    public enum Outcome: Hashable, Sendable {
+    package enum Outcome: Hashable, Sendable {
         case created
         case updated
         /// The present bundle is the same, or the same and signed.
@@ -37,11 +37,11 @@ public final class SnapshotIntake {
     private let isNewDirectory: Bool
     private var lockFile: LockFile
     /// A temporary directory for unpacked archives; ``end()`` removes it.
-    public let scratch: String
+    package let scratch: String
 
     /// - Throws: ``DumpsError/busy(_:)``, `FileError`, `BundleError` where the lock cannot be read, or
     ///   ``ConfigurationError``.
-    public init(_ directory: DumpsDirectory, limits: Limits) throws {
+    package init(_ directory: DumpsDirectory, limits: Limits) throws {
         self.directory = directory
         self.limits = limits
         isNewDirectory = !FileStore.isDirectory(directory.path)
@@ -60,7 +60,7 @@ public final class SnapshotIntake {
     }
 
     /// The present snapshot, verified against the lock; `nil` if there is none.
-    public func held(_ id: CollectionID, by verifier: BundleVerifier) throws -> (Snapshot, LockFile.Collection)? {
+    package func held(_ id: CollectionID, by verifier: BundleVerifier) throws -> (Snapshot, LockFile.Collection)? {
         guard let entry = lockFile.collections[id] else { return nil }
         let bundle = try BundleReader(path: directory.bundlePath(id), limits: limits)
         return (try verifier.snapshot(of: bundle, as: entry), entry)
@@ -70,7 +70,7 @@ public final class SnapshotIntake {
     ///
     /// - Throws: ``IntakeError`` if it must not replace the present bundle; `BundleError` if an attachment does not match
     ///   its record; `FileError`. The present bundle is then unchanged.
-    public func take(_ offer: Offer) throws -> Outcome {
+    package func take(_ offer: Offer) throws -> Outcome {
         let snapshot = offer.snapshot
         let id = snapshot.collection
         let held = lockFile.collections[id]
@@ -146,12 +146,12 @@ public final class SnapshotIntake {
     }
 
     /// Writes the lock file if a bundle changed. Call it once, before ``end()``.
-    public func commit() throws {
+    package func commit() throws {
         if lockFile != (try directory.lockFile(limits: limits)) { try directory.writeLock(lockFile) }
     }
 
     /// Removes temporary files, and the directory itself if it was made in vain.
-    public func end() {
+    package func end() {
         try? FileStore.removeTree(scratch)
         try? directory.finishWork(keepingDownloads: true)
         if isNewDirectory { try? FileStore.removeIfEmpty(directory.path) }

@@ -4,11 +4,11 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// Verifies a bundle against the lock: every byte, hash, signature and entry again, offline.
-public struct BundleVerifier: Sendable {
+package struct BundleVerifier: Sendable {
     private let signatures: KeptSnapshotVerifier
     private let limits: Limits
 
-    public init(_ policy: TrustPolicy, limits: Limits) {
+    package init(_ policy: TrustPolicy, limits: Limits) {
         signatures = KeptSnapshotVerifier(policy, limits: limits)
         self.limits = limits
     }
@@ -55,7 +55,8 @@ public struct BundleVerifier: Sendable {
     /// - Returns: the bundle that was verified. Whoever reads on must read from it: the path may lead to another file by now.
     /// - Throws: `BundleError` or `ContentSignatureError` for the first thing that is wrong.
     @discardableResult
-    public func verify(_ path: String, of id: CollectionID, against entry: LockFile.Collection) throws -> BundleReader {
+    package func verify(_ path: String, of id: CollectionID, against entry: LockFile.Collection) throws -> BundleReader
+    {
         guard FileStore.size(path) != nil else {
             throw BundleError(.unreadable, file: path, expected: "a bundle, as the lock says", found: "no regular file")
         }

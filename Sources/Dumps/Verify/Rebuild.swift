@@ -4,8 +4,8 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// Writes bundles again from their own uncompressed contents, beside the directory, and compares them with the lock.
-public struct Rebuild: Sendable {
-    public enum Verdict: Sendable {
+package struct Rebuild: Sendable {
+    package enum Verdict: Sendable {
         /// The same bytes as locked.
         case identical
         /// The same contents in other bytes: another compressor wrote the bundle that is locked.
@@ -16,10 +16,10 @@ public struct Rebuild: Sendable {
         case failed(any Error)
     }
 
-    public struct Outcome: Sendable {
-        public let id: CollectionID
-        public let entry: LockFile.Collection
-        public let verdict: Verdict
+    package struct Outcome: Sendable {
+        package let id: CollectionID
+        package let entry: LockFile.Collection
+        package let verdict: Verdict
     }
 
     private let directory: DumpsDirectory
@@ -28,7 +28,7 @@ public struct Rebuild: Sendable {
     private let limits: Limits
 
     /// - Parameter output: an existing directory outside of `directory`, which gets `<bucket>/<collection>.zip`.
-    public init(
+    package init(
         _ directory: DumpsDirectory, to output: String, policy: TrustPolicy, limits: Limits
     ) {
         self.directory = directory
@@ -42,7 +42,7 @@ public struct Rebuild: Sendable {
     /// - Parameter names: none for all that the lock has.
     /// - Throws: `BundleError` or ``FileError`` where the lock cannot be read, ``DumpsError`` for names not in it, and where the
     ///   output is the directory itself.
-    public func run(_ names: [CollectionID]) async throws -> [Outcome] {
+    package func run(_ names: [CollectionID]) async throws -> [Outcome] {
         guard !directory.isAt(output) else { throw DumpsError.ownDirectory(output) }
         let lock = try directory.lockFile(limits: limits)
         let unknown = names.filter { lock.collections[$0] == nil }

@@ -11,7 +11,7 @@ extension DumpsDirectory {
     /// bucket's folder but its bundles. Links are stray, whatever they point to.
     ///
     /// - Throws: ``FileError`` or `BundleError`.
-    public func strayFiles(limits: Limits = Limits()) throws -> [String] {
+    package func strayFiles(limits: Limits = Limits()) throws -> [String] {
         let collections = try lockFile(limits: limits).collections.keys
         let bundles = Set(collections.map { LockFile.Bundle.path(of: $0) })
         let buckets = Set(collections.map(\.bucket))

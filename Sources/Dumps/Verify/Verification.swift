@@ -4,9 +4,9 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// Verifies the bundles of a directory, in parallel and offline.
-public struct Verification: Sendable {
-    public struct Outcome: Sendable {
-        public enum Verdict: Sendable {
+package struct Verification: Sendable {
+    package struct Outcome: Sendable {
+        package enum Verdict: Sendable {
             case good
             /// The bundle is intact, but a refresh was interrupted before it wrote the lock.
             case interrupted
@@ -15,18 +15,18 @@ public struct Verification: Sendable {
             case bad(any Error)
         }
 
-        public let id: CollectionID
-        public let entry: LockFile.Collection?
-        public let verdict: Verdict
+        package let id: CollectionID
+        package let entry: LockFile.Collection?
+        package let verdict: Verdict
         /// The pin that the bundle is at, where the configuration has one.
-        public var pin: Pin?
+        package var pin: Pin?
     }
 
     private let directory: DumpsDirectory
     private let verifier: BundleVerifier
     private let limits: Limits
 
-    public init(_ directory: DumpsDirectory, policy: TrustPolicy, limits: Limits) {
+    package init(_ directory: DumpsDirectory, policy: TrustPolicy, limits: Limits) {
         self.directory = directory
         verifier = BundleVerifier(policy, limits: limits)
         self.limits = limits
@@ -36,7 +36,7 @@ public struct Verification: Sendable {
     ///   - names: none for all that the lock has, and all that the configuration names.
     ///   - configured: the configuration's collections, each of which has a bundle, at its pin where it has one.
     /// - Throws: `BundleError` or ``FileError`` where the lock cannot be read, ``DumpsError`` for names not in it.
-    public func run(_ names: [CollectionID], configured: [DumpsConfiguration.Collection]) async throws -> [Outcome] {
+    package func run(_ names: [CollectionID], configured: [DumpsConfiguration.Collection]) async throws -> [Outcome] {
         let lock = try directory.lockFile(limits: limits)
         let pending = try directory.pendingEntries(limits: limits)
         let known = Set(lock.collections.keys).union(configured.map(\.id)).union(pending.keys)

@@ -4,14 +4,14 @@ import SnapshotBundle
 import SnapshotHistory
 
 /// The bundles' sizes as locked now, and as locked in git's `HEAD`.
-public struct SizeComparison: Sendable {
+package struct SizeComparison: Sendable {
     private let now: [CollectionID: UInt64]
     private let head: [CollectionID: UInt64]?
     /// Why there is nothing to compare with; `nil` where there is.
-    public let problem: String?
+    package let problem: String?
 
     /// Does I/O and runs git. Without a repository, or if the lock was never committed, the growth is unknown.
-    public init(_ directory: DumpsDirectory, limits: Limits) async {
+    package init(_ directory: DumpsDirectory, limits: Limits) async {
         now = ((try? directory.lockFile(limits: limits)) ?? LockFile()).sizes
         do {
             let repository = try await GitRepository(containing: directory.path, limits: limits)
@@ -25,22 +25,22 @@ public struct SizeComparison: Sendable {
     }
 
     /// Bytes of a collection's bundle, as the lock says; `nil` where it has none.
-    public func size(of id: CollectionID) -> UInt64? { now[id] }
+    package func size(of id: CollectionID) -> UInt64? { now[id] }
 
     /// Bytes that a bundle has grown since `HEAD`, its whole size where `HEAD` has none; `nil` where that is not known.
-    public func growth(of id: CollectionID) -> Int64? {
+    package func growth(of id: CollectionID) -> Int64? {
         guard let head, let size = now[id] else { return nil }
         return Int64(clamping: size) - Int64(clamping: head[id] ?? 0)
     }
 
     /// Whether `HEAD` does not have the collection.
-    public func isNew(_ id: CollectionID) -> Bool { head.map { $0[id] == nil } ?? false }
+    package func isNew(_ id: CollectionID) -> Bool { head.map { $0[id] == nil } ?? false }
 
     /// Bytes of all bundles of the lock.
-    public var total: UInt64 { now.values.saturatingSum { $0 } }
+    package var total: UInt64 { now.values.saturatingSum { $0 } }
 
     /// Bytes that all bundles together have grown since `HEAD`; `nil` where that is not known.
-    public var totalGrowth: Int64? {
+    package var totalGrowth: Int64? {
         head.map { Int64(clamping: total) - Int64(clamping: $0.values.saturatingSum { $0 }) }
     }
 }

@@ -2,7 +2,7 @@ import Dumps
 import RemoteSettingsModel
 
 /// The state of a collection to pin.
-public enum PinRequest: Hashable, Sendable, CustomStringConvertible {
+package enum PinRequest: Hashable, Sendable, CustomStringConvertible {
     /// The present state, or the only state at the given path.
     case present
     /// The state with exactly this timestamp.
@@ -11,7 +11,7 @@ public enum PinRequest: Hashable, Sendable, CustomStringConvertible {
     case asOf(Timestamp)
 
     /// Reads milliseconds, or a date, which means its end in UTC, or a time in UTC; `nil` for any other text.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         if text.utf8.count <= 18, let timestamp = Timestamp(text), timestamp.milliseconds > 0 {
             self = .at(timestamp)
         } else if let day = Pin.date(text) {
@@ -31,7 +31,7 @@ public enum PinRequest: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .present: "of any timestamp"
         case .at(let timestamp): "at \(timestamp) (\(timestamp.rfc3339))"
@@ -41,11 +41,11 @@ public enum PinRequest: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// A pinned collection compared with the server's state and with the pin's last day.
-public struct PinState: Hashable, Sendable {
-    public let pin: Pin
+package struct PinState: Hashable, Sendable {
+    package let pin: Pin
     /// `nil` where the server was not asked, or does not list the collection.
-    public let serverTimestamp: Timestamp?
-    public let isOverdue: Bool
+    package let serverTimestamp: Timestamp?
+    package let isOverdue: Bool
 
     init(_ pin: Pin, serverTimestamp: Timestamp?, now: Timestamp) {
         self.pin = pin
@@ -54,5 +54,5 @@ public struct PinState: Hashable, Sendable {
     }
 
     /// How much newer the server's state is, as the difference of the timestamps; `nil` where that is not known.
-    public var behind: Duration? { serverTimestamp?.elapsed(since: pin.at) }
+    package var behind: Duration? { serverTimestamp?.elapsed(since: pin.at) }
 }

@@ -7,15 +7,15 @@ import SnapshotHistory
 
 /// Pins a collection: finds the bundle of the wanted state, verifies it, puts it in place with its lock entry, and writes the
 /// pin to `dumps.yaml`. Uses no network.
-public struct Pinning: Sendable {
-    public struct Outcome: Sendable {
-        public let pin: Pin
-        public let entry: LockFile.Collection
+package struct Pinning: Sendable {
+    package struct Outcome: Sendable {
+        package let pin: Pin
+        package let entry: LockFile.Collection
         /// Where the bundle came from; `nil` if the present bundle was pinned.
-        public let restored: HistoricBundle.Location?
+        package let restored: HistoricBundle.Location?
         /// Whether the signature was verified at the time in the bundle's own lock, not at the present time. `false` if it
         /// has no signature.
-        public let isVerifiedAsLocked: Bool
+        package let isVerifiedAsLocked: Bool
     }
 
     private let directory: DumpsDirectory
@@ -24,7 +24,7 @@ public struct Pinning: Sendable {
     private let limits: Limits
 
     /// - Parameter now: the time at which a bundle without a lock is verified.
-    public init(
+    package init(
         _ directory: DumpsDirectory, configuration: DumpsConfiguration, policy: TrustPolicy, now: Timestamp,
         limits: Limits
     ) {
@@ -42,7 +42,7 @@ public struct Pinning: Sendable {
     /// - Parameters:
     ///   - path: a bundle or a folder of bundles to look in; `nil` for the git history of the directory.
     /// - Throws: ``PinError``, ``DumpsError``, ``ConfigurationError``, `HistoryError`, or `FileError`.
-    public func pin(
+    package func pin(
         _ id: CollectionID, _ request: PinRequest, from path: String?, reason: String?, until: Timestamp?
     ) async throws -> Outcome {
         let settings = try configuration.selecting([id], file: directory.configurationPath)
@@ -88,7 +88,7 @@ public struct Pinning: Sendable {
     ///
     /// - Returns: the removed pins.
     /// - Throws: ``ConfigurationError`` where one of them is not in the file; then nothing is changed.
-    public static func unpin(
+    package static func unpin(
         _ ids: [CollectionID], in directory: DumpsDirectory
     ) throws -> [(id: CollectionID, pin: Pin?)] {
         let text = try directory.configurationText()

@@ -7,7 +7,7 @@ import SnapshotBundle
 import SnapshotFetch
 
 /// Why one collection could not be refreshed. Its last good bundle and the other collections are not affected.
-public enum CollectionError: Error, Sendable {
+package enum CollectionError: Error, Sendable {
     /// The server's state could not be fetched, or was refused.
     case fetch(FetchError)
     /// The server no longer has the collection.
@@ -22,7 +22,7 @@ public enum CollectionError: Error, Sendable {
     case cancelled
 
     /// A word that identifies the error for programs.
-    public var code: String {
+    package var code: String {
         switch self {
         case .fetch(.http(let error)):
             switch error.category {
@@ -49,7 +49,7 @@ public enum CollectionError: Error, Sendable {
     }
 
     /// What is over the budget; `nil` for other errors.
-    public var excess: BudgetExcess? {
+    package var excess: BudgetExcess? {
         if case .overBudget(let excess) = self { excess } else { nil }
     }
 
@@ -76,7 +76,7 @@ public enum CollectionError: Error, Sendable {
 }
 
 extension CollectionError: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .fetch(.rollback(let held, let answered)):
             "\(FetchError.rollback(held: held, answered: answered).problem); if this is intended, remove the bundle and its "

@@ -2,8 +2,8 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// The result of a refresh for one collection.
-public struct CollectionOutcome: Sendable {
-    public enum Status: String, Hashable, Sendable {
+package struct CollectionOutcome: Sendable {
+    package enum Status: String, Hashable, Sendable {
         case unchanged
         case created
         case updated
@@ -19,12 +19,12 @@ public struct CollectionOutcome: Sendable {
     }
 
     /// How many records differ from the bundle before.
-    public struct RecordCounts: Hashable, Sendable {
-        public var created = 0
-        public var updated = 0
-        public var deleted = 0
+    package struct RecordCounts: Hashable, Sendable {
+        package var created = 0
+        package var updated = 0
+        package var deleted = 0
 
-        public init() {}
+        package init() {}
 
         init(from old: RecordTable, to new: RecordTable) {
             for difference in new.differences(from: old) {
@@ -38,31 +38,31 @@ public struct CollectionOutcome: Sendable {
     }
 
     /// Where the bundle's attachments came from, in files.
-    public struct GatheredAttachments: Hashable, Sendable {
-        public var reused = 0
+    package struct GatheredAttachments: Hashable, Sendable {
+        package var reused = 0
         /// Downloaded by an earlier, interrupted refresh.
-        public var resumed = 0
-        public var fromZip = 0
-        public var downloaded = 0
-        public var downloadedBytes: UInt64 = 0
+        package var resumed = 0
+        package var fromZip = 0
+        package var downloaded = 0
+        package var downloadedBytes: UInt64 = 0
 
-        public init() {}
+        package init() {}
     }
 
-    public let id: CollectionID
-    public var status: Status
-    public var action: PlannedCollection.Action
-    public var previous: Timestamp?
-    public var serverTimestamp: Timestamp?
+    package let id: CollectionID
+    package var status: Status
+    package var action: PlannedCollection.Action
+    package var previous: Timestamp?
+    package var serverTimestamp: Timestamp?
     /// The lock's entry after the refresh; `nil` where there is none.
-    public var entry: LockFile.Collection?
-    public var changes: RecordCounts?
+    package var entry: LockFile.Collection?
+    package var changes: RecordCounts?
     /// The state of its pin; `nil` if it has none.
-    public var pin: PinState?
-    public var attachments = GatheredAttachments()
+    package var pin: PinState?
+    package var attachments = GatheredAttachments()
     /// Problems that the refresh worked around.
-    public var notes: [String] = []
-    public var error: CollectionError?
+    package var notes: [String] = []
+    package var error: CollectionError?
     /// Whether the finished bundle still has to be renamed into place.
     var isHeldBack = false
 

@@ -11,20 +11,20 @@ import SnapshotFetch
 /// Collections are refreshed concurrently and independently: one that fails keeps its last good bundle and does not affect the
 /// others. If the process is killed, no reader sees a broken bundle: each is written to a temporary file, read back, noted as
 /// pending and renamed. The lock is written last, and the next refresh adopts pending bundles.
-public struct Refresh: Sendable {
-    public struct Options: Sendable {
+package struct Refresh: Sendable {
+    package struct Options: Sendable {
         /// Fetch everything, not only what is newer than the bundles.
-        public var isFull = false
+        package var isFull = false
         /// Plan, and change nothing.
-        public var isDryRun = false
+        package var isDryRun = false
         /// Change nothing, and report whether anything would change.
-        public var isLocked = false
+        package var isLocked = false
         /// The largest age of a bundle whose pin has ended; `nil` for any age.
-        public var maxAge: Duration?
+        package var maxAge: Duration?
         /// Requests under way at once.
-        public var jobs = 8
+        package var jobs = 8
 
-        public init() {}
+        package init() {}
     }
 
     private let directory: DumpsDirectory
@@ -39,7 +39,7 @@ public struct Refresh: Sendable {
     /// - Parameters:
     ///   - now: the time at which chains are verified, which becomes the lock's `verifiedAt`.
     ///   - onEvent: called from any task; must not block.
-    public init(
+    package init(
         _ directory: DumpsDirectory, configuration: DumpsConfiguration, client: ServerClient, policy: TrustPolicy,
         options: Options, now: Timestamp, onEvent: @escaping @Sendable (RefreshEvent) -> Void
     ) {
@@ -57,7 +57,7 @@ public struct Refresh: Sendable {
     ///
     /// - Throws: ``DumpsError``, `HTTPError` if the monitor cannot be fetched, ``FileError`` or `BundleError` where the
     ///   lock cannot be read or written. Errors of single collections are in their outcomes.
-    public func run(_ names: [CollectionID] = []) async throws -> RefreshReport {
+    package func run(_ names: [CollectionID] = []) async throws -> RefreshReport {
         let settings = try configuration.selecting(names, file: directory.configurationPath)
         guard let lock = try DirectoryLock(directory.path) else { throw DumpsError.busy(directory.path) }
         defer { withExtendedLifetime(lock) {} }
@@ -235,7 +235,7 @@ extension DumpsDirectory {
 
     /// The pauses that servers asked for (`Backoff`, `Retry-After`), as stored by the last refresh. An unreadable file counts
     /// as empty: the server will ask again.
-    public func backoff(limits: Limits) -> BackoffState { BackoffFile.read(backoffPath, limits: limits) }
+    package func backoff(limits: Limits) -> BackoffState { BackoffFile.read(backoffPath, limits: limits) }
 
     /// Writes the pauses that have not ended, or removes the file if there are none.
     fileprivate func keepBackoff(_ state: BackoffState, now: Timestamp) throws(FileError) {

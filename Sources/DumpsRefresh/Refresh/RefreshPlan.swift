@@ -5,8 +5,8 @@ import SnapshotBundle
 import SnapshotFetch
 
 /// What a refresh will do with one collection.
-public struct PlannedCollection: Sendable {
-    public enum Action: Hashable, Sendable {
+package struct PlannedCollection: Sendable {
+    package enum Action: Hashable, Sendable {
         /// The bundle is what the server has.
         case unchanged
         /// There is no bundle yet.
@@ -26,7 +26,7 @@ public struct PlannedCollection: Sendable {
         case pinUnmet(String)
 
         /// Whether anything is fetched or written for it.
-        public var needsWork: Bool {
+        package var needsWork: Bool {
             switch self {
             case .unchanged, .pinned, .pinUnmet: false
             case .create, .update, .refetch, .repack, .probe: true
@@ -34,14 +34,14 @@ public struct PlannedCollection: Sendable {
         }
     }
 
-    public let settings: DumpsConfiguration.Collection
-    public let action: Action
+    package let settings: DumpsConfiguration.Collection
+    package let action: Action
     /// What the lock says.
-    public let held: LockFile.Collection?
+    package let held: LockFile.Collection?
     /// What the monitor says.
-    public let serverTimestamp: Timestamp?
+    package let serverTimestamp: Timestamp?
 
-    public var id: CollectionID { settings.id }
+    package var id: CollectionID { settings.id }
 
     /// Whether the server is asked for the changes since the bundle with this head, not for everything.
     func isBase(_ head: BundleHead?) -> Bool {

@@ -3,26 +3,26 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 
 /// What a refresh did.
-public struct RefreshReport: Sendable {
-    public let server: String
-    public let isDryRun: Bool
+package struct RefreshReport: Sendable {
+    package let server: String
+    package let isDryRun: Bool
     /// Whether the refresh only checked for changes (`--locked`).
-    public let isLocked: Bool
+    package let isLocked: Bool
     /// Sorted by id.
-    public let outcomes: [CollectionOutcome]
-    public let metrics: HTTPMetrics
+    package let outcomes: [CollectionOutcome]
+    package let metrics: HTTPMetrics
     /// Collections whose bundles were adopted from an interrupted refresh.
-    public let recovered: [CollectionID]
+    package let recovered: [CollectionID]
     /// By how much all bundles together exceed their budget.
-    public let excess: BudgetExcess?
+    package let excess: BudgetExcess?
 
     /// Whether a refresh would change, or has changed, anything.
-    public var wouldChange: Bool { !recovered.isEmpty || outcomes.contains { $0.status == .planned } }
+    package var wouldChange: Bool { !recovered.isEmpty || outcomes.contains { $0.status == .planned } }
 
-    public var failed: [CollectionOutcome] { outcomes.filter { $0.status == .failed } }
+    package var failed: [CollectionOutcome] { outcomes.filter { $0.status == .failed } }
 
     /// The seconds left of the pause that servers asked for; `nil` unless that is the only cause of failures.
-    public var backoffSeconds: Int? {
+    package var backoffSeconds: Int? {
         let failures = failed
         guard !failures.isEmpty else { return nil }
         var longest = 0
@@ -34,14 +34,14 @@ public struct RefreshReport: Sendable {
     }
 
     /// Whether every collection failed because the server could not be used.
-    public var isUnreachable: Bool {
+    package var isUnreachable: Bool {
         !failed.isEmpty && failed.count == outcomes.count
             && failed.allSatisfy { $0.error?.http?.isNetworkFailure == true }
     }
 }
 
 /// Progress of a refresh. Events come from any task; those of one collection come in order.
-public enum RefreshEvent: Sendable {
+package enum RefreshEvent: Sendable {
     case planned([PlannedCollection])
     case began(CollectionID)
     /// The attachments to download, in files and bytes.

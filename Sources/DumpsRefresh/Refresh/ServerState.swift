@@ -6,9 +6,9 @@ import SnapshotBundle
 import SnapshotFetch
 
 /// The server's present state of the configured collections, fetched and verified as by a refresh. Nothing is written.
-public struct ServerState: Sendable {
+package struct ServerState: Sendable {
     /// The result for one collection.
-    public enum Outcome: Sendable {
+    package enum Outcome: Sendable {
         case snapshot(Snapshot)
         /// The server does not have the collection.
         case absent
@@ -26,7 +26,7 @@ public struct ServerState: Sendable {
     ///   - directory: its bundles are the bases of deltas; bundles that are up to date are verified and used.
     ///   - jobs: changesets under way at once.
     ///   - now: the time that chains are verified at.
-    public init(
+    package init(
         _ directory: DumpsDirectory, configuration: DumpsConfiguration, client: ServerClient, policy: TrustPolicy,
         jobs: Int, now: Timestamp
     ) {
@@ -41,7 +41,7 @@ public struct ServerState: Sendable {
     /// - Parameter names: the collections, or none for all that the configuration names.
     /// - Throws: ``DumpsError``, `HTTPError` if the monitor cannot be fetched, `FileError` or `BundleError` where the lock
     ///   cannot be read. Errors of single collections are in their outcomes.
-    public func outcomes(_ names: [CollectionID] = []) async throws -> [CollectionID: Outcome] {
+    package func outcomes(_ names: [CollectionID] = []) async throws -> [CollectionID: Outcome] {
         var settings = try configuration.selecting(names, file: directory.configurationPath)
         // A pin holds the bundle where it is, not the server.
         for index in settings.indices { settings[index].pin = nil }

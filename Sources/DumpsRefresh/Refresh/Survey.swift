@@ -6,31 +6,31 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// The local state of a collection, the server's, and what a refresh would do.
-public struct SurveyedCollection: Sendable {
-    public let id: CollectionID
+package struct SurveyedCollection: Sendable {
+    package let id: CollectionID
     /// The lock's entry; `nil` where the collection was never fetched.
-    public let entry: LockFile.Collection?
+    package let entry: LockFile.Collection?
     /// Whether the bundle exists, with the size and timestamp in the lock.
-    public let hasBundle: Bool
+    package let hasBundle: Bool
     /// `nil` offline, and where the monitor does not list the collection.
-    public let serverTimestamp: Timestamp?
+    package let serverTimestamp: Timestamp?
     /// `nil` offline.
-    public let action: PlannedCollection.Action?
+    package let action: PlannedCollection.Action?
     /// The state of its pin; `nil` if it has none.
-    public let pin: PinState?
+    package let pin: PinState?
 }
 
 extension LockFile.Collection {
     /// When the data was verified; `nil` if it is not signed.
-    public var verifiedAt: Timestamp? { trust.verdict?.verifiedAt }
+    package var verifiedAt: Timestamp? { trust.verdict?.verifiedAt }
 
     /// The time since the data was verified; if it is not signed, since it changed on the server.
-    public func age(at now: Timestamp) -> Duration { now.elapsed(since: verifiedAt ?? timestamp) }
+    package func age(at now: Timestamp) -> Duration { now.elapsed(since: verifiedAt ?? timestamp) }
 }
 
 extension SurveyedCollection {
     /// Whether a bundle is as new as it has to be.
-    public enum Freshness: String, Hashable, Sendable {
+    package enum Freshness: String, Hashable, Sendable {
         case fresh
         case old
         case tooOld = "too-old"
@@ -41,7 +41,7 @@ extension SurveyedCollection {
     ///
     /// A bundle that has what the server has is fresh, however long ago that changed, and so is a pinned one until its pin's
     /// last day is past.
-    public func freshness(at now: Timestamp, warnAge: Duration, maxAge: Duration) -> Freshness {
+    package func freshness(at now: Timestamp, warnAge: Duration, maxAge: Duration) -> Freshness {
         guard let entry, hasBundle else { return .missing }
         let age = entry.age(at: now)
         if let pin { return !pin.isOverdue ? .fresh : age > maxAge ? .tooOld : .old }
@@ -51,7 +51,7 @@ extension SurveyedCollection {
 }
 
 /// Compares the lock, the files and the monitor, and changes nothing.
-public struct Survey: Sendable {
+package struct Survey: Sendable {
     private let directory: DumpsDirectory
     private let configuration: DumpsConfiguration
     private let policy: TrustPolicy
@@ -59,7 +59,7 @@ public struct Survey: Sendable {
     private let limits: Limits
 
     /// - Parameter now: the time with which the last days of pins are compared.
-    public init(
+    package init(
         _ directory: DumpsDirectory, configuration: DumpsConfiguration, policy: TrustPolicy, now: Timestamp,
         limits: Limits
     ) {
@@ -74,7 +74,7 @@ public struct Survey: Sendable {
     ///
     /// - Parameter names: the collections, or none for all that the configuration names.
     /// - Throws: ``DumpsError``, ``FileError``, or `BundleError` where the lock cannot be read.
-    public func offline(_ names: [CollectionID]) throws -> [SurveyedCollection] {
+    package func offline(_ names: [CollectionID]) throws -> [SurveyedCollection] {
         let lock = try directory.lockFile(limits: limits)
         return try configuration.selecting(names, file: directory.configurationPath).map { settings in
             let held = lock.collections[settings.id]
@@ -89,7 +89,7 @@ public struct Survey: Sendable {
     /// The local states and the server's. Does I/O and one request.
     ///
     /// - Throws: as ``offline(_:)``, and `HTTPError`.
-    public func online(_ names: [CollectionID], client: ServerClient) async throws -> [SurveyedCollection] {
+    package func online(_ names: [CollectionID], client: ServerClient) async throws -> [SurveyedCollection] {
         let lock = try directory.lockFile(limits: limits)
         let settings = try configuration.selecting(names, file: directory.configurationPath)
         let plan = try await planned(settings, lock, client: client, isFull: false)

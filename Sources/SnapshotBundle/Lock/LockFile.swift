@@ -1,25 +1,25 @@
 import RemoteSettingsModel
 
 /// The contents of `dumps.lock.json`, which states exactly what is in `dumps/`. The caller reads and writes the file.
-public struct LockFile: Hashable, Sendable {
-    public static let version = 1
+package struct LockFile: Hashable, Sendable {
+    package static let version = 1
 
     /// A collection's bundle as a file.
-    public struct Bundle: Hashable, Sendable {
+    package struct Bundle: Hashable, Sendable {
         /// Relative to the directory of the lock: `<bucket>/<collection>.zip`. It follows from the collection's name.
-        public let path: String
+        package let path: String
         /// Bytes.
-        public let size: Int
+        package let size: Int
         /// Of the whole file. It changes with the compressor; ``Collection/content`` does not.
-        public let sha256: SHA256Digest
+        package let sha256: SHA256Digest
 
-        public init(collection: CollectionID, size: Int, sha256: SHA256Digest) {
+        package init(collection: CollectionID, size: Int, sha256: SHA256Digest) {
             path = Self.path(of: collection)
             self.size = size
             self.sha256 = sha256
         }
 
-        public static func path(of collection: CollectionID) -> String {
+        package static func path(of collection: CollectionID) -> String {
             "\(collection.bucket)/\(collection.name).zip"
         }
     }
@@ -35,24 +35,24 @@ public struct LockFile: Hashable, Sendable {
     package static let notes = ".rsdump/pending"
 
     /// One collection's entry.
-    public struct Collection: Hashable, Sendable {
+    package struct Collection: Hashable, Sendable {
         /// The URL of the server that it came from, or what it was imported from.
-        public var server: String
-        public var timestamp: Timestamp
-        public var records: Int
+        package var server: String
+        package var timestamp: Timestamp
+        package var records: Int
         /// Attachment files in the bundle.
-        public var attachments: Int
+        package var attachments: Int
         /// The rule that selected the attachments, as one line of text. When the rule changes, the bundle is packed again.
-        public var attachmentRule: String
+        package var attachmentRule: String
         /// What was left out, sorted by reason.
-        public var omitted: [Omission]
+        package var omitted: [Omission]
         /// SHA-256 of the bundle's manifest: what names the snapshot.
-        public var content: SHA256Digest
-        public var bundle: Bundle
+        package var content: SHA256Digest
+        package var bundle: Bundle
         /// What vouches for the records, as the lock claims; verifying the bundle checks the claim.
-        public var trust: Provenance
+        package var trust: Provenance
 
-        public init(
+        package init(
             server: String, timestamp: Timestamp, records: Int, attachments: Int, attachmentRule: String = "all",
             omitted: [Omission], content: SHA256Digest, bundle: Bundle, trust: Provenance
         ) {
@@ -68,9 +68,9 @@ public struct LockFile: Hashable, Sendable {
         }
     }
 
-    public var collections: [CollectionID: Collection]
+    package var collections: [CollectionID: Collection]
 
-    public init(collections: [CollectionID: Collection] = [:]) {
+    package init(collections: [CollectionID: Collection] = [:]) {
         self.collections = collections
     }
 }

@@ -8,7 +8,7 @@ extension LockFile {
     ///
     /// - Parameter path: the lock's path for error messages.
     /// - Throws: ``BundleError`` with the line and the key path.
-    public init(parsing text: Bytes, path: String, limits: Limits = Limits()) throws(BundleError) {
+    package init(parsing text: Bytes, path: String, limits: Limits = Limits()) throws(BundleError) {
         guard text.count <= limits.lockBytes else {
             throw BundleError(
                 .overLimit, file: path, expected: "at most \(limits.lockBytes) bytes (Limits.lockBytes)",
@@ -56,7 +56,7 @@ extension LockFile {
     ///
     /// - Returns: `nil` where the lock has no such collection.
     /// - Throws: ``BundleError``, as ``init(parsing:path:limits:)``; lines are counted from the entry on.
-    public static func collection(
+    package static func collection(
         _ id: CollectionID, in text: Bytes, path: String, limits: Limits = Limits()
     ) throws(BundleError) -> Collection? {
         guard text.count <= limits.lockBytes else {

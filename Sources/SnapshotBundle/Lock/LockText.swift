@@ -3,7 +3,7 @@ import RemoteSettingsModel
 extension LockFile {
     /// The lock as text: JSON in ASCII, indented by two spaces, with sorted collections, a fixed order of members and a line
     /// end after it. The same lock always has the same bytes.
-    public var text: [UInt8] {
+    package var text: [UInt8] {
         var writer = IndentedJSON()
         writer.open("{")
         writer.member("version", Self.version)

@@ -4,13 +4,13 @@ import RemoteSettingsModel
 ///
 /// Every byte of its text is prescribed, so that a snapshot has exactly one manifest. The SHA-256 of the text
 /// (``digest(of:)``, `content` in the lock) identifies the snapshot independent of the compressor that wrote the bundle.
-public struct Manifest: Hashable, Sendable {
+package struct Manifest: Hashable, Sendable {
     /// The size and hash of `records.json`, `metadata.json` or `chain.pem`.
-    public struct Entry: Hashable, Sendable {
-        public let name: String
+    package struct Entry: Hashable, Sendable {
+        package let name: String
         /// Bytes, uncompressed.
-        public let size: Int
-        public let sha256: SHA256Digest
+        package let size: Int
+        package let sha256: SHA256Digest
 
         package init(name: String, size: Int, sha256: SHA256Digest) {
             self.name = name
@@ -20,16 +20,16 @@ public struct Manifest: Hashable, Sendable {
     }
 
     /// An attachment that records name, whether or not the bundle has its file.
-    public struct File: Hashable, Sendable {
-        public let sha256: SHA256Digest
+    package struct File: Hashable, Sendable {
+        package let sha256: SHA256Digest
         /// Bytes, uncompressed.
-        public let size: Int
+        package let size: Int
         /// Its location on the server, relative to the base URL of attachments, from the records.
-        public let location: String
+        package let location: String
         /// The ids of the records that name it, sorted.
-        public let records: [String]
+        package let records: [String]
         /// Why it was left out; `nil` where the bundle has it.
-        public let omitted: OmissionReason?
+        package let omitted: OmissionReason?
 
         package init(
             sha256: SHA256Digest, size: Int, location: String, records: [String], omitted: OmissionReason?
@@ -42,10 +42,10 @@ public struct Manifest: Hashable, Sendable {
         }
     }
 
-    public let head: BundleHead
-    public let entries: [Entry]
+    package let head: BundleHead
+    package let entries: [Entry]
     /// Sorted by hash, then by location. The same file at two locations is listed twice, and is once in the bundle.
-    public let files: [File]
+    package let files: [File]
 
     package init(head: BundleHead, entries: [Entry], files: [File]) {
         self.head = head
@@ -57,7 +57,7 @@ public struct Manifest: Hashable, Sendable {
     ///
     /// - Parameter file: the bundle's name for error messages.
     /// - Throws: ``BundleError`` where the text is not exactly what the format prescribes for its values.
-    public init(parsing text: Bytes, file: String, limits: Limits = Limits()) throws(BundleError) {
+    package init(parsing text: Bytes, file: String, limits: Limits = Limits()) throws(BundleError) {
         guard text.count <= limits.manifestBytes else {
             throw BundleError(
                 .overLimit, file: file, entry: BundleFormat.manifest,
@@ -71,7 +71,7 @@ public struct Manifest: Hashable, Sendable {
     }
 
     /// The SHA-256 of a manifest's text, which identifies the snapshot.
-    public static func digest(of text: Bytes) -> SHA256Digest {
+    package static func digest(of text: Bytes) -> SHA256Digest {
         SHA256Digest(hashing: text)
     }
 }

@@ -5,7 +5,7 @@ extension Manifest {
     ///
     /// One line for the head, then one line for every entry and every file: JSON without other white space, in ASCII,
     /// its members in this order.
-    public var text: [UInt8] {
+    package var text: [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(1024 + files.count * 256)
         func append(_ part: String) { text.append(contentsOf: part.utf8) }

@@ -71,7 +71,7 @@ extension Manifest {
     }
 
     /// What was left out, by reason, each file counted once.
-    public var omissions: [Omission] {
+    package var omissions: [Omission] {
         var sums: [OmissionReason: (count: Int, bytes: Int)] = [:]
         var previous: SHA256Digest?
         for file in files where file.sha256 != previous {
@@ -87,12 +87,12 @@ extension Manifest {
 }
 
 /// How many attachment files were left out for one reason, and how large they are together.
-public struct Omission: Hashable, Sendable {
-    public let reason: OmissionReason
-    public let count: Int
-    public let bytes: Int
+package struct Omission: Hashable, Sendable {
+    package let reason: OmissionReason
+    package let count: Int
+    package let bytes: Int
 
-    public init(reason: OmissionReason, count: Int, bytes: Int) {
+    package init(reason: OmissionReason, count: Int, bytes: Int) {
         self.reason = reason
         self.count = count
         self.bytes = bytes

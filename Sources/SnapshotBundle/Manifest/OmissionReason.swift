@@ -1,9 +1,9 @@
 /// Why an attachment was left out of a bundle: a word of lower-case letters, digits and hyphens, at most 40.
-public struct OmissionReason: Hashable, Sendable {
-    public let word: String
+package struct OmissionReason: Hashable, Sendable {
+    package let word: String
 
     /// - Returns: `nil` where `word` breaks the rule.
-    public init?(_ word: String) {
+    package init?(_ word: String) {
         let valid = word.utf8.allSatisfy { byte in
             (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || byte == 0x2D
         }
@@ -16,21 +16,21 @@ public struct OmissionReason: Hashable, Sendable {
     }
 
     /// No attachment of the collection is wanted.
-    public static let none = OmissionReason(known: "none")
+    package static let none = OmissionReason(known: "none")
     /// The include filter does not select any record that names it.
-    public static let filter = OmissionReason(known: "filter")
+    package static let filter = OmissionReason(known: "filter")
     /// It is larger than one attachment may be.
-    public static let maxSize = OmissionReason(known: "max-size")
+    package static let maxSize = OmissionReason(known: "max-size")
     /// With it, the collection's attachments would be larger than they may be in all.
-    public static let maxTotal = OmissionReason(known: "max-total")
+    package static let maxTotal = OmissionReason(known: "max-total")
     /// It was not in what the collection was imported from.
-    public static let notImported = OmissionReason(known: "not-imported")
+    package static let notImported = OmissionReason(known: "not-imported")
 }
 
 extension OmissionReason: Comparable, CustomStringConvertible {
-    public static func < (left: OmissionReason, right: OmissionReason) -> Bool {
+    package static func < (left: OmissionReason, right: OmissionReason) -> Bool {
         left.word.utf8.lexicographicallyPrecedes(right.word.utf8)
     }
 
-    public var description: String { word }
+    package var description: String { word }
 }

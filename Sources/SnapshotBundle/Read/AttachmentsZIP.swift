@@ -5,7 +5,7 @@ import RemoteSettingsModel
 ///
 /// It is unsigned, may lag behind the collection and may lack files; it only saves requests. The caller must check every
 /// file against the hash in its record.
-public struct AttachmentsZIP: Sendable {
+package struct AttachmentsZIP: Sendable {
     fileprivate struct Entry {
         var method: UInt16
         var compressedSize: Int
@@ -24,7 +24,7 @@ public struct AttachmentsZIP: Sendable {
     /// Maps a downloaded zip into memory. Does I/O.
     ///
     /// - Throws: as ``init(_:name:limits:)``, and ``BundleError`` where the file cannot be read.
-    public init(path: String, limits: Limits) throws(BundleError) {
+    package init(path: String, limits: Limits) throws(BundleError) {
         try self.init(try MappedFile(path: path).bytes, name: path, limits: limits)
     }
 
@@ -34,7 +34,7 @@ public struct AttachmentsZIP: Sendable {
     /// - Throws: ``BundleError`` where it is no ZIP file, is larger than ``Limits/attachmentsZipBytes``, claims more than
     ///   ``Limits/attachmentsZipContentBytes`` or entries that overlap, or has an entry that is not a regular file named as
     ///   above, is encrypted, or has the name of another.
-    public init(_ bytes: Bytes, name: String, limits: Limits) throws(BundleError) {
+    package init(_ bytes: Bytes, name: String, limits: Limits) throws(BundleError) {
         guard bytes.count <= limits.attachmentsZipBytes else {
             throw BundleError(
                 .overLimit, file: name, expected: "at most \(limits.attachmentsZipBytes) bytes",
@@ -101,7 +101,7 @@ public struct AttachmentsZIP: Sendable {
     /// - Parameter size: what the record declares, in bytes: a file of another size is not read, nor one that is larger
     ///   than ``Limits/attachmentsZipBytes`` when it is decompressed.
     /// - Returns: `nil` if the zip has no such file, or if it cannot be read.
-    public func file(of record: String, size: Int) -> Bytes? {
+    package func file(of record: String, size: Int) -> Bytes? {
         guard Identifier.isValid(record.utf8), let entry = entries[record], entry.size == size, entry.canHaveItsSize,
             size <= limits.attachmentsZipBytes
         else { return nil }

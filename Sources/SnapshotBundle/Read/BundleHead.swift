@@ -1,16 +1,16 @@
 import RemoteSettingsModel
 
 /// The head of a bundle's manifest, which is at the start of the file.
-public struct BundleHead: Hashable, Sendable {
-    public var collection: CollectionID
-    public var timestamp: Timestamp
+package struct BundleHead: Hashable, Sendable {
+    package var collection: CollectionID
+    package var timestamp: Timestamp
     /// Records in the collection.
-    public var records: Int
+    package var records: Int
     /// Attachment files in the bundle.
-    public var attachments: Int
+    package var attachments: Int
     /// Attachment files that records of the collection name and that were left out of the bundle.
-    public var omitted: Int
-    public var trust: Provenance.Kind
+    package var omitted: Int
+    package var trust: Provenance.Kind
 
     package init(
         collection: CollectionID, timestamp: Timestamp, records: Int, attachments: Int, omitted: Int,
@@ -29,14 +29,14 @@ extension BundleHead {
     /// Reads the head from the first 1,024 bytes of a file. Does I/O; nothing is mapped, inflated or verified.
     ///
     /// - Throws: ``BundleError`` where the file cannot be read or does not begin like a bundle.
-    public static func read(path: String) throws(BundleError) -> BundleHead {
+    package static func read(path: String) throws(BundleError) -> BundleHead {
         try read(FilePrefix.read(path: path, count: BundleFormat.headBytes), name: path)
     }
 
     /// Reads the head from the first bytes of a bundle, of which 1,024 are enough.
     ///
     /// - Parameter name: the bundle's name for error messages.
-    public static func read(_ bytes: Bytes, name: String) throws(BundleError) -> BundleHead {
+    package static func read(_ bytes: Bytes, name: String) throws(BundleError) -> BundleHead {
         try bytes.withRawSpan { (raw) throws(BundleError) in
             let nameLength = BundleFormat.manifest.utf8.count
             let nameEnd = ZIPLayout.localSize + nameLength

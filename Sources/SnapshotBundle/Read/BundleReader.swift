@@ -8,10 +8,10 @@ import RemoteSettingsModel
 ///
 /// Opening checks the structure, not the contents: ``verifyContents()`` does that. A snapshot from outside of the program
 /// must be verified, by its signature or by the lock's hash, before its records are used.
-public struct BundleReader: Sendable {
+package struct BundleReader: Sendable {
     /// The bundle's path or name, for error messages.
-    public let name: String
-    public let head: BundleHead
+    package let name: String
+    package let head: BundleHead
     let directory: ZIPDirectory
     let limits: Limits
     private let mapping: MappedFile?
@@ -19,7 +19,7 @@ public struct BundleReader: Sendable {
     /// Maps the file into memory and reads its directory. Does I/O.
     ///
     /// - Throws: ``BundleError`` where the file cannot be read, or is not a bundle of a known format within `limits`.
-    public init(path: String, limits: Limits = Limits()) throws(BundleError) {
+    package init(path: String, limits: Limits = Limits()) throws(BundleError) {
         try self.init(MappedFile(path: path), limits: limits)
     }
 
@@ -29,7 +29,7 @@ public struct BundleReader: Sendable {
     }
 
     /// Reads the directory of a bundle that is in memory, such as one that is part of the program. No I/O.
-    public init(bytes: Bytes, name: String, limits: Limits = Limits()) throws(BundleError) {
+    package init(bytes: Bytes, name: String, limits: Limits = Limits()) throws(BundleError) {
         try self.init(bytes, name: name, limits: limits, mapping: nil)
     }
 
@@ -59,10 +59,10 @@ public struct BundleReader: Sendable {
     }
 
     /// The text of `manifest.json`, in place.
-    public func manifestText() throws(BundleError) -> Bytes { try contents(0) }
+    package func manifestText() throws(BundleError) -> Bytes { try contents(0) }
 
     /// The manifest. Every call parses it again: keep the result.
-    public func manifest() throws(BundleError) -> Manifest {
+    package func manifest() throws(BundleError) -> Manifest {
         try Manifest(parsing: manifestText(), file: name, limits: limits)
     }
 
@@ -70,16 +70,16 @@ public struct BundleReader: Sendable {
     ///
     /// Inflated bytes are checked against their CRC-32. Stored bytes are not, because the caller verifies the signature or
     /// trusts the file.
-    public func payloadText() throws(BundleError) -> Bytes { try contents(1) }
+    package func payloadText() throws(BundleError) -> Bytes { try contents(1) }
 
     /// `metadata.json`: the collection's metadata as served.
-    public func metadataText() throws(BundleError) -> Bytes { try contents(2) }
+    package func metadataText() throws(BundleError) -> Bytes { try contents(2) }
 
     /// `chain.pem`; `nil` where the bundle is not signed.
-    public func chain() throws(BundleError) -> Bytes? { directory.hasChain ? try contents(3) : nil }
+    package func chain() throws(BundleError) -> Bytes? { directory.hasChain ? try contents(3) : nil }
 
     /// The hashes of the attachments that the bundle has, sorted.
-    public var attachments: some RandomAccessCollection<SHA256Digest> & Sendable {
+    package var attachments: some RandomAccessCollection<SHA256Digest> & Sendable {
         (directory.fixedCount..<directory.count).lazy.map { [directory] index in
             guard let digest = directory.attachment(at: index) else {
                 preconditionFailure("names were checked when the directory was read")
@@ -88,10 +88,10 @@ public struct BundleReader: Sendable {
         }
     }
 
-    public func contains(_ digest: SHA256Digest) -> Bool { directory.index(of: digest) != nil }
+    package func contains(_ digest: SHA256Digest) -> Bool { directory.index(of: digest) != nil }
 
     /// An attachment's size in bytes, uncompressed; `nil` where the bundle has no such file.
-    public func attachmentSize(_ digest: SHA256Digest) throws(BundleError) -> Int? {
+    package func attachmentSize(_ digest: SHA256Digest) throws(BundleError) -> Int? {
         guard let index = directory.index(of: digest) else { return nil }
         return try directory.open(index).entry.size
     }
@@ -101,7 +101,7 @@ public struct BundleReader: Sendable {
     /// - Parameter isTrusted: skips checking the SHA-256, for a bundle that is as trusted as the program.
     /// - Returns: `nil` if the bundle has no such file.
     /// - Throws: ``BundleError`` if the bytes do not have this hash.
-    public func attachment(_ digest: SHA256Digest, isTrusted: Bool = false) throws(BundleError) -> Bytes? {
+    package func attachment(_ digest: SHA256Digest, isTrusted: Bool = false) throws(BundleError) -> Bytes? {
         guard let index = directory.index(of: digest) else { return nil }
         let bytes = try contents(index)
         guard !isTrusted else { return bytes }
@@ -120,7 +120,7 @@ public struct BundleReader: Sendable {
     ///
     /// - Returns: whether the bundle has the file.
     /// - Throws: ``BundleError`` if the bytes do not have this hash, and what `consume` throws.
-    public func streamAttachment(
+    package func streamAttachment(
         _ digest: SHA256Digest, to consume: (Span<UInt8>) throws -> Void
     ) throws -> Bool {
         guard let index = directory.index(of: digest) else { return false }

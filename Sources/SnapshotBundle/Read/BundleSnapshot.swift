@@ -4,14 +4,14 @@ extension BundleReader {
     /// The bundle's snapshot, whose signatures are still to be verified. Inflates and reads `records.json` once.
     ///
     /// - Throws: ``BundleError``, as ``payload()`` and ``metadata()``.
-    public func unverifiedSnapshot() throws(BundleError) -> UnverifiedSnapshot {
+    package func unverifiedSnapshot() throws(BundleError) -> UnverifiedSnapshot {
         UnverifiedSnapshot(collection: head.collection, payload: try payload(), metadata: try metadata())
     }
 
     /// The bundle's payload with its records. Every call inflates and reads it again: keep the result.
     ///
     /// - Throws: ``BundleError`` if it is damaged, not canonical, or differs from the head.
-    public func payload() throws(BundleError) -> Payload { try payload(parsing: payloadText()) }
+    package func payload() throws(BundleError) -> Payload { try payload(parsing: payloadText()) }
 
     /// Reads the payload from `text`, which is the bundle's ``payloadText()`` or a copy of it.
     package func payload(parsing text: Bytes) throws(BundleError) -> Payload {
@@ -35,7 +35,7 @@ extension BundleReader {
     /// The collection's metadata. Every call parses it again.
     ///
     /// - Throws: ``BundleError`` where it is not a collection's metadata.
-    public func metadata() throws(BundleError) -> CollectionMetadata {
+    package func metadata() throws(BundleError) -> CollectionMetadata {
         let text = try metadataText()
         do throws(JSONError) {
             return try CollectionMetadata(parsing: text, limits: limits)

@@ -12,7 +12,7 @@ extension BundleReader {
     /// - Returns: the manifest.
     /// - Throws: ``BundleError`` that names the first entry that is wrong.
     @discardableResult
-    public func verifyContents() throws(BundleError) -> Manifest { try verifiedContents().manifest }
+    package func verifyContents() throws(BundleError) -> Manifest { try verifiedContents().manifest }
 
     /// Like ``verifyContents()``, and also returns the payload, so that its signature can be verified without reading it
     /// again.

@@ -13,14 +13,14 @@ import RemoteSettingsModel
 /// The mapping lasts as long as this object or any slice of its ``bytes``. A file that is shortened while it is mapped
 /// would crash its reader (SIGBUS); bundles are therefore only ever replaced by renaming a finished file over them,
 /// which leaves an existing mapping untouched. Nothing else may write to a bundle in place.
-public final class MappedFile: Sendable {
-    public let path: String
-    public let bytes: Bytes
+package final class MappedFile: Sendable {
+    package let path: String
+    package let bytes: Bytes
 
     /// Opens, maps and closes the file. Does I/O, but reads no page of the file yet.
     ///
     /// - Throws: ``BundleError`` of kind `unreadable`, with the system's own words.
-    public init(path: String) throws(BundleError) {
+    package init(path: String) throws(BundleError) {
         func failure(_ found: String) -> BundleError {
             BundleError(.unreadable, file: path, expected: "a readable regular file", found: found)
         }

@@ -6,9 +6,9 @@ import RemoteSettingsModel
 /// The same snapshot, attachments and options always make the same bytes, independent of time zone, locale, mask, directory,
 /// thread and the order of the attachments. Another version of zlib may compress differently; the manifest, and with it
 /// ``WrittenBundle/content``, stays the same.
-public struct BundleWriter: Sendable {
+package struct BundleWriter: Sendable {
     /// How `records.json` is written.
-    public enum RecordsStorage: Sendable {
+    package enum RecordsStorage: Sendable {
         /// Compressed, for the smallest file.
         case deflated
         /// Uncompressed, so that readers use it in place.
@@ -26,7 +26,7 @@ public struct BundleWriter: Sendable {
     ///     hash. Size, hash, location and record ids come from the records.
     ///   - packedRecords: the snapshot's payload, compressed beforehand; used only for deflated `records.json`. It is not
     ///     compared with the snapshot: ``BundleReader/verifyContents()`` over the finished bundle does that.
-    public init(
+    package init(
         _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput],
         records storage: RecordsStorage = .deflated, packedRecords: PackedRecords? = nil, limits: Limits = Limits()
     ) {
@@ -42,7 +42,7 @@ public struct BundleWriter: Sendable {
     /// Write to a temporary file and rename it: a bundle that is in use must not be overwritten in place.
     ///
     /// - Throws: ``BundleError``, after removing the file.
-    public func write(toNewFile path: String) throws(BundleError) -> WrittenBundle {
+    package func write(toNewFile path: String) throws(BundleError) -> WrittenBundle {
         try OutputFile.create(path: path) { (descriptor) throws(BundleError) in
             try write(toDescriptor: descriptor, name: path)
         }
@@ -52,7 +52,7 @@ public struct BundleWriter: Sendable {
     ///
     /// - Parameter name: the file's name for error messages.
     /// - Throws: ``BundleError``; what was written until then is incomplete.
-    public func write(toDescriptor descriptor: Int32, name: String) throws(BundleError) -> WrittenBundle {
+    package func write(toDescriptor descriptor: Int32, name: String) throws(BundleError) -> WrittenBundle {
         let manifest = try manifest(name)
         let text = Bytes(manifest.text)
         try check(text.count, limit: limits.manifestBytes, entry: BundleFormat.manifest, file: name)
@@ -173,14 +173,14 @@ extension BundleWriter {
 }
 
 /// A bundle's file, as the lock describes it.
-public struct WrittenBundle: Hashable, Sendable {
+package struct WrittenBundle: Hashable, Sendable {
     /// Bytes of the file.
-    public let size: Int
+    package let size: Int
     /// SHA-256 of the file.
-    public let sha256: SHA256Digest
+    package let sha256: SHA256Digest
     /// SHA-256 of the manifest, which identifies the snapshot independent of the compressor.
-    public let content: SHA256Digest
-    public let manifest: Manifest
+    package let content: SHA256Digest
+    package let manifest: Manifest
 
     package init(size: Int, sha256: SHA256Digest, content: SHA256Digest, manifest: Manifest) {
         self.size = size
@@ -191,7 +191,7 @@ public struct WrittenBundle: Hashable, Sendable {
 }
 
 /// Where an attachment's bytes come from, or why the bundle does not contain it.
-public enum AttachmentInput: Sendable {
+package enum AttachmentInput: Sendable {
     case bytes(Bytes)
     /// A regular file, which is read while the bundle is written.
     case file(path: String)
@@ -204,7 +204,7 @@ public enum AttachmentInput: Sendable {
 
 /// A payload in the form in which a bundle contains it, compressed while the snapshot's attachments are still being
 /// downloaded, because it takes longest.
-public struct PackedRecords: Sendable {
+package struct PackedRecords: Sendable {
     let content: PackedContent
     let bytes: Bytes
 

@@ -9,8 +9,8 @@ import RemoteSettingsModel
 #endif
 
 /// A file that contains packed attachments. It is closed with the last reference.
-public final class PackedFile: Sendable {
-    public let path: String
+package final class PackedFile: Sendable {
+    package let path: String
     package let descriptor: Int32
 
     /// - Parameter descriptor: of a file open for reading; closed with this object.
@@ -48,7 +48,7 @@ public final class PackedFile: Sendable {
 ///
 /// Its hash was checked when it was packed and is not checked while it is copied: ``BundleReader/verifyContents()`` over the
 /// finished bundle does that.
-public struct PackedAttachment: Sendable {
+package struct PackedAttachment: Sendable {
     let file: PackedFile
     let offset: Int
     let content: PackedContent

@@ -5,9 +5,9 @@ import SnapshotBundle
 import SnapshotHistory
 
 /// One side of a comparison, opened: which collections it has, and how each of them is read.
-public struct DiffSide: Sendable {
+package struct DiffSide: Sendable {
     /// Where a side is.
-    public enum Place: Hashable, Sendable, CustomStringConvertible {
+    package enum Place: Hashable, Sendable, CustomStringConvertible {
         /// A bundle (`.zip`) or a directory of dumps.
         case path(String)
         /// What a commit has: of the present dumps directory, or of the directory or bundle at a path.
@@ -17,7 +17,7 @@ public struct DiffSide: Sendable {
 
         /// - Parameter text: `server`, `git:REV`, `git:REV:PATH` or a path.
         /// - Returns: `nil` where the text is empty or lacks the revision or the path behind a colon.
-        public init?(_ text: String) {
+        package init?(_ text: String) {
             guard text.hasPrefix("git:") else {
                 guard !text.isEmpty else { return nil }
                 self = text == "server" ? .server : .path(text)
@@ -29,7 +29,7 @@ public struct DiffSide: Sendable {
         }
 
         /// As ``init(_:)`` reads it.
-        public var description: String {
+        package var description: String {
             switch self {
             case .path(let path): path
             case .git(let revision, nil): "git:\(revision)"
@@ -48,7 +48,7 @@ public struct DiffSide: Sendable {
 
     private let source: Source
     /// What the reader of the comparison should know about this side, a line each.
-    public let notes: [String]
+    package let notes: [String]
 
     /// The one collection of a side that is a bundle.
     var onlyCollection: CollectionID? {
@@ -66,7 +66,7 @@ public struct DiffSide: Sendable {
     /// Opens a bundle or a directory of dumps. Does I/O.
     ///
     /// - Throws: ``DiffError`` where there is neither, `BundleError` or `FileError`.
-    public init(path: String) throws {
+    package init(path: String) throws {
         notes = []
         guard FileStore.isDirectory(path) else {
             guard FileStore.exists(path) else { throw DiffError.nothing(path: path) }
@@ -84,7 +84,7 @@ public struct DiffSide: Sendable {
     /// Opens what a commit has at a path of a work tree: a directory of dumps, or a bundle. Runs git.
     ///
     /// - Throws: `HistoryError`, ``DiffError`` where the commit has no such bundle, or `BundleError`.
-    public init(revision name: String, path: String) async throws {
+    package init(revision name: String, path: String) async throws {
         if path.hasSuffix(".zip") {
             let parts = path.split(separator: "/", omittingEmptySubsequences: false)
             let folder = parts.count == 1 ? "." : parts.dropLast().joined(separator: "/")
@@ -105,7 +105,7 @@ public struct DiffSide: Sendable {
     }
 
     /// - Parameter snapshots: what the server answered, verified.
-    public init(server snapshots: [CollectionID: Snapshot]) {
+    package init(server snapshots: [CollectionID: Snapshot]) {
         source = .server(snapshots)
         notes = []
     }
@@ -153,14 +153,14 @@ public struct DiffSide: Sendable {
 }
 
 /// Why two sides cannot be compared.
-public enum DiffError: Error, Hashable, Sendable, CustomStringConvertible {
+package enum DiffError: Error, Hashable, Sendable, CustomStringConvertible {
     case nothing(path: String)
     case noDumps(path: String)
     case noBundle(revision: String, path: String)
     /// Neither side has these collections; together they have `others` others.
     case unknown([CollectionID], old: String, new: String, others: Int)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .nothing(let path):
             "\(path): expected a bundle or a directory of dumps, found neither; git:REV names a commit's dumps, "
@@ -182,7 +182,7 @@ extension DiffReport {
     /// - Parameter names: the collections to compare; none for all.
     /// - Throws: ``DiffError`` where neither side has a named collection; `BundleError`, `FileError` or `HistoryError`
     ///   where one cannot be read.
-    public init(
+    package init(
         from old: (name: DiffSide.Place, side: DiffSide), to new: (name: DiffSide.Place, side: DiffSide),
         names: [CollectionID]
     ) async throws {

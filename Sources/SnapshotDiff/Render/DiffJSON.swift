@@ -2,8 +2,8 @@ import RemoteSettingsModel
 
 /// A comparison as one JSON document. Its members are always there, in this order, but for those of a side that is not:
 /// a field without `old` was created, one with `"old": null` held null.
-public enum DiffJSON {
-    public static func document(_ report: DiffReport) -> JSONValue {
+package enum DiffJSON {
+    package static func document(_ report: DiffReport) -> JSONValue {
         .members([
             "old": .string(report.old),
             "new": .string(report.new),

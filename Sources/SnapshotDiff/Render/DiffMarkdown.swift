@@ -2,9 +2,9 @@ import RemoteSettingsModel
 
 /// A comparison as Markdown for a pull request's body: bounded in length, the largest changes first, with the counts of
 /// what is left out. Nothing that records say can become markup, or mention anybody.
-public struct DiffMarkdown {
+package struct DiffMarkdown {
     /// GitHub refuses a pull request's body of more than 65,536 characters; a summary stands before this one.
-    public static let defaultLimit = 50_000
+    package static let defaultLimit = 50_000
     static let collectionsInTable = 100
     static let recordsPerCollection = 20
     static let fieldsPerRecord = 8
@@ -14,13 +14,13 @@ public struct DiffMarkdown {
     private let limit: Int
 
     /// - Parameter limit: bytes of the whole text; at least 2,000 are taken, for the counts.
-    public init(_ report: DiffReport, limit: Int = DiffMarkdown.defaultLimit) {
+    package init(_ report: DiffReport, limit: Int = DiffMarkdown.defaultLimit) {
         self.report = report
         self.limit = max(2_000, limit)
     }
 
     /// The whole text, with a line feed at its end.
-    public var text: String {
+    package var text: String {
         var page = BoundedText(limit: limit)
         page.append("### Changes from \(MarkdownText.code(report.old)) to \(MarkdownText.code(report.new))\n\n")
         page.append("\(DiffWords.total(report)).\n")

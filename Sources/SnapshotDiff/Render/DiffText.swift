@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 
 /// A comparison as text for a terminal. What comes from records is shown with its control characters escaped.
-public struct DiffText {
+package struct DiffText {
     /// What a part of the text is, for colours.
-    public enum Role: Hashable, Sendable {
+    package enum Role: Hashable, Sendable {
         case created
         case updated
         case deleted
@@ -20,7 +20,7 @@ public struct DiffText {
     /// - Parameters:
     ///   - showsRecords: whether each record is shown, or only how many of a collection changed.
     ///   - paint: gives a text its colour; as it is where there are no colours.
-    public init(
+    package init(
         _ report: DiffReport, showsRecords: Bool = true, paint: @escaping (String, Role) -> String = { text, _ in text }
     ) {
         self.report = report
@@ -29,7 +29,7 @@ public struct DiffText {
     }
 
     /// The whole text, without a line feed at its end.
-    public var text: String {
+    package var text: String {
         var lines: [String] = []
         for diff in report.changed { lines += collection(diff) }
         lines.append(DiffWords.total(report))

@@ -4,10 +4,10 @@ import RemoteSettingsModel
 ///
 /// A code span is the only place where neither markup nor `@name`, `#1` or a commit's hash means anything to these
 /// sites, so that everything from outside goes into one.
-public enum MarkdownText {
+package enum MarkdownText {
     /// A code span that the text cannot end: its fence is longer than any run of backticks in it, and control characters,
     /// line breaks among them, are escaped. Not for a table's cell where the text may have a `|`.
-    public static func code(_ text: String) -> String {
+    package static func code(_ text: String) -> String {
         let visible = VisibleText.escape(text)
         // Scalars, not characters: a backtick with an accent upon it is still a backtick to a parser.
         let scalars = visible.unicodeScalars
@@ -24,7 +24,7 @@ public enum MarkdownText {
     }
 
     /// A code span for a table's cell, where a `|` would begin the next cell even inside of a span.
-    public static func cell(_ text: String) -> String {
+    package static func cell(_ text: String) -> String {
         var cell = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             if scalar == "|" { cell.append(contentsOf: "\\u{7c}".unicodeScalars) } else { cell.append(scalar) }

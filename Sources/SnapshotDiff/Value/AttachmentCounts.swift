@@ -1,17 +1,17 @@
 import RemoteSettingsModel
 
 /// How many attachments changed, and how large they are together.
-public struct AttachmentCounts: Hashable, Sendable {
-    public var added = 0
-    public var removed = 0
+package struct AttachmentCounts: Hashable, Sendable {
+    package var added = 0
+    package var removed = 0
     /// Other bytes under the same record.
-    public var changed = 0
+    package var changed = 0
     /// Bytes of the new files, those that were changed among them, as their records give them.
-    public var addedBytes: UInt64 = 0
+    package var addedBytes: UInt64 = 0
     /// Bytes of the old files, those that were changed among them.
-    public var removedBytes: UInt64 = 0
+    package var removedBytes: UInt64 = 0
 
-    public init() {}
+    package init() {}
 
     init(_ records: [RecordChange]) {
         for change in records.compactMap(\.attachment) where !change.isSameFile {

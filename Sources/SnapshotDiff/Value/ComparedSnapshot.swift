@@ -3,21 +3,21 @@ import SnapshotBundle
 
 /// A collection's state as one side of a comparison has it: its records at one timestamp, what vouches for them, and which
 /// attachments are packaged with them.
-public struct ComparedSnapshot: Sendable {
-    public let collection: CollectionID
-    public let payload: Payload
+package struct ComparedSnapshot: Sendable {
+    package let collection: CollectionID
+    package let payload: Payload
     /// What vouches for the records, as the side itself says; a comparison verifies nothing.
-    public let trust: Provenance.Kind
+    package let trust: Provenance.Kind
     /// The leaf certificate's name; `nil` where nothing is signed, and where only the bundle is at hand.
-    public let signer: String?
+    package let signer: String?
     /// The hashes of the attachments in the bundle, sorted; `nil` where the state is not a bundle's.
-    public let packaged: [SHA256Digest]?
+    package let packaged: [SHA256Digest]?
 
-    public var timestamp: Timestamp { payload.timestamp }
-    public var records: RecordTable { payload.records }
+    package var timestamp: Timestamp { payload.timestamp }
+    package var records: RecordTable { payload.records }
 
     /// The state that a snapshot holds, such as one that was just fetched and verified. No I/O.
-    public init(_ snapshot: Snapshot) {
+    package init(_ snapshot: Snapshot) {
         collection = snapshot.collection
         payload = snapshot.payload
         trust = snapshot.provenance.kind
@@ -29,7 +29,7 @@ public struct ComparedSnapshot: Sendable {
     ///
     /// - Parameter signer: the name that the lock gives.
     /// - Throws: `BundleError` where the payload is damaged or not what the bundle's head says.
-    public init(_ bundle: BundleReader, signer: String? = nil) throws(BundleError) {
+    package init(_ bundle: BundleReader, signer: String? = nil) throws(BundleError) {
         collection = bundle.head.collection
         payload = try bundle.payload()
         trust = bundle.head.trust

@@ -1,24 +1,24 @@
 /// The comparison of two sides, collection by collection: what the renderers show.
-public struct DiffReport: Hashable, Sendable {
+package struct DiffReport: Hashable, Sendable {
     /// What the old side is called, such as `git:HEAD`.
-    public let old: String
-    public let new: String
+    package let old: String
+    package let new: String
     /// In the order of their names, those that are the same among them.
-    public let collections: [SnapshotDiff]
+    package let collections: [SnapshotDiff]
 
-    public init(old: String, new: String, collections: [SnapshotDiff]) {
+    package init(old: String, new: String, collections: [SnapshotDiff]) {
         self.old = old
         self.new = new
         self.collections = collections.sorted { $0.collection < $1.collection }
     }
 
-    public var changed: [SnapshotDiff] { collections.filter { $0.status != .same } }
-    public var isSame: Bool { changed.isEmpty }
+    package var changed: [SnapshotDiff] { collections.filter { $0.status != .same } }
+    package var isSame: Bool { changed.isEmpty }
 
     /// How many records of all collections changed in this way.
-    public func count(_ kind: RecordChange.Kind) -> Int { collections.reduce(0) { $0 + $1.count(kind) } }
+    package func count(_ kind: RecordChange.Kind) -> Int { collections.reduce(0) { $0 + $1.count(kind) } }
 
-    public var attachments: AttachmentCounts {
+    package var attachments: AttachmentCounts {
         collections.reduce(AttachmentCounts()) { $0 + $1.attachments }
     }
 }

@@ -3,20 +3,20 @@ import RemoteSettingsModel
 /// How two states of a collection differ: by records and their ids, fields and their names, and attachments.
 ///
 /// A value that is made of two values; no I/O. Two states of equal bytes are found equal without a look at a record.
-public struct SnapshotDiff: Hashable, Sendable {
+package struct SnapshotDiff: Hashable, Sendable {
     /// What one side is, without its records.
-    public struct Side: Hashable, Sendable {
-        public let collection: CollectionID
-        public let timestamp: Timestamp
-        public let records: Int
-        public let trust: Provenance.Kind
+    package struct Side: Hashable, Sendable {
+        package let collection: CollectionID
+        package let timestamp: Timestamp
+        package let records: Int
+        package let trust: Provenance.Kind
         /// The leaf certificate's name; `nil` where nothing is signed, and where only the bundle is at hand.
-        public let signer: String?
+        package let signer: String?
         /// Attachments in the bundle; `nil` where the side is no bundle.
-        public let packagedAttachments: Int?
+        package let packagedAttachments: Int?
     }
 
-    public enum Status: String, Hashable, Sendable, CaseIterable {
+    package enum Status: String, Hashable, Sendable, CaseIterable {
         case same
         case changed
         /// Only the new side has the collection.
@@ -25,18 +25,18 @@ public struct SnapshotDiff: Hashable, Sendable {
         case removed
     }
 
-    public let collection: CollectionID
-    public let status: Status
-    public let old: Side?
-    public let new: Side?
+    package let collection: CollectionID
+    package let status: Status
+    package let old: Side?
+    package let new: Side?
     /// In the order of ids.
-    public let records: [RecordChange]
+    package let records: [RecordChange]
 
     /// - Parameters:
     ///   - old: `nil` where that side does not have the collection; then every record is created.
     ///   - new: `nil` where that side does not have it; then every record is deleted.
     /// - Returns: `nil` where neither side has it.
-    public init?(from old: ComparedSnapshot?, to new: ComparedSnapshot?) {
+    package init?(from old: ComparedSnapshot?, to new: ComparedSnapshot?) {
         guard let collection = new?.collection ?? old?.collection else { return nil }
         self.collection = collection
         self.old = old.map(Side.init)
@@ -52,10 +52,10 @@ public struct SnapshotDiff: Hashable, Sendable {
     }
 
     /// How many records changed in this way.
-    public func count(_ kind: RecordChange.Kind) -> Int { records.count { $0.kind == kind } }
+    package func count(_ kind: RecordChange.Kind) -> Int { records.count { $0.kind == kind } }
 
     /// Attachments that records name on the new side only, whose bytes are others, and that only the old side names.
-    public var attachments: AttachmentCounts { AttachmentCounts(records) }
+    package var attachments: AttachmentCounts { AttachmentCounts(records) }
 }
 
 extension SnapshotDiff.Side {

@@ -7,9 +7,9 @@ import SnapshotBundle
 /// Every name is checked before anything is done with it, nothing but regular files and their folders is made, and what
 /// comes out is bounded by ``Limits``. What is compressed is read to its end first, so that an archive that is cut off or
 /// that blows up is refused before a file is written.
-public struct ArchiveExtraction {
+package struct ArchiveExtraction {
     /// What is done with an entry.
-    public enum Use: Hashable, Sendable {
+    package enum Use: Hashable, Sendable {
         case passOver
         /// Written under this name: a relative path without `.` and `..`.
         case extract(as: String)
@@ -30,7 +30,7 @@ public struct ArchiveExtraction {
     /// - Parameters:
     ///   - directory: exists, is empty, and is removed by the caller, whatever comes.
     ///   - use: gets an entry's path, checked, without a leading `./`, and whether it is in an archive inside of another.
-    public init(into directory: String, limits: Limits, use: @escaping (_ name: String, _ isNested: Bool) -> Use) {
+    package init(into directory: String, limits: Limits, use: @escaping (_ name: String, _ isNested: Bool) -> Use) {
         self.directory = directory
         self.limits = limits
         self.use = use
@@ -39,7 +39,7 @@ public struct ArchiveExtraction {
     /// Extracts what is wanted. Does I/O.
     ///
     /// - Throws: `BundleError` that names the entry, or `FileError`.
-    public mutating func extract(_ path: String) throws {
+    package mutating func extract(_ path: String) throws {
         try extract(path, shown: path, depth: 1)
     }
 

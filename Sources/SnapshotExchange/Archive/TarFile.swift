@@ -4,18 +4,18 @@ import SnapshotBundle
 
 /// Writes a compressed tar (POSIX pax) in which nothing is of the machine or the moment: no time, user, group or mask.
 @safe
-public final class TarFile {
-    public enum Compression: Sendable {
+package final class TarFile {
+    package enum Compression: Sendable {
         case zstd
         case xz
     }
 
     /// A regular file, mode 0644.
-    public struct Member: Sendable {
-        public let name: String
-        public let content: Bytes
+    package struct Member: Sendable {
+        package let name: String
+        package let content: Bytes
 
-        public init(name: String, content: Bytes) {
+        package init(name: String, content: Bytes) {
             self.name = name
             self.content = content
         }
@@ -30,7 +30,7 @@ public final class TarFile {
     ///
     /// - Returns: the file's size in bytes.
     /// - Throws: `BundleError`; then there is no file.
-    public static func write(
+    package static func write(
         _ members: [Member], _ compression: Compression, toNewFile path: String
     ) throws(BundleError) -> Int {
         try OutputFile.create(path: path) { (descriptor) throws(BundleError) in

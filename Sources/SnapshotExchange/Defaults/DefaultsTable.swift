@@ -1,11 +1,11 @@
 import RemoteSettingsModel
 
 /// Which fields of a collection's records are keys and values.
-public struct DefaultsFields: Hashable, Sendable {
-    public let key: String
-    public let value: String
+package struct DefaultsFields: Hashable, Sendable {
+    package let key: String
+    package let value: String
 
-    public init(key: String, value: String) {
+    package init(key: String, value: String) {
         self.key = key
         self.value = value
     }

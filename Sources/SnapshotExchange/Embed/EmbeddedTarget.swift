@@ -6,22 +6,22 @@ import SnapshotBundle
 /// The source names the lock and the bundles with `#embed` (C23), by relative paths: the compiler reads them, writes them
 /// into read-only data, and notes them as dependencies, so that a bundle that changes is compiled in again. Swift reads
 /// them in place, by the header's one function. A compiler without `#embed` stops at an `#error` that says what to do.
-public struct EmbeddedTarget: Sendable {
+package struct EmbeddedTarget: Sendable {
     /// The target's and its module's name; the prefix of what the header declares.
-    public let module: String
+    package let module: String
     /// The way from the target's folder to the dumps directory, such as `../../dumps`.
-    public let dumps: String
+    package let dumps: String
     /// The way from the target's folder to the lock of what is embedded.
-    public let lockPath: String
+    package let lockPath: String
     /// Whether ``swift`` is for other modules to call.
-    public let isPublic: Bool
+    package let isPublic: Bool
     /// Sorted.
     private let collections: [CollectionID]
 
     /// - Parameters:
     ///   - lock: names all that is embedded, and nothing else: an app expects every bundle that its lock names.
     ///   - lockPath: where the lock is not in the dumps directory.
-    public init(module: String, dumps: String, lock: LockFile, lockPath: String? = nil, isPublic: Bool = false) {
+    package init(module: String, dumps: String, lock: LockFile, lockPath: String? = nil, isPublic: Bool = false) {
         self.module = module
         self.dumps = dumps
         self.lockPath = lockPath ?? "\(dumps)/dumps.lock.json"
@@ -30,7 +30,7 @@ public struct EmbeddedTarget: Sendable {
     }
 
     /// `<module>.c`
-    public var source: String {
+    package var source: String {
         let arrays = collections.enumerated().map { number, id in
             array("bundle_\(number)", "\(dumps)/\(LockFile.Bundle.path(of: id))")
         }
@@ -64,7 +64,7 @@ public struct EmbeddedTarget: Sendable {
     }
 
     /// `include/<module>.h`
-    public var header: String {
+    package var header: String {
         """
         /* \(Self.origin) */
 
@@ -98,7 +98,7 @@ public struct EmbeddedTarget: Sendable {
     }
 
     /// `PackagedSource+<module>.swift`, for the target that uses them.
-    public var swift: String {
+    package var swift: String {
         """
         // \(Self.origin)
 
@@ -124,7 +124,7 @@ public struct EmbeddedTarget: Sendable {
     }
 
     /// What a file that was written from this says of itself.
-    public static let origin =
+    package static let origin =
         "Written by rsdump embed from the lock and its bundles; write it again instead of editing."
 
     /// What a compiler without `#embed` prints instead of "invalid preprocessing directive".

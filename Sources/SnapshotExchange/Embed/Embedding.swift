@@ -7,18 +7,18 @@ import SnapshotBundle
 ///
 /// Where all bundles of a directory are embedded as they are, the target refers to them in place. Where only some are, or
 /// their records are to be stored uncompressed, the target has a lock of its own, and bundles of its own.
-public struct Embedding: Sendable {
-    public struct Options: Sendable {
+package struct Embedding: Sendable {
+    package struct Options: Sendable {
         /// The collections; none for all that the lock has.
-        public var collections: [CollectionID] = []
+        package var collections: [CollectionID] = []
         /// Whether records are stored uncompressed, to be read in place without inflating.
-        public var isStored = false
+        package var isStored = false
         /// Where the Swift function goes that an app calls; `nil` for nowhere.
-        public var swiftFile: String?
+        package var swiftFile: String?
         /// Whether other modules may call it.
-        public var isPublic = false
+        package var isPublic = false
 
-        public init() {}
+        package init() {}
     }
 
     private static let lockName = "dumps.lock.json"
@@ -31,7 +31,7 @@ public struct Embedding: Sendable {
     private let limits: Limits
 
     /// - Parameter output: the target's folder; its last part is the module's name.
-    public init(
+    package init(
         _ directory: DumpsDirectory, to output: String, options: Options, verifier: BundleVerifier,
         limits: Limits = Limits()
     ) {
@@ -46,7 +46,7 @@ public struct Embedding: Sendable {
     ///
     /// - Returns: the paths that changed.
     /// - Throws: ``ExchangeError``, `BundleError` or `FileError`.
-    public func write() throws -> [String] {
+    package func write() throws -> [String] {
         let files = try files()
         var changed: [String] = []
         for (path, content) in files where try FileStore.read(path, limit: .max) != content {
@@ -64,7 +64,7 @@ public struct Embedding: Sendable {
     }
 
     /// The paths that ``write()`` would change. Does I/O, writes nothing.
-    public func stale() throws -> [String] {
+    package func stale() throws -> [String] {
         let files = try files()
         return try files.filter { try FileStore.read($0.path, limit: .max) != $0.content }.map(\.path)
             + litter(files.map(\.path))

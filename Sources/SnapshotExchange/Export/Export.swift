@@ -4,9 +4,9 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// Writes bundles of a dumps directory in another project's layout.
-public struct Export: Sendable {
+package struct Export: Sendable {
     /// What may happen to what is at the output already.
-    public enum Existing: Hashable, Sendable {
+    package enum Existing: Hashable, Sendable {
         /// Nothing: the path must be free.
         case keep
         /// It is replaced, whatever it is.
@@ -17,13 +17,13 @@ public struct Export: Sendable {
     }
 
     /// What was written.
-    public struct Report: Sendable {
-        public var collections: [CollectionID] = []
-        public var files = 0
+    package struct Report: Sendable {
+        package var collections: [CollectionID] = []
+        package var files = 0
         /// The size of all files together.
-        public var bytes = 0
+        package var bytes = 0
         /// What the export lacks of its collections, a line each.
-        public var notes: [String] = []
+        package var notes: [String] = []
     }
 
     private let directory: DumpsDirectory
@@ -32,7 +32,7 @@ public struct Export: Sendable {
     private let limits: Limits
 
     /// - Parameter fields: the fields of the records to take, for a layout of defaults.
-    public init(
+    package init(
         _ directory: DumpsDirectory, to layout: ExportLayout, fields: DefaultsFields? = nil, limits: Limits = Limits()
     ) {
         self.directory = directory
@@ -49,7 +49,7 @@ public struct Export: Sendable {
     ///   - existing: what may happen to what is there.
     /// - Throws: ``ExchangeError``, `BundleError` where a bundle is damaged or not what the lock says, or `FileError`;
     ///   then the output is as it was.
-    public func write(_ names: [CollectionID], to output: String, existing: Existing = .keep) throws -> Report {
+    package func write(_ names: [CollectionID], to output: String, existing: Existing = .keep) throws -> Report {
         try check(output, existing)
         let bundles = try directory.lockedBundles(names, limits: limits)
         var report = Report(collections: bundles.map(\.head.collection))
@@ -143,7 +143,7 @@ public struct Export: Sendable {
 }
 
 /// The layouts that bundles can be exported to.
-public enum ExportLayout: String, CaseIterable, Sendable {
+package enum ExportLayout: String, CaseIterable, Sendable {
     case applicationServices = "application-services"
     case firefox
     case changesets
@@ -154,7 +154,7 @@ public enum ExportLayout: String, CaseIterable, Sendable {
     case xml
 
     /// One line of help.
-    public var summary: String {
+    package var summary: String {
         switch self {
         case .applicationServices: "the dumps directory of Mozilla's application-services"
         case .firefox: "Firefox's defaults/settings directory"
@@ -168,8 +168,8 @@ public enum ExportLayout: String, CaseIterable, Sendable {
     }
 
     /// Whether it is a tree of another project, in which an export can replace its own collections and keep the rest.
-    public var isUpdatable: Bool { self == .firefox || self == .applicationServices }
+    package var isUpdatable: Bool { self == .firefox || self == .applicationServices }
 
     /// Whether it is a file of one collection's fields, from which an app loads default values.
-    public var isDefaults: Bool { [.plist, .json, .xml].contains(self) }
+    package var isDefaults: Bool { [.plist, .json, .xml].contains(self) }
 }

@@ -5,32 +5,32 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// Imports collections into a directory of dumps from elsewhere than a server.
-public struct Import: Sendable {
-    public struct Options: Sendable {
+package struct Import: Sendable {
+    package struct Options: Sendable {
         /// What may vouch for a signed collection; by default, nothing.
-        public var policy = TrustPolicy(roots: TrustAnchors([]))
+        package var policy = TrustPolicy(roots: TrustAnchors([]))
         /// Files with PEM chains that signatures may be verified with.
-        public var chains: [String] = []
+        package var chains: [String] = []
         /// The time at which chains are verified.
-        public var time: Timestamp
+        package var time: Timestamp
         /// The collection of a file that does not name it.
-        public var collection: CollectionID?
+        package var collection: CollectionID?
         /// The server, for a new `dumps.yaml`; `nil` for the default one.
-        public var server: String?
+        package var server: String?
         /// The root certificates to trust, for a new `dumps.yaml`.
-        public var roots: [SHA256Digest] = []
+        package var roots: [SHA256Digest] = []
 
-        public init(time: Timestamp) {
+        package init(time: Timestamp) {
             self.time = time
         }
     }
 
     /// The result for one collection.
-    public struct Outcome: Sendable {
-        public let id: CollectionID
-        public let result: Result<SnapshotIntake.Outcome, any Error>
-        public let snapshot: Snapshot?
-        public let notes: [String]
+    package struct Outcome: Sendable {
+        package let id: CollectionID
+        package let result: Result<SnapshotIntake.Outcome, any Error>
+        package let snapshot: Snapshot?
+        package let notes: [String]
     }
 
     private let directory: DumpsDirectory
@@ -38,7 +38,7 @@ public struct Import: Sendable {
     let options: Options
     let limits: Limits
 
-    public init(into directory: DumpsDirectory, from format: ImportFormat, options: Options, limits: Limits = Limits())
+    package init(into directory: DumpsDirectory, from format: ImportFormat, options: Options, limits: Limits = Limits())
     {
         self.directory = directory
         self.format = format
@@ -52,7 +52,7 @@ public struct Import: Sendable {
     /// - Throws: ``ExchangeError``, `BundleError` for an archive that is damaged or not to be trusted, `FileError`, or
     ///   `DumpsError` where the directory is busy; then nothing has changed. What concerns one collection is in its
     ///   outcome.
-    public func run(_ path: String, _ names: [CollectionID] = []) throws -> [Outcome] {
+    package func run(_ path: String, _ names: [CollectionID] = []) throws -> [Outcome] {
         let intake = try SnapshotIntake(directory, limits: limits)
         defer { intake.end() }
         let offers: [Offered]
@@ -210,7 +210,7 @@ public struct Import: Sendable {
 }
 
 /// The formats that can be imported.
-public enum ImportFormat: String, CaseIterable, Sendable {
+package enum ImportFormat: String, CaseIterable, Sendable {
     case firefox
     case applicationServices = "application-services"
     case serverZIP = "server-zip"
@@ -218,7 +218,7 @@ public enum ImportFormat: String, CaseIterable, Sendable {
     case dumps
 
     /// One line of help.
-    public var summary: String {
+    package var summary: String {
         switch self {
         case .firefox: "Firefox's defaults/settings: a directory, an omni.ja or a .deb"
         case .applicationServices: "the dumps directory of Mozilla's application-services"

@@ -2,23 +2,23 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// An error answer, in the form of Kinto's API ("error responses").
-public struct OriginProblem: Hashable, Sendable {
+package struct OriginProblem: Hashable, Sendable {
     /// The HTTP status.
-    public let code: Int
+    package let code: Int
     /// Kinto's number for the kind of error.
-    public let errno: Int
+    package let errno: Int
     /// The kind of error in words.
-    public let error: String
-    public let message: String
+    package let error: String
+    package let message: String
     /// The query parameter that is wrong, and why.
-    public let parameter: Parameter?
+    package let parameter: Parameter?
 
-    public struct Parameter: Hashable, Sendable {
-        public let name: String
-        public let description: String
+    package struct Parameter: Hashable, Sendable {
+        package let name: String
+        package let description: String
     }
 
-    public init(_ code: Int, errno: Int, _ error: String, _ message: String) {
+    package init(_ code: Int, errno: Int, _ error: String, _ message: String) {
         self.init(code, errno: errno, error, message, parameter: nil)
     }
 
@@ -30,15 +30,15 @@ public struct OriginProblem: Hashable, Sendable {
         self.parameter = parameter
     }
 
-    public static let notFound = OriginProblem(
+    package static let notFound = OriginProblem(
         404, errno: 111, "Not Found", "The resource you are looking for could not be found.")
-    public static let methodNotAllowed = OriginProblem(
+    package static let methodNotAllowed = OriginProblem(
         405, errno: 115, "Method Not Allowed", "This origin is read-only: GET and HEAD are answered.")
-    public static let failed = OriginProblem(
+    package static let failed = OriginProblem(
         500, errno: 999, "Internal Server Error", "The snapshot could not be read; the origin's log says why.")
 
     /// While an origin reads its bundles.
-    public static let notReady = OriginProblem(
+    package static let notReady = OriginProblem(
         503, errno: 201, "Service Unavailable", "The snapshots are being read and verified; try again in a moment.")
 
     static func invalid(_ parameter: String, _ description: String) -> OriginProblem {
@@ -53,7 +53,7 @@ public struct OriginProblem: Hashable, Sendable {
     }
 
     /// The answer's body.
-    public var body: Bytes {
+    package var body: Bytes {
         var members = [
             JSONValue.Member(key: "code", value: .number(JSONNumber(code))),
             .init(key: "errno", value: .number(JSONNumber(errno))),

@@ -6,12 +6,12 @@ import Synchronization
 ///
 /// Nothing is verified here: give it bundles that were. What is made of the bundle (a compressed changeset, deltas) is
 /// made when it is first asked for, and kept.
-public final class ServedCollection: Sendable {
-    public let bundle: BundleReader
-    public let id: CollectionID
-    public let timestamp: Timestamp
+package final class ServedCollection: Sendable {
+    package let bundle: BundleReader
+    package let id: CollectionID
+    package let timestamp: Timestamp
     /// Older states, newest first, each timestamp once.
-    public let history: [BundleReader]
+    package let history: [BundleReader]
     let metadata: ServedMetadata
     let chain: (name: String, pem: Bytes)?
 
@@ -35,7 +35,7 @@ public final class ServedCollection: Sendable {
     ///     is the bundle's.
     ///   - history: older states of the same collection, in any order; those of its own or a later timestamp are left out.
     /// - Throws: `BundleError`.
-    public init(
+    package init(
         _ bundle: BundleReader, signature: SignatureVerdict?, history: [BundleReader], address: OriginAddress,
         limits: Limits = Limits()
     ) throws(BundleError) {
@@ -73,7 +73,7 @@ public final class ServedCollection: Sendable {
     /// The full changeset.
     ///
     /// - Throws: `BundleError` where the bundle's records cannot be read.
-    public func changeset() throws(BundleError) -> OriginResource {
+    package func changeset() throws(BundleError) -> OriginResource {
         try full.get { () throws(BundleError) in
             let payload = try payload()
             // `{"data":[…],"last_modified":"…"}`: what lies between the brackets is what lies between those of `changes`.
@@ -92,7 +92,7 @@ public final class ServedCollection: Sendable {
     /// The changes since an older state; `nil` where that state is not known.
     ///
     /// - Throws: `BundleError` where one of the two bundles cannot be read.
-    public func delta(since: Timestamp, _ version: APIVersion) throws(BundleError) -> OriginResource? {
+    package func delta(since: Timestamp, _ version: APIVersion) throws(BundleError) -> OriginResource? {
         let key = DeltaKey(since: since, version: version)
         if let known = deltas.withLock({ $0[key] }) { return known }
         var changes: [Bytes] = []

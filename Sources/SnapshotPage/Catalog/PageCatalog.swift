@@ -2,33 +2,33 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// What is served, as the page shows it: one state, whatever a refresh does meanwhile.
-public struct PageCatalog: Sendable {
+package struct PageCatalog: Sendable {
     /// An older snapshot of a collection that changes can be shown against.
-    public struct OlderState: Sendable {
-        public let timestamp: Timestamp
+    package struct OlderState: Sendable {
+        package let timestamp: Timestamp
         /// Opens the snapshot's bundle. May do I/O.
-        public let bundle: @Sendable () async throws -> BundleReader
+        package let bundle: @Sendable () async throws -> BundleReader
 
-        public init(timestamp: Timestamp, bundle: @escaping @Sendable () async throws -> BundleReader) {
+        package init(timestamp: Timestamp, bundle: @escaping @Sendable () async throws -> BundleReader) {
             self.timestamp = timestamp
             self.bundle = bundle
         }
     }
 
-    public struct Collection: Sendable {
-        public let bundle: BundleReader
+    package struct Collection: Sendable {
+        package let bundle: BundleReader
         /// The size of the bundle's file, in bytes.
-        public let bundleSize: Int
+        package let bundleSize: Int
         /// What vouches for the snapshot; the server has verified it.
-        public let provenance: Provenance
+        package let provenance: Provenance
         /// Where the snapshot came from: the URL of a server, or what it was imported from; `nil` where that is unknown.
-        public let server: String?
+        package let server: String?
         /// What the collection is pinned to, in a few words; `nil` where it is not pinned.
-        public let pin: String?
+        package let pin: String?
         /// Newest first, all older than the bundle.
-        public let olderStates: [OlderState]
+        package let olderStates: [OlderState]
 
-        public init(
+        package init(
             bundle: BundleReader, bundleSize: Int, provenance: Provenance, server: String? = nil, pin: String? = nil,
             olderStates: [OlderState] = []
         ) {
@@ -40,15 +40,15 @@ public struct PageCatalog: Sendable {
             self.olderStates = olderStates
         }
 
-        public var id: CollectionID { bundle.head.collection }
+        package var id: CollectionID { bundle.head.collection }
     }
 
     /// Sorted by id.
-    public let collections: [Collection]
+    package let collections: [Collection]
     /// The collections that are not served, or not in the state that the lock names, and why.
-    public let problems: [CollectionID: String]
+    package let problems: [CollectionID: String]
 
-    public init(collections: [Collection], problems: [CollectionID: String] = [:]) {
+    package init(collections: [Collection], problems: [CollectionID: String] = [:]) {
         self.collections = collections.sorted { $0.id < $1.id }
         self.problems = problems
     }

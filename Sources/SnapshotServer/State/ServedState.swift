@@ -4,12 +4,12 @@ import SnapshotOrigin
 import Synchronization
 
 /// One state of what is served: immutable, replaced as a whole.
-public struct ServedState: Sendable {
-    public let origin: Origin
+package struct ServedState: Sendable {
+    package let origin: Origin
     /// What the lock says about each collection that is served.
-    public let entries: [CollectionID: LockFile.Collection]
+    package let entries: [CollectionID: LockFile.Collection]
     /// The collections that are not served, or not in the state that the lock names, and why.
-    public let problems: [CollectionID: String]
+    package let problems: [CollectionID: String]
     let responses: ResponseCache
 
     init(
@@ -23,7 +23,7 @@ public struct ServedState: Sendable {
     }
 
     /// What is served, in a few words.
-    public var summary: String {
+    package var summary: String {
         let states = origin.collections.reduce(0) { $0 + $1.history.count }
         return Counted.text(origin.collections.count, "collection")
             + (states > 0 ? ", deltas from \(Counted.text(states, "older state"))" : "")

@@ -1,7 +1,7 @@
 /// Why a filter expression has no value.
 ///
 /// Offsets are in bytes of UTF-8 from the start of the expression.
-public enum FilterError: Error, Hashable, Sendable {
+package enum FilterError: Error, Hashable, Sendable {
     /// The expression's text is longer than `limit` bytes.
     case tooLong(bytes: Int, limit: Int)
     /// The expression nests deeper than `limit`.
@@ -25,7 +25,7 @@ public enum FilterError: Error, Hashable, Sendable {
 }
 
 extension FilterError: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .tooLong(let bytes, let limit):
             "the filter expression has \(bytes) bytes: expected at most \(limit)"

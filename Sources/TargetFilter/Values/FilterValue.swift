@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
 /// A value of the filter language: JSON's values, and `undefined` for what is not there.
-public enum FilterValue: Hashable, Sendable {
+package enum FilterValue: Hashable, Sendable {
     case undefined
     case null
     case bool(Bool)
@@ -11,7 +11,7 @@ public enum FilterValue: Hashable, Sendable {
     case object(FilterObject)
 
     /// A JSON value; numbers become doubles.
-    public init(_ json: JSONValue) {
+    package init(_ json: JSONValue) {
         switch json {
         case .null: self = .null
         case .bool(let value): self = .bool(value)
@@ -24,7 +24,7 @@ public enum FilterValue: Hashable, Sendable {
     }
 
     /// JavaScript's truth: all but `undefined`, `null`, `false`, 0, NaN and the empty string.
-    public var isTruthy: Bool {
+    package var isTruthy: Bool {
         switch self {
         case .undefined, .null: false
         case .bool(let value): value
@@ -80,19 +80,19 @@ public enum FilterValue: Hashable, Sendable {
 extension FilterValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByFloatLiteral,
     ExpressibleByIntegerLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-    public init(stringLiteral value: String) { self = .string(value) }
-    public init(booleanLiteral value: Bool) { self = .bool(value) }
-    public init(floatLiteral value: Double) { self = .number(value) }
-    public init(integerLiteral value: Int) { self = .number(Double(value)) }
-    public init(arrayLiteral elements: FilterValue...) { self = .array(elements) }
-    public init(dictionaryLiteral elements: (String, FilterValue)...) {
+    package init(stringLiteral value: String) { self = .string(value) }
+    package init(booleanLiteral value: Bool) { self = .bool(value) }
+    package init(floatLiteral value: Double) { self = .number(value) }
+    package init(integerLiteral value: Int) { self = .number(Double(value)) }
+    package init(arrayLiteral elements: FilterValue...) { self = .array(elements) }
+    package init(dictionaryLiteral elements: (String, FilterValue)...) {
         self = .object(FilterObject(elements.map { (key: $0.0, value: $0.1) }))
     }
 }
 
 extension FilterValue: CustomStringConvertible {
     /// JSON where JSON has a form for the value, cut off after some hundred characters; for people, not for programs.
-    public var description: String {
+    package var description: String {
         var output = ""
         describe(into: &output)
         return output.utf8.count > Self.descriptionBytes ? output + "…" : output
