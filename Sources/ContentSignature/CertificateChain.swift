@@ -4,11 +4,11 @@ import RemoteSettingsModel
 /// A certificate chain as served, not verified yet: leaf first, then its issuers, root last.
 ///
 /// ``verified(anchors:signer:at:)`` turns it into a ``VerifiedChain``. Neither type does I/O or reads a clock.
-public struct CertificateChain: Sendable {
+package struct CertificateChain: Sendable {
     /// The chain's PEM text, byte for byte.
-    public let pem: Bytes
+    package let pem: Bytes
     /// SHA-256 of the last certificate's DER, to compare with the trust anchors.
-    public let root: SHA256Digest
+    package let root: SHA256Digest
     /// At least two, leaf first.
     let certificates: [ChainCertificate]
 
@@ -18,7 +18,7 @@ public struct CertificateChain: Sendable {
     ///
     /// - Throws: `emptyChain`, `chainTooLarge`, `tooManyCertificates`, `notPEM`, `truncatedPEM`, `malformedPEM`,
     ///   `malformedCertificate` or `incompleteChain` of ``ContentSignatureError``.
-    public init(pem: Bytes, limits: Limits = Limits()) throws(ContentSignatureError) {
+    package init(pem: Bytes, limits: Limits = Limits()) throws(ContentSignatureError) {
         let der = try PEMCertificates(pem, limits: limits).der
         var certificates: [ChainCertificate] = []
         for (index, encoded) in der.enumerated() {

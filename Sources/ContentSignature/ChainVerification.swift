@@ -13,7 +13,7 @@ extension CertificateChain {
     ///   - signer: the name that the leaf must carry as a DNS subject alternative name.
     ///   - time: when every certificate must be valid, both ends of its validity included.
     /// - Throws: ``ContentSignatureError`` that names the first rule broken and the certificate that breaks it.
-    public func verified(
+    package func verified(
         anchors: TrustAnchors, signer: SignerName, at time: Timestamp
     ) throws(ContentSignatureError) -> VerifiedChain {
         try ChainOrder(certificates: certificates).check()

@@ -93,7 +93,9 @@ public enum SignatureRangeFault: Hashable, Sendable {
 public struct SignatureFailure: Hashable, Sendable, CustomStringConvertible {
     /// Counted from 1, in the order of the metadata.
     public let position: Int
+    /// The URL of the certificate chain, as the metadata names it.
     public let x5u: String
+    /// Why this signature is not valid.
     public let reason: ContentSignatureError
 
     public var description: String { "signature \(position), chain \(quoted(x5u)): \(reason)" }

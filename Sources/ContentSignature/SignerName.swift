@@ -4,13 +4,17 @@ import RemoteSettingsModel
 ///
 /// Names are compared as DNS names: ASCII letters of either case are equal.
 public struct SignerName: Sendable, CustomStringConvertible {
+    /// The name as it was given.
     public let dnsName: String
 
+    /// - Parameter dnsName: a host name; it is not checked, and one that no certificate carries matches nothing.
     public init(_ dnsName: String) {
         self.dnsName = dnsName
     }
 
+    /// The signer of every bucket that is not one of ``oneCRL``'s.
     public static let remoteSettings = SignerName("remote-settings.content-signature.mozilla.org")
+    /// The signer of the buckets `security-state` and `security-state-preview`.
     public static let oneCRL = SignerName("onecrl.content-signature.mozilla.org")
 
     /// The name that Mozilla's servers sign `collection` with: ``oneCRL`` in the buckets `security-state` and

@@ -13,7 +13,7 @@ extension UnverifiedSnapshot {
     ///   - limits: ``Limits/signatures`` is the largest number of signatures.
     /// - Throws: ``ContentSignatureError``: `noSignatures`, `tooManySignatures`, `noChains`,
     ///   `onlyUnknownModes`, or `noValidSignature` with the error of each signature.
-    public func verified(
+    package func verified(
         with chains: [String: Result<VerifiedChain, ContentSignatureError>], signer: SignerName? = nil,
         limits: Limits = Limits()
     ) throws(ContentSignatureError) -> Snapshot {

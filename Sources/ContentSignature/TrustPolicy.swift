@@ -9,6 +9,9 @@ public struct TrustPolicy: Hashable, Sendable {
     /// Whether a collection without any signature is accepted. Its bundle and its lock entry then say `unsigned`.
     public var acceptsUnsigned: Bool
 
+    /// - Parameters:
+    ///   - signer: `nil` for the name that Mozilla signs the collection's bucket with.
+    ///   - acceptsUnsigned: whether a collection without any signature is accepted.
     public init(roots: TrustAnchors, signer: SignerName? = nil, acceptsUnsigned: Bool = false) {
         self.roots = roots
         self.signer = signer
@@ -23,6 +26,7 @@ public struct TrustPolicy: Hashable, Sendable {
 ///
 /// It is a list because a root may have to be replaced: during the transition, both are pinned.
 public struct TrustAnchors: Hashable, Sendable {
+    /// SHA-256 of each root certificate's DER.
     public let roots: [SHA256Digest]
 
     /// - Parameter roots: an empty list trusts nothing.

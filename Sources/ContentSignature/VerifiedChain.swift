@@ -4,19 +4,19 @@ import RemoteSettingsModel
 /// A chain that was verified up to a pinned root, for one signer, at one time. Only this module can make one.
 ///
 /// One serves every collection and signature that name the same chain.
-public struct VerifiedChain: Sendable {
+package struct VerifiedChain: Sendable {
     /// The chain's PEM text, byte for byte.
-    public let pem: Bytes
+    package let pem: Bytes
     /// The name that the leaf was verified to carry.
-    public let signer: SignerName
+    package let signer: SignerName
     /// SHA-256 of the root certificate's DER.
-    public let root: SHA256Digest
+    package let root: SHA256Digest
     /// When the last certificate of the chain becomes valid.
-    public let notBefore: Timestamp
+    package let notBefore: Timestamp
     /// When the first certificate of the chain expires.
-    public let notAfter: Timestamp
+    package let notAfter: Timestamp
     /// The time at which the chain was verified, chosen by the caller.
-    public let verifiedAt: Timestamp
+    package let verifiedAt: Timestamp
     private let key: P384.Signing.PublicKey
 
     init(
@@ -35,7 +35,7 @@ public struct VerifiedChain: Sendable {
     /// The same chain, verified at another time: of all checks, only the validity depends on the time.
     ///
     /// - Returns: `nil` if a certificate is not valid at `time`; ``CertificateChain/verified(anchors:signer:at:)`` names it.
-    public func valid(at time: Timestamp) -> VerifiedChain? {
+    package func valid(at time: Timestamp) -> VerifiedChain? {
         guard notBefore <= time, time <= notAfter else { return nil }
         return VerifiedChain(
             pem: pem, signer: signer, root: root, notBefore: notBefore, notAfter: notAfter, verifiedAt: time, key: key)
@@ -48,7 +48,7 @@ public struct VerifiedChain: Sendable {
     ///   - payload: the signed bytes without the prefix of content signatures.
     /// - Throws: `malformedBase64`, `wrongSignatureLength`, `signatureOutOfRange` or `signatureMismatch` of
     ///   ``ContentSignatureError``.
-    public func verify(_ signature: String, over payload: Bytes) throws(ContentSignatureError) {
+    package func verify(_ signature: String, over payload: Bytes) throws(ContentSignatureError) {
         try verify(RawSignature(base64URL: signature), over: SignedMessage(payload))
     }
 

@@ -4,15 +4,15 @@ import RemoteSettingsModel
 ///
 /// Its host is usually a CDN, not the server. Attachments' locations come from records and are checked here: none can
 /// lead to another host or out of the base URL's path.
-public struct AttachmentsURL: Hashable, Sendable {
+package struct AttachmentsURL: Hashable, Sendable {
     /// With a slash at the end of its path.
-    public let url: HTTPURL
+    package let url: HTTPURL
 
     /// - Parameter baseURL: as served; a missing slash at its end is tolerated, and so is a reference relative to the
     ///   server.
     /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)``, or ``HTTPError/Reason/insecure`` where it is
     ///   plain `http` and the server is not, or where the server's configuration does not allow it.
-    public init(_ baseURL: String, of server: ServerURL) throws(HTTPError) {
+    package init(_ baseURL: String, of server: ServerURL) throws(HTTPError) {
         let given = try server.root.resolving(baseURL)
         guard given.query == nil else {
             throw HTTPError(baseURL, .invalidURL("the attachments' base URL has a query"))
@@ -27,7 +27,7 @@ public struct AttachmentsURL: Hashable, Sendable {
     /// - Throws: ``HTTPError`` with ``HTTPError/Reason/badLocation(_:)`` where it is empty, absolute, has a scheme, a
     ///   query, a fragment, a backslash, a control character or a `.` or `..` segment (encoded ones too), or is longer
     ///   than 2048 bytes.
-    public func attachment(_ location: String) throws(HTTPError) -> HTTPURL {
+    package func attachment(_ location: String) throws(HTTPError) -> HTTPURL {
         func refuse(_ why: String) -> HTTPError { HTTPError(String(location.prefix(200)), .badLocation(why)) }
         guard !location.isEmpty else { throw refuse("it is empty") }
         guard location.utf8.count <= 2048 else { throw refuse("it is longer than 2048 bytes") }
@@ -55,11 +55,11 @@ public struct AttachmentsURL: Hashable, Sendable {
 
     /// The URL of the zip of all attachments of a collection, which servers offer where `metadata.attachment.bundle`
     /// is true.
-    public func zip(_ collection: CollectionID) -> HTTPURL {
+    package func zip(_ collection: CollectionID) -> HTTPURL {
         url.appending(path: "bundles/\(collection.bucket)--\(collection.name).zip")
     }
 }
 
 extension AttachmentsURL: CustomStringConvertible {
-    public var description: String { url.description }
+    package var description: String { url.description }
 }

@@ -3,13 +3,13 @@ import RemoteSettingsModel
 /// The holds that servers have asked for by `Backoff` and `Retry-After` headers: no requests until a given time.
 ///
 /// Holds apply across runs: read ``ServerClient/backoff`` at the end of a run, and pass it to the next one.
-public struct BackoffState: Sendable, Hashable {
-    public struct Hold: Sendable, Hashable {
+package struct BackoffState: Sendable, Hashable {
+    package struct Hold: Sendable, Hashable {
         /// Scheme, host and port, as in ``HTTPURL/origin``.
-        public let origin: String
-        public let until: Timestamp
+        package let origin: String
+        package let until: Timestamp
 
-        public init(origin: String, until: Timestamp) {
+        package init(origin: String, until: Timestamp) {
             self.origin = origin
             self.until = until
         }
@@ -17,22 +17,22 @@ public struct BackoffState: Sendable, Hashable {
 
     private var times: [String: Timestamp] = [:]
 
-    public init(_ holds: [Hold] = []) {
+    package init(_ holds: [Hold] = []) {
         for hold in holds { extend(hold.origin, until: hold.until) }
     }
 
     /// Sorted by origin.
-    public var holds: [Hold] {
+    package var holds: [Hold] {
         times.map { Hold(origin: $0.key, until: $0.value) }.sorted { $0.origin < $1.origin }
     }
 
     /// The holds that are in force at `now`.
-    public func holds(at now: Timestamp) -> [Hold] {
+    package func holds(at now: Timestamp) -> [Hold] {
         holds.filter { $0.until > now }
     }
 
     /// When requests to this origin are allowed again; `nil` where there is no hold.
-    public func until(_ origin: String) -> Timestamp? { times[origin] }
+    package func until(_ origin: String) -> Timestamp? { times[origin] }
 
     /// Adds a hold. A longer one of the same origin stays.
     mutating func extend(_ origin: String, until: Timestamp) {
@@ -43,11 +43,11 @@ public struct BackoffState: Sendable, Hashable {
 /// The pauses before a request is repeated: exponential backoff with full jitter.
 ///
 /// The wait before repetition *n* (from 1) is a random time up to `base` × 2ⁿ⁻¹, and never more than `longest`.
-public struct RetryPolicy: Sendable, Hashable {
-    public var base: Duration
-    public var longest: Duration
+package struct RetryPolicy: Sendable, Hashable {
+    package var base: Duration
+    package var longest: Duration
 
-    public init(base: Duration = .milliseconds(500), longest: Duration = .seconds(10)) {
+    package init(base: Duration = .milliseconds(500), longest: Duration = .seconds(10)) {
         self.base = base
         self.longest = longest
     }

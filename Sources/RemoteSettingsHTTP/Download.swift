@@ -1,20 +1,20 @@
 /// A part of a download, in the order in which the receiver gets them.
-public enum DownloadPart: Sendable, Hashable {
+package enum DownloadPart: Sendable, Hashable {
     /// The following bytes belong at this offset. It comes first, and again whenever the transfer had to be resumed: at
     /// the offset reached, or at 0, where the receiver has to discard everything that it has.
     case start(DownloadStart)
     case bytes([UInt8])
 }
 
-public struct DownloadStart: Sendable, Hashable {
-    public let offset: Int
+package struct DownloadStart: Sendable, Hashable {
+    package let offset: Int
     /// The size of the whole file in bytes, as the server says; `nil` where it does not.
-    public let size: Int?
+    package let size: Int?
     /// Identifies this version of the file, for ``ResumePoint``; `nil` where the server sends neither a strong `ETag` nor
     /// `Last-Modified`.
-    public let validator: String?
+    package let validator: String?
 
-    public init(offset: Int, size: Int?, validator: String?) {
+    package init(offset: Int, size: Int?, validator: String?) {
         self.offset = offset
         self.size = size
         self.validator = validator
@@ -22,13 +22,13 @@ public struct DownloadStart: Sendable, Hashable {
 }
 
 /// The place where an interrupted download resumes.
-public struct ResumePoint: Sendable, Hashable {
+package struct ResumePoint: Sendable, Hashable {
     /// The number of bytes that the receiver has.
-    public let offset: Int
+    package let offset: Int
     /// The ``DownloadStart/validator`` of these bytes: if the file has changed since, the download starts from 0.
-    public let validator: String?
+    package let validator: String?
 
-    public init(offset: Int, validator: String? = nil) {
+    package init(offset: Int, validator: String? = nil) {
         self.offset = offset
         self.validator = validator
     }

@@ -22,6 +22,11 @@ public struct HTTPEnvironment: Sendable {
     /// sleeps does not count.
     public var uptime: @Sendable () -> Duration
 
+    /// - Parameters:
+    ///   - now: the time of day.
+    ///   - sleep: waits; throws where the task is cancelled.
+    ///   - random: a number from 0 up to but not including 1.
+    ///   - uptime: a time that only grows, from any beginning.
     public init(
         now: @escaping @Sendable () -> Timestamp,
         sleep: @escaping @Sendable (Duration) async throws -> Void,

@@ -4,6 +4,7 @@ import RemoteSettingsModel
 public struct HTTPError: Error, Hashable, Sendable {
     /// The URL asked for, after redirects; or the text that should have been a URL.
     public let url: String
+    /// What went wrong.
     public let reason: Reason
 
     /// - Parameter url: a user name and password in it are left out, so that neither reaches a log.
@@ -12,11 +13,13 @@ public struct HTTPError: Error, Hashable, Sendable {
         self.reason = reason
     }
 
+    /// - Parameter url: the URL asked for, after redirects.
     public init(_ url: HTTPURL, _ reason: Reason) {
         self.url = url.description
         self.reason = reason
     }
 
+    /// What went wrong. Its description is a sentence for people.
     public enum Reason: Hashable, Sendable {
         /// Not a usable URL, with the reason.
         case invalidURL(String)
@@ -63,6 +66,7 @@ public struct HTTPError: Error, Hashable, Sendable {
         case cancelled
     }
 
+    /// What was waited for.
     public enum TimeoutPhase: String, Hashable, Sendable {
         case connect
         case head
@@ -86,6 +90,7 @@ public struct HTTPError: Error, Hashable, Sendable {
         case cancelled
     }
 
+    /// The kind of error that ``reason`` is.
     public var category: Category {
         switch reason {
         case .invalidURL, .insecure, .badLocation: .usage

@@ -1,21 +1,28 @@
 /// Header fields in the order in which they were sent. Names are compared without regard to case (RFC 9110 §5.1).
 public struct HTTPHeaders: Hashable, Sendable {
+    /// One header field.
     public struct Field: Hashable, Sendable {
+        /// The field's name, in the case in which it was sent.
         public let name: String
+        /// The field's value, with the white space around it.
         public let value: String
 
+        /// A field as it is sent; neither name nor value is checked.
         public init(_ name: String, _ value: String) {
             self.name = name
             self.value = value
         }
     }
 
+    /// All fields, in the order in which they were sent.
     public private(set) var fields: [Field]
 
+    /// - Parameter fields: in the order in which they are sent.
     public init(_ fields: [Field] = []) {
         self.fields = fields
     }
 
+    /// Adds a field behind the others, even where there is one of the same name.
     public mutating func add(_ name: String, _ value: String) {
         fields.append(Field(name, value))
     }
@@ -51,6 +58,7 @@ public struct HTTPHeaders: Hashable, Sendable {
 
 /// The `User-Agent` of a client. Servers require a name and a version.
 public struct UserAgent: Sendable, Hashable, CustomStringConvertible {
+    /// `name/version`.
     public let description: String
 
     /// Characters that a product token cannot contain (RFC 9110 §10.1.5) become `-`.

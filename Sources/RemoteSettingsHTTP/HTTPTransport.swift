@@ -47,7 +47,9 @@ public protocol HTTPTransport: Sendable {
 
 /// A `GET` request.
 public struct HTTPRequest: Sendable, Hashable {
+    /// Where the request goes.
     public var url: HTTPURL
+    /// The header fields to send.
     public var headers: HTTPHeaders
     /// From the call until the answer's head has come, connecting included.
     public var headTimeout: Duration
@@ -56,6 +58,7 @@ public struct HTTPRequest: Sendable, Hashable {
     /// The most bytes of the body on the wire. Only transports that decompress have to look at it.
     public var wireLimit: Int
 
+    /// - Parameter wireLimit: the most bytes of the body on the wire; `.max` for no limit.
     public init(
         url: HTTPURL, headers: HTTPHeaders, headTimeout: Duration, idleTimeout: Duration, wireLimit: Int = .max
     ) {
@@ -69,12 +72,16 @@ public struct HTTPRequest: Sendable, Hashable {
 
 /// The head of an answer, with its body still to be read.
 public struct HTTPResponse {
+    /// The status code, 100 to 599.
     public var status: Int
+    /// The header fields of the answer.
     public var headers: HTTPHeaders
+    /// The body, which arrives while it is read.
     public var body: any HTTPBody
     /// Whether the body is decompressed already, though the headers name a `Content-Encoding`.
     public var isDecoded: Bool
 
+    /// - Parameter isDecoded: whether the transport has decompressed the body already.
     public init(status: Int, headers: HTTPHeaders, body: any HTTPBody, isDecoded: Bool = false) {
         self.status = status
         self.headers = headers

@@ -6,11 +6,13 @@ import RemoteSettingsModel
 /// that a URL cannot contain (spaces, quotes, anything beyond ASCII) are percent-encoded as UTF-8. Equal URLs have
 /// equal text.
 public struct HTTPURL: Hashable, Sendable {
+    /// The two schemes that are accepted.
     public enum Scheme: String, Hashable, Sendable {
         case http
         case https
     }
 
+    /// `http` or `https`.
     public let scheme: Scheme
     /// A registered name or IPv4 address in lower case, or an IPv6 address between brackets.
     public let host: String

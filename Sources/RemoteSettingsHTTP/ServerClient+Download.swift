@@ -12,7 +12,7 @@ extension ServerClient {
     ///   - receive: called with ``DownloadPart/start(_:)`` first, then with bytes; see there for the meaning of a second
     ///     start. The next bytes are read once it has returned.
     /// - Throws: ``HTTPError``, or the error that `receive` throws.
-    public func attachment(
+    package func attachment(
         _ location: String, at base: AttachmentsURL, size: Int? = nil, resume: ResumePoint? = nil,
         receive: (DownloadPart) async throws -> Void
     ) async throws {
@@ -23,7 +23,7 @@ extension ServerClient {
     /// Downloads the zip of all attachments of a collection. It is a cache: it may be missing (404) or outdated.
     ///
     /// - Throws: ``HTTPError``, or the error that `receive` throws.
-    public func attachmentsZip(
+    package func attachmentsZip(
         _ collection: CollectionID, at base: AttachmentsURL, receive: (DownloadPart) async throws -> Void
     ) async throws {
         try await download(

@@ -14,9 +14,9 @@ import Synchronization
 /// (`Limits.gentlePauseMilliseconds`), as it would otherwise never get any further at a server that always asks.
 ///
 /// What it returns is neither parsed nor verified.
-public final class ServerClient: Sendable {
-    public let server: ServerURL
-    public let limits: Limits
+package final class ServerClient: Sendable {
+    package let server: ServerURL
+    package let limits: Limits
     let transport: any HTTPTransport
     let userAgent: UserAgent
     let environment: HTTPEnvironment
@@ -52,7 +52,7 @@ public final class ServerClient: Sendable {
     /// - Parameters:
     ///   - backoff: the ``backoff`` of the previous run.
     ///   - onEvent: called from any task for each event; must not block.
-    public convenience init(
+    package convenience init(
         server: ServerURL, transport: any HTTPTransport, userAgent: UserAgent, limits: Limits = Limits(),
         environment: HTTPEnvironment = .system, retryPolicy: RetryPolicy = RetryPolicy(),
         backoff: BackoffState = BackoffState(), onEvent: @escaping @Sendable (HTTPEvent) -> Void = { _ in }
@@ -81,20 +81,20 @@ public final class ServerClient: Sendable {
 
     /// The client of another run: it shares the holds, the metrics and the alerts, obeys every hold that is known now, and
     /// has its own `Limits.runSeconds`.
-    public func startingRun() -> ServerClient {
+    package func startingRun() -> ServerClient {
         ServerClient(
             server: server, transport: transport, userAgent: userAgent, limits: limits, environment: environment,
             retryPolicy: retryPolicy, shared: shared, onEvent: onEvent)
     }
 
     /// The holds asked for so far, for the next run.
-    public var backoff: BackoffState { shared.withLock { $0.backoff } }
+    package var backoff: BackoffState { shared.withLock { $0.backoff } }
 
     /// The requests so far.
-    public var metrics: HTTPMetrics { shared.withLock { $0.metrics } }
+    package var metrics: HTTPMetrics { shared.withLock { $0.metrics } }
 
     /// The server's root document, whose `capabilities.attachments.base_url` makes an ``AttachmentsURL``.
-    public func rootDocument() async throws(HTTPError) -> ServerDocument {
+    package func rootDocument() async throws(HTTPError) -> ServerDocument {
         try await document(server.root, limit: limits.rootDocumentBytes).document
     }
 
@@ -103,7 +103,7 @@ public final class ServerClient: Sendable {
     /// - Parameters:
     ///   - expected: the timestamp of a push message; `nil` sends 0.
     ///   - since: the monitor's timestamp at the last poll; `nil` asks for everything.
-    public func monitor(
+    package func monitor(
         expected: Timestamp? = nil, since: Timestamp? = nil
     ) async throws(HTTPError) -> ChangesetAnswer {
         try await changeset(since: since, limit: limits.monitorBytes) { quoted in
@@ -117,7 +117,7 @@ public final class ServerClient: Sendable {
     ///   - expected: the collection's timestamp in the monitor; `nil` sends 0, to which caches may have an outdated
     ///     answer.
     ///   - since: the timestamp of the local state; `nil` asks for everything.
-    public func changeset(
+    package func changeset(
         _ collection: CollectionID, expected: Timestamp? = nil, since: Timestamp? = nil
     ) async throws(HTTPError) -> ChangesetAnswer {
         try await changeset(since: since, limit: limits.changesetBytes) { quoted in
@@ -131,7 +131,7 @@ public final class ServerClient: Sendable {
     ///
     /// - Parameter x5u: as served in a signature; may be relative to the server's root. Plain `http` is refused where
     ///   the server is not plain itself, this machine's addresses included: nothing has vouched for an `x5u` yet.
-    public func chain(x5u: String) async throws(HTTPError) -> ServerDocument {
+    package func chain(x5u: String) async throws(HTTPError) -> ServerDocument {
         let url = try server.root.resolving(x5u)
         try server.checkReference(url)
         do {
@@ -170,7 +170,7 @@ public final class ServerClient: Sendable {
 }
 
 /// An event on the way to an answer, to be shown to people.
-public enum HTTPEvent: Sendable, Hashable {
+package enum HTTPEvent: Sendable, Hashable {
     /// The server's `Alert` header (JSON by the protocol), usually of a deprecation. Each text is reported once.
     case alert(String, url: HTTPURL)
     /// The request failed and is repeated after a pause; `attempt` counts from 1.
@@ -181,13 +181,13 @@ public enum HTTPEvent: Sendable, Hashable {
 }
 
 /// Counts of a client's requests so far.
-public struct HTTPMetrics: Sendable, Hashable {
+package struct HTTPMetrics: Sendable, Hashable {
     /// Requests sent, with redirects and repetitions.
-    public var requests = 0
+    package var requests = 0
     /// Requests that were repetitions of failed ones.
-    public var retries = 0
+    package var retries = 0
     /// Bytes of bodies received, after decompression.
-    public var bodyBytes = 0
+    package var bodyBytes = 0
 
-    public init() {}
+    package init() {}
 }

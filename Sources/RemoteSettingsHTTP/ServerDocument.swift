@@ -1,13 +1,13 @@
 import RemoteSettingsModel
 
 /// A document as the server sent it, neither parsed nor verified.
-public struct ServerDocument: Sendable, Hashable {
-    public let body: Bytes
+package struct ServerDocument: Sendable, Hashable {
+    package let body: Bytes
     /// The URL that it came from, after redirects.
-    public let url: HTTPURL
-    public let headers: HTTPHeaders
+    package let url: HTTPURL
+    package let headers: HTTPHeaders
 
-    public init(body: Bytes, url: HTTPURL, headers: HTTPHeaders) {
+    package init(body: Bytes, url: HTTPURL, headers: HTTPHeaders) {
         self.body = body
         self.url = url
         self.headers = headers
@@ -15,7 +15,7 @@ public struct ServerDocument: Sendable, Hashable {
 }
 
 /// The answer to a request for a changeset.
-public enum ChangesetAnswer: Sendable, Hashable {
+package enum ChangesetAnswer: Sendable, Hashable {
     /// A changeset.
     ///
     /// `answersSince` is true for a delta. Where it is false, the answer came from a URL without `_since`: the request

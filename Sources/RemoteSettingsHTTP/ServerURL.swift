@@ -4,17 +4,17 @@ import RemoteSettingsModel
 ///
 /// It has to be `https`, except on this machine (`localhost`, 127.0.0.0/8, `[::1]`) or where the caller explicitly allows
 /// plain `http`.
-public struct ServerURL: Hashable, Sendable {
+package struct ServerURL: Hashable, Sendable {
     /// Mozilla's production server.
-    public static let prod = ServerURL(host: "firefox.settings.services.mozilla.com")
+    package static let prod = ServerURL(host: "firefox.settings.services.mozilla.com")
     /// Mozilla's staging server.
-    public static let stage = ServerURL(host: "firefox.settings.services.allizom.org")
+    package static let stage = ServerURL(host: "firefox.settings.services.allizom.org")
     /// Mozilla's development server.
-    public static let dev = ServerURL(host: "remote-settings-dev.allizom.org")
+    package static let dev = ServerURL(host: "remote-settings-dev.allizom.org")
 
     /// Without a slash at the end of its path.
-    public let url: HTTPURL
-    public let allowsPlainHTTP: Bool
+    package let url: HTTPURL
+    package let allowsPlainHTTP: Bool
 
     private init(host: String) {
         url = HTTPURL(scheme: .https, host: host, path: "/v2")
@@ -25,7 +25,7 @@ public struct ServerURL: Hashable, Sendable {
     /// `prod`, `stage` and `dev`.
     ///
     /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)`` or ``HTTPError/Reason/insecure``.
-    public init(_ text: String, allowPlainHTTP: Bool = false) throws(HTTPError) {
+    package init(_ text: String, allowPlainHTTP: Bool = false) throws(HTTPError) {
         switch text {
         case "prod": self = .prod
         case "stage": self = .stage
@@ -65,7 +65,7 @@ public struct ServerURL: Hashable, Sendable {
     package func isSameServer(as other: ServerURL) -> Bool { withoutVersion == other.withoutVersion }
 
     /// The base URL with a slash at its end: the URL of the root document, and the base of relative references.
-    public var root: HTTPURL { url.appending(path: "/") }
+    package var root: HTTPURL { url.appending(path: "/") }
 
     /// - Parameters:
     ///   - expected: the collection's timestamp in the monitor, which bypasses outdated caches; `nil` sends 0.
@@ -89,5 +89,5 @@ public struct ServerURL: Hashable, Sendable {
 }
 
 extension ServerURL: CustomStringConvertible {
-    public var description: String { url.description }
+    package var description: String { url.description }
 }

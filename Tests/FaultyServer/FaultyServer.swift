@@ -4,30 +4,30 @@ import RemoteSettingsModel
 import Synchronization
 
 /// A server on loopback that misbehaves on request, under a name of the test's own.
-public struct FaultyServer: Sendable {
-    public struct SeenRequest: Sendable {
+package struct FaultyServer: Sendable {
+    package struct SeenRequest: Sendable {
         /// Path and query, without the test's name.
-        public let target: String
+        package let target: String
         /// Names in lower case.
-        public let headers: [String: String]
+        package let headers: [String: String]
     }
 
     /// Long time-outs: where all tests run at once, a task may wait for a processor for a minute.
-    public static let limits: Limits = {
+    package static let limits: Limits = {
         var limits = Limits()
         limits.headTimeoutSeconds = 300
         limits.idleTimeoutSeconds = 300
         return limits
     }()
 
-    public let port: Int
-    public let transport: any HTTPTransport
-    public let events = EventLog()
+    package let port: Int
+    package let transport: any HTTPTransport
+    package let events = EventLog()
     private let server: FaultServer
     private let name = "test\(UInt32.random(in: 0 ... .max))"
 
     /// - Parameter transport: what is tested.
-    public init(transport: any HTTPTransport) throws {
+    package init(transport: any HTTPTransport) throws {
         server = try FaultServer.shared.get()
         port = server.port
         self.transport = transport
@@ -35,13 +35,13 @@ public struct FaultyServer: Sendable {
     }
 
     /// The URL of a fault, without a slash at its end.
-    public func url(_ fault: String) -> String { url(fault, at: "http://127.0.0.1:\(port)") }
+    package func url(_ fault: String) -> String { url(fault, at: "http://127.0.0.1:\(port)") }
 
     /// The same by way of another address, such as that of a proxy that speaks TLS.
-    public func url(_ fault: String, at address: String) -> String { "\(address)/\(name)/\(fault)" }
+    package func url(_ fault: String, at address: String) -> String { "\(address)/\(name)/\(fault)" }
 
     /// A client whose server answers everything with `fault`. Repetitions come at once.
-    public func client(
+    package func client(
         _ fault: String, limits: Limits = Self.limits, environment: HTTPEnvironment = .system,
         backoff: BackoffState = BackoffState()
     ) throws -> ServerClient {
@@ -53,31 +53,31 @@ public struct FaultyServer: Sendable {
     }
 
     /// The fault that answers with these very bytes and closes the connection.
-    public func raw(_ answer: String) -> String {
+    package func raw(_ answer: String) -> String {
         let encoded = Data(answer.utf8).base64EncodedString()
         return "raw/" + encoded.replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
     }
 
-    public func attachments(_ fault: String, of client: ServerClient) throws -> AttachmentsURL {
+    package func attachments(_ fault: String, of client: ServerClient) throws -> AttachmentsURL {
         try AttachmentsURL("\(url(fault))/", of: client.server)
     }
 
     /// All requests so far.
-    public var requests: [SeenRequest] { observed.requests }
+    package var requests: [SeenRequest] { observed.requests }
 
     /// How many bytes of its answers the server could give to the system so far.
-    public var sentBytes: Int { observed.sentBytes }
+    package var sentBytes: Int { observed.sentBytes }
 
     /// How many connections the requests came by.
-    public var connections: Int { observed.connections.count }
+    package var connections: Int { observed.connections.count }
 
     private var observed: Observations { server.observations.withLock { $0[name] ?? Observations() } }
 }
 
-public final class EventLog: Sendable {
+package final class EventLog: Sendable {
     private let events = Mutex<[HTTPEvent]>([])
 
-    public var all: [HTTPEvent] { events.withLock { $0 } }
+    package var all: [HTTPEvent] { events.withLock { $0 } }
 
     func add(_ event: HTTPEvent) {
         events.withLock { $0.append(event) }
@@ -85,7 +85,7 @@ public final class EventLog: Sendable {
 }
 
 /// What the server answers where nothing is wrong.
-public let document: [UInt8] = {
+package let document: [UInt8] = {
     let records = (0..<4000).map { number in
         "{\"id\": \"record-\(number)\", \"text\": \"\(String(repeating: "x", count: number % 50))\"}"
     }
@@ -93,4 +93,4 @@ public let document: [UInt8] = {
 }()
 
 /// The attachment that the server has.
-public let file: [UInt8] = (0..<200_000).map { UInt8(($0 * 7 + $0 / 251) % 256) }
+package let file: [UInt8] = (0..<200_000).map { UInt8(($0 * 7 + $0 / 251) % 256) }

@@ -10,11 +10,11 @@ import Foundation
 
 /// A TCP listener on 127.0.0.1, at a port that the system chooses, with a thread for each connection. It listens until
 /// the process ends.
-public struct LoopbackListener: Sendable {
-    public let port: Int
+package struct LoopbackListener: Sendable {
+    package let port: Int
     private let descriptor: Int32
 
-    public init() throws {
+    package init() throws {
         let descriptor = socket(AF_INET, streamSocket, 0)
         guard descriptor >= 0 else { throw ConnectionError("socket") }
         var address = sockaddr_in()
@@ -33,7 +33,7 @@ public struct LoopbackListener: Sendable {
     }
 
     /// Calls `body` for each connection, on a thread of its own, and closes the connection when it returns.
-    public func serve(_ body: @escaping @Sendable (Connection) throws -> Void) {
+    package func serve(_ body: @escaping @Sendable (Connection) throws -> Void) {
         let descriptor = descriptor
         Thread.detachNewThread {
             while true {
@@ -67,11 +67,11 @@ struct ConnectionError: Error {
 }
 
 /// The head of a request.
-public struct ReceivedRequest: Sendable {
+package struct ReceivedRequest: Sendable {
     /// Path and query as they were sent.
-    public let target: String
+    package let target: String
     /// Names in lower case.
-    public let headers: [String: String]
+    package let headers: [String: String]
 
     init?(_ head: String) {
         let lines = head.components(separatedBy: "\r\n")
@@ -89,7 +89,7 @@ public struct ReceivedRequest: Sendable {
 }
 
 /// One connection, read and written by one thread that may wait.
-public final class Connection {
+package final class Connection {
     let id = UUID()
     private let descriptor: Int32
     private var buffer: [UInt8] = []
@@ -117,7 +117,7 @@ public final class Connection {
     }
 
     /// - Returns: `nil` where the client has gone away, or speaks no HTTP.
-    public func nextRequest() throws -> ReceivedRequest? {
+    package func nextRequest() throws -> ReceivedRequest? {
         let end = Array("\r\n\r\n".utf8)
         while true {
             if let range = buffer.firstRange(of: end) {
@@ -182,7 +182,7 @@ public final class Connection {
     }
 
     /// A whole answer, with its length.
-    public func answer(_ status: String, _ body: [UInt8] = [], _ fields: [(String, String)] = []) throws {
+    package func answer(_ status: String, _ body: [UInt8] = [], _ fields: [(String, String)] = []) throws {
         try sendHead(status, [("Content-Length", "\(body.count)")] + fields)
         try send(body)
     }

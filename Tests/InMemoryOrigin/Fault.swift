@@ -1,8 +1,8 @@
 import RemoteSettingsHTTP
 
 /// What an ``OriginTransport`` does wrong with some of its answers.
-public struct Fault: Sendable {
-    public enum Effect: Sendable {
+package struct Fault: Sendable {
+    package enum Effect: Sendable {
         /// This status, with an empty JSON object as its body, instead of the answer.
         case status(Int)
         /// 200 with this body instead of the answer.
@@ -32,7 +32,7 @@ public struct Fault: Sendable {
     ///   - headers: added to the answer.
     ///   - delay: passes before the answer's head.
     ///   - times: how many of the requests that fit are answered in this way.
-    public init(
+    package init(
         _ texts: String..., effect: Effect = .none, headers: [HTTPHeaders.Field] = [], delay: Duration? = nil,
         times: Int = .max
     ) {

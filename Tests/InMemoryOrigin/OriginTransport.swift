@@ -10,28 +10,28 @@ import Synchronization
 ///
 /// It is a faithful server as long as nothing else is asked of it. ``inject(_:)`` makes it fail, and
 /// ``ServerCollection`` makes it lie.
-public final class OriginTransport: HTTPTransport {
+package final class OriginTransport: HTTPTransport {
     /// A request as it was answered.
-    public struct SeenRequest: Sendable {
+    package struct SeenRequest: Sendable {
         /// Path and query.
-        public let path: String
-        public let status: Int
+        package let path: String
+        package let status: Int
         /// The size of the answer's body; what a fault leaves of it.
-        public let bytes: Int
+        package let bytes: Int
     }
 
     /// The base URL of version 1 of the API.
-    public let url: String
+    package let url: String
     /// What a client has to pin.
-    public let root = TrustAnchors([TestSigners.shared.root])
+    package let root = TrustAnchors([TestSigners.shared.root])
     /// The root of an authority that signs nothing here unless a test says so.
-    public let otherRoot = TrustAnchors([TestSigners.shared.otherRoot])
+    package let otherRoot = TrustAnchors([TestSigners.shared.otherRoot])
 
     let address: OriginAddress
     let state: Mutex<ServerState>
 
     /// - Parameter address: scheme, host and port by which clients ask.
-    public init(address: String = "https://settings.test") throws {
+    package init(address: String = "https://settings.test") throws {
         self.address = try OriginAddress(address)
         url = "\(address)/v1"
         // Data is never newer than the clock, however fast a test writes.
@@ -42,7 +42,7 @@ public final class OriginTransport: HTTPTransport {
     /// A new and empty collection. Only those in the buckets `main`, `blocklists` and `security-state` are signed.
     ///
     /// - Parameter offersZip: whether its metadata says that there is a zip of its attachments.
-    public func makeCollection(_ bucket: String = "main", offersZip: Bool = false) throws -> ServerCollection {
+    package func makeCollection(_ bucket: String = "main", offersZip: Bool = false) throws -> ServerCollection {
         let number = state.withLock { state in
             state.made += 1
             return state.made
@@ -51,7 +51,7 @@ public final class OriginTransport: HTTPTransport {
         return try makeCollection(id: "\(bucket)/sample\(100 + number)", offersZip: offersZip)
     }
 
-    public func makeCollection(id: String, offersZip: Bool = false) throws -> ServerCollection {
+    package func makeCollection(id: String, offersZip: Bool = false) throws -> ServerCollection {
         let id = try CollectionID(id)
         state.withLock { state in
             state.collections[id] = AuthoredCollection(id: id, timestamp: state.nextTime(), offersZip: offersZip)
@@ -60,21 +60,21 @@ public final class OriginTransport: HTTPTransport {
     }
 
     /// Replaces the faults; the first that fits a request is used.
-    public func inject(_ faults: [Fault]) { state.withLock { $0.faults = faults } }
+    package func inject(_ faults: [Fault]) { state.withLock { $0.faults = faults } }
 
     /// Whether tombstones of version 1 have a `last_modified`, as they have unless a test says otherwise.
-    public func setTombstoneTimestamps(_ areThere: Bool) { state.withLock { $0.tombstonesHaveTimestamps = areThere } }
+    package func setTombstoneTimestamps(_ areThere: Bool) { state.withLock { $0.tombstonesHaveTimestamps = areThere } }
 
     /// All requests so far.
-    public var requests: [SeenRequest] { state.withLock { $0.log } }
+    package var requests: [SeenRequest] { state.withLock { $0.log } }
 
     /// The body of the monitor's changeset as it is now. The request is not logged.
-    public func monitor() throws -> String {
+    package func monitor() throws -> String {
         let target = "/v1/buckets/monitor/collections/changes/changeset?_expected=0"
         return String(decoding: try reply(to: target, headers: HTTPHeaders()).body, as: UTF8.self)
     }
 
-    public func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+    package func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
         await Task.yield()
         if Task.isCancelled { throw HTTPError(request.url, .cancelled) }
         let target = request.url.path + (request.url.query.map { "?" + $0 } ?? "")
@@ -96,14 +96,14 @@ public final class OriginTransport: HTTPTransport {
     }
 
     /// A whole answer.
-    public struct Reply: Sendable {
-        public var status: Int
-        public var headers = HTTPHeaders()
-        public var body: [UInt8] = []
+    package struct Reply: Sendable {
+        package var status: Int
+        package var headers = HTTPHeaders()
+        package var body: [UInt8] = []
     }
 
     /// What a server without faults answers.
-    public func reply(to target: String, headers: HTTPHeaders) throws -> Reply {
+    package func reply(to target: String, headers: HTTPHeaders) throws -> Reply {
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let (path, query) = (parts[0], parts.count > 1 ? parts[1] : nil)
         if let chain = TestSigners.shared.chain(at: path) { return Reply(status: 200, body: chain.array) }

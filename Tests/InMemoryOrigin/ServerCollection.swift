@@ -3,17 +3,17 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 
 /// A collection of an ``OriginTransport``, for a test to write to.
-public struct ServerCollection: Sendable {
-    public let server: OriginTransport
+package struct ServerCollection: Sendable {
+    package let server: OriginTransport
     let collection: CollectionID
 
-    public var id: String { "\(collection)" }
-    public var bucket: String { collection.bucket }
-    public var name: String { collection.name }
+    package var id: String { "\(collection)" }
+    package var bucket: String { collection.bucket }
+    package var name: String { collection.name }
 
     /// Creates a record or replaces it. `last_modified` is the time of the write unless it is among the fields, as it is
     /// for a record that a server copies from another.
-    public func put(_ record: String, _ fields: [String: Any] = [:]) throws {
+    package func put(_ record: String, _ fields: [String: Any] = [:]) throws {
         let given = (fields["last_modified"] as? NSNumber).map { Timestamp(milliseconds: $0.uint64Value) }
         let json = try JSONSerialization.data(withJSONObject: fields, options: .sortedKeys)
         change(at: given) { authored, time in
@@ -22,7 +22,7 @@ public struct ServerCollection: Sendable {
     }
 
     /// Writes several records at once: there is no state in between.
-    public func put(_ records: [String], _ fields: [String: Any]) throws {
+    package func put(_ records: [String], _ fields: [String: Any]) throws {
         let json = String(decoding: try JSONSerialization.data(withJSONObject: fields), as: UTF8.self)
         change { authored, time in
             authored.edit(at: time) { for record in records { $0[record] = Self.record(record, json, time) } }
@@ -35,21 +35,21 @@ public struct ServerCollection: Sendable {
         return #"{"id":"\#(id)"\#(last)"# + (fields == "{}" ? "}" : ",\(fields.dropFirst())")
     }
 
-    public func delete(_ record: String) {
+    package func delete(_ record: String) {
         change { authored, time in authored.edit(at: time) { $0[record] = nil } }
     }
 
-    public func deleteAll() {
+    package func deleteAll() {
         change { authored, time in authored.edit(at: time) { $0 = [:] } }
     }
 
     /// Sets an attachment. A record that is there keeps its other members.
-    public func attach(_ content: Data, to record: String) throws {
+    package func attach(_ content: Data, to record: String) throws {
         try attach(content, to: record, of: [:])
     }
 
     /// - Parameter fields: the record's other members, where it is new.
-    public func attach(_ content: Data, to record: String, of fields: [String: Any]) throws {
+    package func attach(_ content: Data, to record: String, of fields: [String: Any]) throws {
         let file = Bytes(Array(content))
         let digest = SHA256Digest(hashing: file)
         let attachment: [String: Any] = [
@@ -71,7 +71,7 @@ public struct ServerCollection: Sendable {
     /// Replaces everything, at a timestamp that another server gave.
     ///
     /// - Parameter records: JSON objects by id.
-    public func load(_ records: [String: String], files: [Bytes], timestamp: Timestamp) {
+    package func load(_ records: [String: String], files: [Bytes], timestamp: Timestamp) {
         change(at: timestamp) { authored, time in
             authored = AuthoredCollection(id: collection, timestamp: time, offersZip: false)
             for file in files { _ = authored.add(file) }
@@ -80,22 +80,22 @@ public struct ServerCollection: Sendable {
     }
 
     /// Deletes the collection itself.
-    public func deleteCollection() { server.state.withLock { $0.collections[collection] = nil } }
+    package func deleteCollection() { server.state.withLock { $0.collections[collection] = nil } }
 
     /// Makes the collection again after ``deleteCollection()``.
-    public func create() throws { _ = try server.makeCollection(id: id) }
+    package func create() throws { _ = try server.makeCollection(id: id) }
 
     /// Signs the same data again, as a server does from time to time.
-    public func signAgain() { change { authored, _ in authored.signAgain() } }
+    package func signAgain() { change { authored, _ in authored.signAgain() } }
 
     /// Signs the data, and what will be written, in another way.
-    public func sign(_ signatures: [SignatureForm]) { change { authored, _ in authored.sign(signatures) } }
+    package func sign(_ signatures: [SignatureForm]) { change { authored, _ in authored.sign(signatures) } }
 
     /// Drops tombstones and older states: a delta can only begin at the present one.
-    public func forgetOlderStates() { change { authored, _ in authored.forgetOlderStates() } }
+    package func forgetOlderStates() { change { authored, _ in authored.forgetOlderStates() } }
 
     /// Makes the zip of the attachments; see ``AuthoredCollection/buildZip(omit:corrupt:)``.
-    public func buildZip(omit: [String] = [], corrupt: [String] = []) throws {
+    package func buildZip(omit: [String] = [], corrupt: [String] = []) throws {
         try server.state.withLock { try $0.collections[collection]?.buildZip(omit: omit, corrupt: corrupt) }
     }
 
@@ -109,18 +109,18 @@ public struct ServerCollection: Sendable {
     }
 
     /// The whole changeset as the server answers it now. The request is not logged.
-    public func changeset() throws -> [String: Any] {
+    package func changeset() throws -> [String: Any] {
         let target = "/v1/buckets/\(bucket)/collections/\(name)/changeset?_expected=0"
         let body = try server.reply(to: target, headers: HTTPHeaders()).body
         return try JSONSerialization.jsonObject(with: Data(body)) as? [String: Any] ?? [:]
     }
 
-    public func timestamp() throws -> UInt64 {
+    package func timestamp() throws -> UInt64 {
         (try changeset()["timestamp"] as? NSNumber)?.uint64Value ?? 0
     }
 
     /// The ids of the server's records with their `last_modified`.
-    public func state() throws -> [String: UInt64] {
+    package func state() throws -> [String: UInt64] {
         var state: [String: UInt64] = [:]
         for record in try changeset()["changes"] as? [[String: Any]] ?? [] {
             guard let id = record["id"] as? String else { continue }

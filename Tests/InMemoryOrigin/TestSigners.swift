@@ -5,9 +5,9 @@ import RemoteSettingsModel
 import Synchronization
 
 /// How one signature in a collection's metadata is made; by default, as it should be.
-public struct SignatureForm: Sendable, Hashable {
+package struct SignatureForm: Sendable, Hashable {
     /// Whose key it is made with, and so which chain it names.
-    public enum Signer: Sendable, Hashable, CaseIterable {
+    package enum Signer: Sendable, Hashable, CaseIterable {
         case current
         /// The key that a rotation brings.
         case next
@@ -17,14 +17,14 @@ public struct SignatureForm: Sendable, Hashable {
         case ofOtherRoot
     }
 
-    public var signer = Signer.current
-    public var mode = "p384ecdsa"
+    package var signer = Signer.current
+    package var mode = "p384ecdsa"
     /// Whether it is over other bytes.
-    public var isTampered = false
+    package var isTampered = false
     /// Whether its chain's URL is relative to the server's base URL.
-    public var isRelative = false
+    package var isRelative = false
 
-    public init(
+    package init(
         _ signer: Signer = .current, mode: String = "p384ecdsa", isTampered: Bool = false, isRelative: Bool = false
     ) {
         self.signer = signer

@@ -8,7 +8,9 @@ import RemoteSettingsModel
 
 /// A file that belongs to a record, as the record describes it.
 public struct Attachment: Hashable, Sendable {
+    /// The name that the file had when it was uploaded. It is not safe as a path: the server may send any text.
     public let filename: String
+    /// The media type that the server states, such as `image/svg+xml`.
     public let mimetype: String
     /// Its path, relative to the server's base URL for attachments.
     public let location: String
@@ -17,6 +19,7 @@ public struct Attachment: Hashable, Sendable {
     /// In bytes.
     public let size: UInt64
 
+    /// Describes a file; nothing is checked until the attachment is asked for. The parameters are the properties of the same names.
     public init(filename: String, mimetype: String, location: String, hash: String, size: UInt64) {
         self.filename = filename
         self.mimetype = mimetype
@@ -49,7 +52,9 @@ public enum AttachmentSource: Hashable, Sendable {
 
 /// An attachment in memory. Its size and SHA-256 are those that a record of the collection states.
 public struct AttachmentContent: Sendable {
+    /// The attachment's bytes. Those of a packaged bundle stay in the bundle; nothing is copied.
     public let bytes: Bytes
+    /// Where the bytes came from.
     public let source: AttachmentSource
 
     /// The same memory as ``bytes``; nothing is copied.
@@ -61,8 +66,10 @@ public struct AttachmentFile: Sendable {
     /// A file in the storage directory, which must not be written to. It is removed by the first sync after which no record
     /// names it, so do not keep the path for long.
     public let path: String
+    /// Where the bytes came from.
     public let source: AttachmentSource
 
+    /// The file URL of ``path``.
     public var url: URL { URL(fileURLWithPath: path) }
 }
 
@@ -73,6 +80,9 @@ public struct AttachmentProgress: Hashable, Sendable {
     /// The attachment's size in bytes, as its record states it.
     public var total: UInt64
 
+    /// - Parameters:
+    ///   - received: bytes.
+    ///   - total: bytes.
     public init(received: UInt64, total: UInt64) {
         self.received = received
         self.total = total
@@ -88,6 +98,7 @@ public struct CachedAttachmentsSummary: Hashable, Sendable {
     /// Files downloaded one by one.
     public var downloaded = 0
 
+    /// Counts of files, each 0 or more.
     public init(present: Int = 0, fromZip: Int = 0, downloaded: Int = 0) {
         self.present = present
         self.fromZip = fromZip

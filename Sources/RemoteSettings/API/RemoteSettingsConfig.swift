@@ -40,6 +40,8 @@ public struct RemoteSettingsConfig: Sendable {
     /// The connection to the network; `nil` for the platform's own: URLSession on Apple systems, libcurl elsewhere.
     public var transport: (any HTTPTransport)?
 
+    /// A configuration; each parameter is the property of the same name, with its default. Nothing is checked and no I/O is done
+    /// until a service is made with it.
     public init(
         server: RemoteSettingsServer? = nil, bucketName: String? = nil, appContext: RemoteSettingsContext? = nil,
         packaged: [PackagedSource] = [], trustRoots: TrustAnchors? = nil, signer: String? = nil,

@@ -21,6 +21,7 @@ public struct RemoteSettingsContext: Hashable, Sendable {
     /// Further members of `env`, by name. They cannot replace the ones above.
     public var customTargettingAttributes: [String: String]?
 
+    /// A context; each parameter is the property of the same name. A filter sees `null` for what is `nil`.
     public init(
         channel: String? = nil, appVersion: String? = nil, appId: String? = nil, locale: String? = nil,
         os: String? = nil, osVersion: String? = nil, formFactor: String? = nil, country: String? = nil,

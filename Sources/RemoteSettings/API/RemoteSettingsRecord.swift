@@ -53,6 +53,7 @@ public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
         }
     }
 
+    /// The record's id, unique in its collection: letters, digits, `-` and `_`, at most 255 characters.
     public var id: String { record.id }
 
     /// When the record last changed, in milliseconds since 1970; 0 where the record does not state it.

@@ -38,7 +38,9 @@ public struct UptakeEvent: Hashable, Sendable {
 
     /// `settings-sync`, `settings-changes-monitoring`, or `bucket/collection`.
     public var source: String
+    /// The outcome.
     public var status: Status
+    /// What started the sync.
     public var trigger: Trigger
     /// The collection's timestamp afterwards; `nil` where the attempt failed.
     public var timestamp: Timestamp?

@@ -3,6 +3,7 @@ import RemoteSettingsModel
 /// Where a collection's records come from, how old they are, what vouches for them, and which snapshots are not used and
 /// why.
 public struct SnapshotStatus: Hashable, Sendable {
+    /// Where records come from.
     public enum Source: Hashable, Sendable {
         /// Written by a sync into the storage directory.
         case cached
@@ -14,6 +15,7 @@ public struct SnapshotStatus: Hashable, Sendable {
 
     /// A snapshot that was found and is not used, with the reason.
     public struct Unused: Hashable, Sendable, CustomStringConvertible {
+        /// Why a snapshot is not used. Its description is a sentence for people.
         public enum Reason: Hashable, Sendable {
             /// A newer snapshot is used.
             case older
@@ -37,11 +39,13 @@ public struct SnapshotStatus: Hashable, Sendable {
         public var source: Source
         /// The snapshot's timestamp; `nil` where it could not be read.
         public var timestamp: Timestamp?
+        /// Why it is not used.
         public var reason: Reason
     }
 
     /// `bucket/collection`.
     public var collection: String
+    /// Where the records come from.
     public var source: Source
     /// The collection's timestamp; `nil` where there are no records.
     public var timestamp: Timestamp?

@@ -4,6 +4,7 @@ import RemoteSettingsModel
 public struct CollectionSyncResult: Hashable, Sendable {
     /// `bucket/collection`.
     public var collection: String
+    /// How the sync left the collection, or why it failed; after a failure, what was held before is still served.
     public var result: Result<SyncOutcome, RemoteSettingsError>
 
     /// Whether the collection is at the server's state now.
@@ -34,8 +35,11 @@ public enum SyncOutcome: Hashable, Sendable {
 
 /// What a sync changed in a collection, seen through the app's filters. All lists are sorted by id.
 public struct RecordChanges: Hashable, Sendable {
+    /// A record that has changed, in both versions.
     public struct Update: Hashable, Sendable {
+        /// The record as it was.
         public var old: RemoteSettingsRecord
+        /// The record as it is now.
         public var new: RemoteSettingsRecord
     }
 
@@ -43,10 +47,12 @@ public struct RecordChanges: Hashable, Sendable {
     public var current: [RemoteSettingsRecord]
     /// Records that were not there before, or were not for this app.
     public var created: [RemoteSettingsRecord] = []
+    /// Records of both states whose content differs.
     public var updated: [Update] = []
     /// Records that are no longer there, or no longer for this app.
     public var deleted: [RemoteSettingsRecord] = []
 
+    /// Whether no record was created, updated or deleted.
     public var isEmpty: Bool { created.isEmpty && updated.isEmpty && deleted.isEmpty }
 
     /// - Parameter isForApp: the app's filter. It depends on the record's bytes only, so that what is equal in both states

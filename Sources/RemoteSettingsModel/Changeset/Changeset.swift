@@ -1,12 +1,12 @@
 /// A server's answer for a collection: its metadata, its timestamp, and the records that changed (or all of them).
 ///
 /// The records are in canonical form already: their bytes go through one pass that checks, canonicalises and sorts them.
-public struct Changeset: Sendable {
-    public let metadata: CollectionMetadata
-    public let timestamp: Timestamp
+package struct Changeset: Sendable {
+    package let metadata: CollectionMetadata
+    package let timestamp: Timestamp
     /// The records in the answer, sorted by id, without tombstones.
-    public let records: RecordTable
-    public let tombstones: [Tombstone]
+    package let records: RecordTable
+    package let tombstones: [Tombstone]
 
     /// The member in which a mirror sends the metadata that it received, byte for byte. Only this package reads it.
     package static let mirroredMetadata = "mirrored_metadata"
@@ -17,7 +17,7 @@ public struct Changeset: Sendable {
     /// Only `"deleted": true` makes a tombstone, which is not part of the signed payload.
     ///
     /// - Throws: ``ChangesetError`` that names the fault and its place.
-    public init(parsing body: Bytes, limits: Limits) throws(ChangesetError) {
+    package init(parsing body: Bytes, limits: Limits) throws(ChangesetError) {
         var reader = JSONReader(body, limits: limits)
         var metadata: CollectionMetadata?
         var received: Bytes?
@@ -70,7 +70,7 @@ public struct Changeset: Sendable {
     ///   - base: the records that the answer builds upon, where it answers `_since`; `nil` where it is a full list, which
     ///     replaces whatever was held (a server that no longer knows `_since` answers the full list without tombstones).
     /// - Throws: ``ChangesetError/otherCollection(expected:found:)`` where the metadata names another collection.
-    public func snapshot(
+    package func snapshot(
         of collection: CollectionID, onto base: RecordTable?
     ) throws(ChangesetError) -> UnverifiedSnapshot {
         if metadata.bucket ?? collection.bucket != collection.bucket
@@ -91,12 +91,12 @@ private func reading<Value>(_ body: () throws(JSONError) -> Value) throws(Change
 }
 
 /// A deleted record, as listed by a changeset that answers `_since`.
-public struct Tombstone: Hashable, Sendable {
-    public let id: String
+package struct Tombstone: Hashable, Sendable {
+    package let id: String
     /// When it was deleted; servers may leave it out.
-    public let lastModified: Timestamp?
+    package let lastModified: Timestamp?
 
-    public init(id: String, lastModified: Timestamp?) {
+    package init(id: String, lastModified: Timestamp?) {
         self.id = id
         self.lastModified = lastModified
     }

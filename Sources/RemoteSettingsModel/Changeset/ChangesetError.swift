@@ -1,5 +1,5 @@
 /// Why bytes from a server or an archive are not a valid changeset or payload.
-public enum ChangesetError: Error, Hashable, Sendable {
+package enum ChangesetError: Error, Hashable, Sendable {
     case json(JSONError)
     case missing(String)
     case recordWithoutID(offset: Int)
@@ -18,7 +18,7 @@ public enum ChangesetError: Error, Hashable, Sendable {
 }
 
 extension ChangesetError: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .json(let error): error.description
         case .missing(let key): "the changeset has no valid \(String(reflecting: key))"

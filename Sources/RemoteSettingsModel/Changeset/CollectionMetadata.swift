@@ -1,16 +1,16 @@
 /// A collection's metadata: the bytes as served, and of their content what this package acts upon.
-public struct CollectionMetadata: Hashable, Sendable {
+package struct CollectionMetadata: Hashable, Sendable {
     /// The metadata's JSON, byte for byte as served.
-    public let json: Bytes
-    public let id: String?
-    public let bucket: String?
-    public let signatures: [ServedSignature]
+    package let json: Bytes
+    package let id: String?
+    package let bucket: String?
+    package let signatures: [ServedSignature]
     /// Whether the server offers the collection's attachments as one zip (`attachment.bundle`).
-    public let hasAttachmentsZip: Bool
+    package let hasAttachmentsZip: Bool
 
     /// - Throws: ``JSONError`` where it is not a JSON object, or has more than ``Limits/metadataBytes`` bytes or
     ///   ``Limits/jsonValues`` values.
-    public init(parsing json: Bytes, limits: Limits) throws(JSONError) {
+    package init(parsing json: Bytes, limits: Limits) throws(JSONError) {
         guard json.count <= limits.metadataBytes else { throw JSONError(.tooLong(limit: limits.metadataBytes), at: 0) }
         let value = try JSONValue(parsing: json, limits: limits)
         guard case .object = value else {
@@ -72,18 +72,18 @@ extension ServedSignature {
 }
 
 /// A signature from a collection's metadata, not verified.
-public struct ServedSignature: Hashable, Sendable {
+package struct ServedSignature: Hashable, Sendable {
     /// base64url of the raw signature.
-    public let signature: String
+    package let signature: String
     /// How it was made; only `p384ecdsa` is known.
-    public let mode: String
+    package let mode: String
     /// Where the certificate chain is: a URL, absolute or relative to the server's. A development server may sign with a
     /// bare key and leave it empty.
-    public let x5u: String
+    package let x5u: String
     /// Whether it names a certificate chain. Without one nobody can verify it, so that it counts as no signature.
-    public var namesChain: Bool { !x5u.isEmpty }
+    package var namesChain: Bool { !x5u.isEmpty }
 
-    public init(signature: String, mode: String, x5u: String) {
+    package init(signature: String, mode: String, x5u: String) {
         self.signature = signature
         self.mode = mode
         self.x5u = x5u

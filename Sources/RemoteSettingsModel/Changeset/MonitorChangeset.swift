@@ -1,14 +1,14 @@
 /// The monitor's answer: every collection of the server with the time of its last change.
-public struct MonitorChangeset: Sendable {
+package struct MonitorChangeset: Sendable {
     /// The monitor's own timestamp, which is that of the newest change.
-    public let timestamp: Timestamp
+    package let timestamp: Timestamp
     /// Each collection's timestamp. Entries whose names are not valid ids are left out.
-    public let collections: [CollectionID: Timestamp]
+    package let collections: [CollectionID: Timestamp]
 
     /// Reads an answer's body; no I/O.
     ///
     /// - Throws: ``ChangesetError``.
-    public init(parsing body: Bytes, limits: Limits) throws(ChangesetError) {
+    package init(parsing body: Bytes, limits: Limits) throws(ChangesetError) {
         let (timestamp, collections): (Timestamp?, [CollectionID: Timestamp]?)
         do throws(JSONError) {
             var reader = JSONReader(body, limits: limits)

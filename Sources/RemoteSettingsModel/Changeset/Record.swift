@@ -1,8 +1,8 @@
 /// A record: its id, and its canonical JSON as a slice of what it came in.
-public struct Record: Sendable, Hashable, Identifiable {
-    public let id: String
+package struct Record: Sendable, Hashable, Identifiable {
+    package let id: String
     /// The whole record as canonical JSON.
-    public let json: Bytes
+    package let json: Bytes
 
     package init(id: String, json: Bytes) {
         self.id = id
@@ -10,7 +10,7 @@ public struct Record: Sendable, Hashable, Identifiable {
     }
 
     /// The value of one field, read on demand; `nil` where the record has no such field. Reads no other field's value.
-    public func field(_ name: String) -> JSONValue? {
+    package func field(_ name: String) -> JSONValue? {
         var reader = JSONReader(json, limits: Limits())
         do throws(JSONError) {
             try reader.beginObject()
@@ -21,14 +21,14 @@ public struct Record: Sendable, Hashable, Identifiable {
     }
 
     /// When the record last changed; `nil` where it does not say.
-    public var lastModified: Timestamp? {
+    package var lastModified: Timestamp? {
         (field("last_modified")?.number?.uint64).map(Timestamp.init(milliseconds:))
     }
 
     /// The record's attachment; `nil` where it has none.
     ///
     /// - Throws: ``ChangesetError/invalidAttachment(record:problem:)`` where it does not describe one fully.
-    public func attachment() throws(ChangesetError) -> RecordAttachment? {
+    package func attachment() throws(ChangesetError) -> RecordAttachment? {
         guard let value = field("attachment"), value != .null else { return nil }
         return try RecordAttachment(value, record: id)
     }

@@ -1,19 +1,19 @@
 /// A file that belongs to a record, as the record describes it; the `attachment` member of its JSON.
-public struct RecordAttachment: Hashable, Sendable {
+package struct RecordAttachment: Hashable, Sendable {
     /// Where it is, relative to the server's `capabilities.attachments.base_url`.
-    public let location: String
+    package let location: String
     /// SHA-256 of its bytes.
-    public let hash: SHA256Digest
+    package let hash: SHA256Digest
     /// Bytes; where it was read from a record, at most ``mostBytes``.
-    public let size: UInt64
-    public let filename: String
-    public let mimetype: String
+    package let size: UInt64
+    package let filename: String
+    package let mimetype: String
 
     /// The largest size that a record may give, in bytes: the highest whole number that every JSON reader takes exactly
     /// (RFC 7493 §2.2), far beyond any file's, so that sizes can be added without care.
-    public static let mostBytes: UInt64 = 1 << 53
+    package static let mostBytes: UInt64 = 1 << 53
 
-    public init(location: String, hash: SHA256Digest, size: UInt64, filename: String, mimetype: String) {
+    package init(location: String, hash: SHA256Digest, size: UInt64, filename: String, mimetype: String) {
         self.location = location
         self.hash = hash
         self.size = size

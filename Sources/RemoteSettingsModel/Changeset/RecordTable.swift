@@ -1,7 +1,7 @@
 /// The records of a collection, sorted by id, as slices of shared canonical JSON.
 ///
 /// A value: applying a changeset makes a new table that shares the records' bytes with the old ones.
-public struct RecordTable: Sendable {
+package struct RecordTable: Sendable {
     struct Entry: Sendable {
         var id: Range<Int>
         var json: Range<Int>
@@ -13,7 +13,7 @@ public struct RecordTable: Sendable {
     private let entries: [(source: Int, entry: Entry)]
 
     /// Whether a record may have a member `filter_expression`; `false` only where none has.
-    public let mayMentionFilters: Bool
+    package let mayMentionFilters: Bool
 
     private init(sources: [Bytes], entries: [(source: Int, entry: Entry)], mayMentionFilters: Bool) {
         self.sources = sources
@@ -51,20 +51,20 @@ public struct RecordTable: Sendable {
         self.init(sources: [source], entries: sorted.map { (0, $0) }, mayMentionFilters: mentionsFilters)
     }
 
-    public init() {
+    package init() {
         self.init(sources: [], entries: [], mayMentionFilters: false)
     }
 
-    public var count: Int { entries.count }
+    package var count: Int { entries.count }
 
     /// The record at `position` in the order of ids.
-    public subscript(position: Int) -> Record {
+    package subscript(position: Int) -> Record {
         let (source, entry) = entries[position]
         return Record(id: sources[source][entry.id].text, json: sources[source][entry.json])
     }
 
     /// The record with this id, found by binary search; `nil` if there is none.
-    public func record(id: String) -> Record? {
+    package func record(id: String) -> Record? {
         var low = 0
         var high = entries.count
         while low < high {
@@ -77,7 +77,7 @@ public struct RecordTable: Sendable {
     }
 
     /// This table with the changeset's records put in and its tombstones taken out.
-    public func applying(_ changes: RecordTable, tombstones: [Tombstone]) -> RecordTable {
+    package func applying(_ changes: RecordTable, tombstones: [Tombstone]) -> RecordTable {
         let removed = Set(tombstones.map(\.id))
         let shift = sources.count
         var merged: [(source: Int, entry: Entry)] = []
@@ -160,12 +160,12 @@ public struct RecordTable: Sendable {
 }
 
 extension RecordTable: RandomAccessCollection {
-    public var startIndex: Int { 0 }
-    public var endIndex: Int { entries.count }
+    package var startIndex: Int { 0 }
+    package var endIndex: Int { entries.count }
 }
 
 /// One record that two states of a collection do not have in common.
-public enum RecordDifference: Sendable, Hashable {
+package enum RecordDifference: Sendable, Hashable {
     case created(Record)
     case updated(old: Record, new: Record)
     case deleted(Record)
@@ -173,7 +173,7 @@ public enum RecordDifference: Sendable, Hashable {
 
 extension RecordTable {
     /// What turns `old` into this table, in the order of ids. Records of equal bytes are equal.
-    public func differences(from old: RecordTable) -> [RecordDifference] {
+    package func differences(from old: RecordTable) -> [RecordDifference] {
         var differences: [RecordDifference] = []
         var (left, right) = (0, 0)
         while left < old.count || right < count {

@@ -6,7 +6,7 @@
 ///
 /// What that library refuses or would change is refused here: integers beyond -2^63…2^64-1, numbers beyond a double,
 /// lone surrogates, duplicate keys. What `RFC 8259` refuses is refused too, in the same pass.
-public struct CanonicalJSON: ~Copyable {
+package struct CanonicalJSON: ~Copyable {
     /// The canonical bytes written so far.
     private(set) var output = OutputBuffer()
     /// The values of all kinds that were written so far.
@@ -23,7 +23,7 @@ public struct CanonicalJSON: ~Copyable {
     }
 
     /// The canonical form of a whole document.
-    public static func canonicalize(_ document: Bytes, limits: Limits) throws(JSONError) -> Bytes {
+    package static func canonicalize(_ document: Bytes, limits: Limits) throws(JSONError) -> Bytes {
         var canonical = CanonicalJSON(limits: limits)
         try document.withSpan { (span) throws(JSONError) in
             canonical.reserve(span.count)

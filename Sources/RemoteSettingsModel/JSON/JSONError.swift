@@ -1,5 +1,6 @@
 /// Why a JSON document was refused, and where.
 public struct JSONError: Error, Hashable, Sendable {
+    /// Why a document was refused. Its description is a sentence for people.
     public enum Reason: Hashable, Sendable {
         case unexpectedEnd
         case unexpectedByte(UInt8, expected: String)
@@ -25,10 +26,12 @@ public struct JSONError: Error, Hashable, Sendable {
         case trailingData
     }
 
+    /// Why the document was refused.
     public let reason: Reason
     /// Bytes from the document's start to where the reason shows.
     public let offset: Int
 
+    /// - Parameter offset: bytes from the document's start.
     public init(_ reason: Reason, at offset: Int) {
         self.reason = reason
         self.offset = offset

@@ -13,7 +13,7 @@
 ///         }
 ///     }
 ///     try reader.finish()
-public struct JSONReader {
+package struct JSONReader {
     private struct Scope {
         var isObject: Bool
         var isFirst = true
@@ -21,9 +21,9 @@ public struct JSONReader {
     }
 
     /// The document.
-    public let document: Bytes
+    package let document: Bytes
     /// Bytes from the document's start to the next unread one.
-    public private(set) var offset = 0
+    package private(set) var offset = 0
     private let depthLimit: Int
     private let memberLimit: Int
     private let valueLimit: Int
@@ -31,7 +31,7 @@ public struct JSONReader {
     private var values = 0
     private var scopes: [Scope] = []
 
-    public init(_ document: Bytes, limits: Limits) {
+    package init(_ document: Bytes, limits: Limits) {
         self.document = document
         depthLimit = limits.jsonDepth
         memberLimit = limits.jsonMembers
@@ -62,17 +62,17 @@ public struct JSONReader {
     }
 
     /// Steps into an object; then call ``nextKey()`` until it returns `nil`.
-    public mutating func beginObject() throws(JSONError) {
+    package mutating func beginObject() throws(JSONError) {
         try begin(UInt8(ascii: "{"), "an object")
     }
 
     /// Steps into an array; then call ``nextElement()`` until it returns `false`.
-    public mutating func beginArray() throws(JSONError) {
+    package mutating func beginArray() throws(JSONError) {
         try begin(UInt8(ascii: "["), "an array")
     }
 
     /// The next member's key, or `nil` at the object's end. The member's value must be read or skipped before the next call.
-    public mutating func nextKey() throws(JSONError) -> String? {
+    package mutating func nextKey() throws(JSONError) -> String? {
         try advance(closing: UInt8(ascii: "}")) { (input, position, keys) throws(JSONError) in
             JSONLexer.text(input, try JSONLexer.key(input, &position, of: &keys))
         }
@@ -98,7 +98,7 @@ public struct JSONReader {
     }
 
     /// Whether there is one more element, which must be read or skipped before the next call.
-    public mutating func nextElement() throws(JSONError) -> Bool {
+    package mutating func nextElement() throws(JSONError) -> Bool {
         try advance(closing: UInt8(ascii: "]")) { (_, _, _) throws(JSONError) in } != nil
     }
 
@@ -123,13 +123,13 @@ public struct JSONReader {
     }
 
     /// Whether the next value is `null`; passes over it if so.
-    public mutating func null() throws(JSONError) -> Bool {
+    package mutating func null() throws(JSONError) -> Bool {
         guard try peek() == UInt8(ascii: "n") else { return false }
         try literal("null")
         return true
     }
 
-    public mutating func bool() throws(JSONError) -> Bool {
+    package mutating func bool() throws(JSONError) -> Bool {
         let found = try peek()
         switch found {
         case UInt8(ascii: "t"):
@@ -148,7 +148,7 @@ public struct JSONReader {
         offset = position
     }
 
-    public mutating func string() throws(JSONError) -> String {
+    package mutating func string() throws(JSONError) -> String {
         let found = try peek()
         guard found == UInt8(ascii: "\"") else { throw wrongType("a string", found) }
         var position = offset
@@ -159,7 +159,7 @@ public struct JSONReader {
         return text
     }
 
-    public mutating func number() throws(JSONError) -> JSONNumber {
+    package mutating func number() throws(JSONError) -> JSONNumber {
         let found = try peek()
         guard found == UInt8(ascii: "-") || (found &- 48) < 10 else {
             throw JSONLexer.kind(startingWith: found) == "a number"
@@ -172,7 +172,7 @@ public struct JSONReader {
     }
 
     /// A number that is written as an integer in 0…2^64-1.
-    public mutating func unsignedInteger() throws(JSONError) -> UInt64 {
+    package mutating func unsignedInteger() throws(JSONError) -> UInt64 {
         let number = try number()
         guard let value = number.uint64 else {
             throw JSONError(.wrongType(expected: "a whole number that is not negative", found: number.text), at: offset)
@@ -184,7 +184,7 @@ public struct JSONReader {
     ///
     /// - Returns: its bytes, a slice of the document.
     @discardableResult
-    public mutating func skipValue() throws(JSONError) -> Bytes {
+    package mutating func skipValue() throws(JSONError) -> Bytes {
         _ = try peek()
         let start = offset
         let depth = scopes.count
@@ -223,7 +223,7 @@ public struct JSONReader {
     ///
     /// - Throws: ``JSONError``; of the reason `tooManyValues` where the trees read so far have more than
     ///   ``Limits/jsonValues``.
-    public mutating func value() throws(JSONError) -> JSONValue {
+    package mutating func value() throws(JSONError) -> JSONValue {
         values += 1
         guard values <= valueLimit else { throw JSONError(.tooManyValues(limit: valueLimit), at: offset) }
         switch try peek() {
@@ -256,7 +256,7 @@ public struct JSONReader {
     }
 
     /// Checks that nothing but white space follows.
-    public mutating func finish() throws(JSONError) {
+    package mutating func finish() throws(JSONError) {
         var position = offset
         let end = document.withSpan { span in
             JSONLexer.skipWhitespace(span, &position)

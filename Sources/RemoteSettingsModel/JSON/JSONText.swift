@@ -1,5 +1,5 @@
 /// Writes JSON values: members in their given order, numbers as they were written.
-public enum JSONText {
+package enum JSONText {
     /// How one document's text differs from another's.
     package struct Style {
         /// Spaces for each level; `nil` for everything on one line without white space.
@@ -15,12 +15,12 @@ public enum JSONText {
     }
 
     /// On one line, without white space.
-    public static func compact(_ value: JSONValue) -> [UInt8] {
+    package static func compact(_ value: JSONValue) -> [UInt8] {
         text(value, Style(indent: nil, strings: .terminal))
     }
 
     /// With two spaces for each level and a line feed at the end.
-    public static func indented(_ value: JSONValue) -> [UInt8] {
+    package static func indented(_ value: JSONValue) -> [UInt8] {
         text(value, Style(indent: 2, strings: .terminal)) + [UInt8(ascii: "\n")]
     }
 

@@ -7,10 +7,14 @@ public enum JSONValue: Hashable, Sendable {
     case array([JSONValue])
     case object([Member])
 
+    /// One member of an object.
     public struct Member: Hashable, Sendable {
+        /// The member's name, without escapes.
         public let key: String
+        /// The member's value.
         public let value: JSONValue
 
+        /// A member of the given name and value.
         public init(key: String, value: JSONValue) {
             self.key = key
             self.value = value
@@ -30,18 +34,22 @@ public enum JSONValue: Hashable, Sendable {
         return members.first { $0.key == key }?.value
     }
 
+    /// The text of a string; `nil` for any other value.
     public var string: String? {
         if case .string(let text) = self { text } else { nil }
     }
 
+    /// A boolean; `nil` for any other value.
     public var bool: Bool? {
         if case .bool(let value) = self { value } else { nil }
     }
 
+    /// A number, as it was written; `nil` for any other value.
     public var number: JSONNumber? {
         if case .number(let number) = self { number } else { nil }
     }
 
+    /// The elements of an array; `nil` for any other value.
     public var array: [JSONValue]? {
         if case .array(let elements) = self { elements } else { nil }
     }
@@ -65,6 +73,7 @@ public struct JSONNumber: Hashable, Sendable {
         self.text = text
     }
 
+    /// The number whose text is the integer's decimal digits.
     public init(_ value: some BinaryInteger) {
         text = String(value)
     }

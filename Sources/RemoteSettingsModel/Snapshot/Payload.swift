@@ -2,17 +2,17 @@
 ///
 /// It is canonical JSON of `{"data": [record…], "last_modified": "<timestamp>"}`, with the records sorted by id and the
 /// timestamp as a string (the server's signing code; there is no RFC). The records are slices of ``bytes``.
-public struct Payload: Sendable {
+package struct Payload: Sendable {
     /// The bytes that a content signature covers, without its prefix.
-    public let bytes: Bytes
-    public let records: RecordTable
-    public let timestamp: Timestamp
+    package let bytes: Bytes
+    package let records: RecordTable
+    package let timestamp: Timestamp
 
     /// Reads a payload in one pass that copies nothing.
     ///
     /// - Throws: ``ChangesetError/notCanonical(problem:)`` where the text is not what this package writes; the pass looks
     ///   at the structure and the ids, not at whether every value is in canonical form.
-    public init(parsing bytes: Bytes, limits: Limits) throws(ChangesetError) {
+    package init(parsing bytes: Bytes, limits: Limits) throws(ChangesetError) {
         var scanner = PayloadScanner(limits: limits)
         let (entries, timestamp) = try bytes.withSpan {
             (span) throws(ChangesetError) -> ([RecordTable.Entry], Timestamp) in
@@ -40,5 +40,5 @@ public struct Payload: Sendable {
 
 /// Payloads are equal where their bytes are, which say everything else.
 extension Payload: Equatable {
-    public static func == (left: Payload, right: Payload) -> Bool { left.bytes == right.bytes }
+    package static func == (left: Payload, right: Payload) -> Bool { left.bytes == right.bytes }
 }

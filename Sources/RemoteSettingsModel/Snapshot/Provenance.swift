@@ -18,6 +18,7 @@ public enum Provenance: Hashable, Sendable {
         case imported
     }
 
+    /// The provenance without its verdict.
     public var kind: Kind {
         switch self {
         case .signed: .signed
@@ -26,6 +27,7 @@ public enum Provenance: Hashable, Sendable {
         }
     }
 
+    /// Whether a content signature vouches for the records.
     public var isSigned: Bool { verdict != nil }
 
     /// What verification found; `nil` where nothing is signed.

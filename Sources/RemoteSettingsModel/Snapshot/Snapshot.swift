@@ -2,17 +2,17 @@
 ///
 /// It can only be made by this package: from a verified signature, or where the configuration says in words that an
 /// unsigned or imported collection is accepted.
-public struct Snapshot: Sendable {
-    public let collection: CollectionID
-    public let payload: Payload
-    public let metadata: CollectionMetadata
+package struct Snapshot: Sendable {
+    package let collection: CollectionID
+    package let payload: Payload
+    package let metadata: CollectionMetadata
     /// The PEM chain that the signature was verified with; `nil` where there is no signature.
-    public let chain: Bytes?
-    public let provenance: Provenance
+    package let chain: Bytes?
+    package let provenance: Provenance
 
     /// The timestamp that the payload states.
-    public var timestamp: Timestamp { payload.timestamp }
-    public var records: RecordTable { payload.records }
+    package var timestamp: Timestamp { payload.timestamp }
+    package var records: RecordTable { payload.records }
 
     package init(vouchingFor unverified: UnverifiedSnapshot, chain: Bytes?, provenance: Provenance) {
         collection = unverified.collection
@@ -26,18 +26,18 @@ public struct Snapshot: Sendable {
 /// A collection's full state at one timestamp, not verified yet.
 ///
 /// Neither the bundle writer nor a cache takes it: verification (`ContentSignature`) turns it into a ``Snapshot``.
-public struct UnverifiedSnapshot: Sendable {
-    public let collection: CollectionID
-    public let payload: Payload
-    public let metadata: CollectionMetadata
+package struct UnverifiedSnapshot: Sendable {
+    package let collection: CollectionID
+    package let payload: Payload
+    package let metadata: CollectionMetadata
 
     /// The timestamp that the payload states.
-    public var timestamp: Timestamp { payload.timestamp }
-    public var records: RecordTable { payload.records }
+    package var timestamp: Timestamp { payload.timestamp }
+    package var records: RecordTable { payload.records }
     /// The signatures that the metadata carries.
-    public var signatures: [ServedSignature] { metadata.signatures }
+    package var signatures: [ServedSignature] { metadata.signatures }
 
-    public init(collection: CollectionID, payload: Payload, metadata: CollectionMetadata) {
+    package init(collection: CollectionID, payload: Payload, metadata: CollectionMetadata) {
         self.collection = collection
         self.payload = payload
         self.metadata = metadata

@@ -19,6 +19,7 @@ public final class BorrowedMemory: Sendable {
         unsafe release(buffer)
     }
 
+    /// The size in bytes.
     public var count: Int { unsafe buffer.count }
 
     func withUnsafeBytes<Result, Failure: Error>(

@@ -1,12 +1,12 @@
 /// Sizes as people write them: `20000`, `512 KiB`, `20MiB`, `1.5 GB`.
-public enum ByteSize {
+package enum ByteSize {
     private static let units: [(name: String, factor: UInt64)] = [
         ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40),
         ("kB", 1000), ("KB", 1000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("TB", 1_000_000_000_000), ("B", 1),
     ]
 
     /// Bytes; `nil` where the text is not a size from 1 to 2^50.
-    public static func parse(_ text: String) -> UInt64? {
+    package static func parse(_ text: String) -> UInt64? {
         var digits = text[...]
         var factor: UInt64 = 1
         if let unit = units.first(where: { text.hasSuffix($0.name) }) {
@@ -30,7 +30,7 @@ public enum ByteSize {
     }
 
     /// Such as `1.4 MiB`; exact below 1 KiB.
-    public static func text(_ bytes: UInt64) -> String {
+    package static func text(_ bytes: UInt64) -> String {
         let names = ["KiB", "MiB", "GiB", "TiB"]
         guard bytes >= 1024 else { return "\(bytes) B" }
         // In two parts: ten times what a record claims may be beyond 64 bits.

@@ -11,16 +11,19 @@ public struct Bytes: Sendable {
     private let storage: Storage
     private let range: Range<Int>
 
+    /// The array's bytes. The array's storage is shared; nothing is copied.
     public init(_ array: [UInt8] = []) {
         storage = .array(array)
         range = 0..<array.count
     }
 
+    /// The memory's bytes. The memory is kept until the last slice of it is gone; nothing is copied.
     public init(_ memory: BorrowedMemory) {
         storage = .memory(memory)
         range = 0..<memory.count
     }
 
+    /// A copy of a text's UTF-8.
     public init(utf8 text: String) {
         self.init(Array(text.utf8))
     }
@@ -30,7 +33,9 @@ public struct Bytes: Sendable {
         self.range = range
     }
 
+    /// The number of bytes.
     public var count: Int { range.count }
+    /// Whether there are no bytes.
     public var isEmpty: Bool { range.isEmpty }
 
     /// Whether the bytes stay at one address for as long as anybody keeps them: they are no array's.
@@ -81,6 +86,7 @@ public struct Bytes: Sendable {
         unsafe withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
     }
 
+    /// Whether the first bytes are those of `prefix`; every slice starts with an empty one.
     public func starts(with prefix: some Collection<UInt8>) -> Bool {
         unsafe withUnsafeBytes { unsafe $0.starts(with: prefix) }
     }

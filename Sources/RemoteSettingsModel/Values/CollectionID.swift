@@ -3,7 +3,9 @@
 /// Both ids match `^[a-zA-Z0-9][a-zA-Z0-9_-]*$` (Kinto's rule for identifiers), at most 255 characters, so that
 /// neither can escape from a path or a URL that it is put into.
 public struct CollectionID: Hashable, Sendable {
+    /// The bucket's id, such as `main`.
     public let bucket: String
+    /// The collection's id within its bucket, such as `regions`.
     public let name: String
 
     /// - Throws: ``InvalidIdentifier`` that names the offending id.

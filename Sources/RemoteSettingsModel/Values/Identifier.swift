@@ -2,6 +2,7 @@
 ///
 /// Any other id from a server or an archive is refused: ids become parts of paths and URLs.
 public enum Identifier {
+    /// Whether the UTF-8 of an id keeps the rule.
     public static func isValid(_ id: some Collection<UInt8>) -> Bool {
         guard let first = id.first, id.count <= 255, isAlphanumeric(first) else { return false }
         return id.allSatisfy { isAlphanumeric($0) || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") }
@@ -45,8 +46,11 @@ public enum Identifier {
 
 /// A name that breaks the rule for ids.
 public struct InvalidIdentifier: Error, Hashable, CustomStringConvertible {
+    /// What the id names, such as `bucket`.
     public let what: String
+    /// The text that breaks the rule.
     public let found: String
+    /// The rule, in words.
     public let expected: String
 
     public var description: String {

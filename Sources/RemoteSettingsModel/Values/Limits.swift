@@ -100,6 +100,7 @@ public struct Limits: Sendable, Hashable {
     /// Filter expressions.
     public var filter = FilterLimits()
 
+    /// The defaults.
     public init() {}
 }
 
@@ -123,6 +124,7 @@ public struct FilterLimits: Sendable, Hashable {
     /// A compiled regular expression, in instructions; bounded repetitions such as `a{2,5}` are written out.
     public var patternInstructions = 5000
 
+    /// The defaults.
     public init() {}
 }
 
@@ -161,5 +163,6 @@ public struct ServerLimits: Sendable, Hashable {
     /// Milliseconds between two checks of a watched directory.
     public var watchMilliseconds = 500
 
+    /// The defaults.
     public init() {}
 }

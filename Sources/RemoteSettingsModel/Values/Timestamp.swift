@@ -3,8 +3,10 @@
 /// The protocol calls it `timestamp` or `last_modified`. A collection's timestamp is the changeset's `timestamp`, never
 /// the highest `last_modified` of its records.
 public struct Timestamp: Hashable, Sendable {
+    /// Milliseconds since 1970-01-01T00:00:00Z, as the server's `last_modified` counts them.
     public let milliseconds: UInt64
 
+    /// - Parameter milliseconds: since 1970-01-01T00:00:00Z.
     public init(milliseconds: UInt64) {
         self.milliseconds = milliseconds
     }

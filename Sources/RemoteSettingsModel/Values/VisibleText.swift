@@ -1,8 +1,8 @@
 /// Text from outside, made harmless for a terminal and honest for a reader.
-public enum VisibleText {
+package enum VisibleText {
     /// The text with every character that could steer a terminal, break a line or hide from the eye written as
     /// `\u{1b}`: Unicode's categories Cc, Cf (bidirectional overrides, zero-width characters, tags), Zl and Zp.
-    public static func escape(_ text: String) -> String {
+    package static func escape(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isInvisible) else { return text }
         var visible = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {

@@ -161,7 +161,7 @@ extension CommandFailure {
 }
 
 extension DiffSide.Place: ExpressibleByArgument {
-    public init?(argument: String) { self.init(argument) }
+    package init?(argument: String) { self.init(argument) }
 }
 
 extension Style {

@@ -82,7 +82,7 @@ struct PinCommand: AsyncParsableCommand {
 }
 
 extension PinRequest: ExpressibleByArgument {
-    public init?(argument: String) { self.init(argument) }
+    package init?(argument: String) { self.init(argument) }
 }
 
 /// `rsdump unpin`
