@@ -22,6 +22,9 @@ package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
         self.code = code
     }
 
+    /// Whether something else than a file, or than a directory, has its path: bad input, not a failure of the machine.
+    package var isWrongKind: Bool { [Self.notRegular, Self.isLink, EISDIR].contains(code) }
+
     package var isMissing: Bool { code == ENOENT || code == ENOTDIR }
 
     package var description: String {

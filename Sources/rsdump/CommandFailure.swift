@@ -1,6 +1,7 @@
 import ArgumentParser
 import ContentSignature
 import Dumps
+import FileStorage
 import RemoteSettingsHTTP
 import SnapshotBundle
 import SnapshotDiff
@@ -32,6 +33,7 @@ struct CommandFailure: Error, CustomStringConvertible {
                 case .unreachable, .answer, .cancelled: .someFailed
                 }
             self.init(status, "\(error)")
+        case let error as FileError where error.isWrongKind: self.init(.usage, "\(error)")
         case let error as ConfigurationError: self.init(.usage, "\(error)")
         case let error as DumpsError:
             if case .emptyMonitor = error { self.init(.someFailed, "\(error)") } else { self.init(.usage, "\(error)") }

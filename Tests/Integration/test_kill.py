@@ -161,3 +161,27 @@ def test_a_note_that_did_not_reach_the_disk_whole_counts_as_none(dumps, sample, 
     assert after.items() <= dumps.files().items()
     assert not (dumps.path / ".rsdump").exists()
     assert dumps.verify().code == rsdump.DONE
+
+
+@pytest.mark.parametrize("place", ["", "pending", "staging"])
+def test_no_refresh_works_through_a_link(dumps, sample, tmp_path, place):
+    """A pull request can carry the link; what it leads to is not the refresh's to remove."""
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "letter.json").write_text("{}")
+    link = dumps.path / ".rsdump" / place
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(precious)
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    before = bundles(dumps.files())
+    refused = dumps.refresh()
+    assert refused.code == rsdump.USAGE and refused.says(".rsdump", "symbolic link"), str(refused)
+    assert (precious / "letter.json").read_text() == "{}"
+    assert bundles(dumps.files()) == before
+
+
+def test_a_pipe_is_no_configuration(dumps):
+    dumps.config.unlink()
+    os.mkfifo(dumps.config)
+    refused = rsdump.run("status", "--offline", "--dumps", dumps.path)
+    assert refused.code == rsdump.USAGE and refused.says("dumps.yaml", "expected a regular file"), str(refused)
