@@ -12,8 +12,10 @@ package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
     package let operation: String
     package let code: Int32
 
-    /// Codes beside those of `errno`, which are positive.
+    // Codes of `errno` are positive.
+    /// What has the path is a pipe or a device.
     package static let notRegular: Int32 = -1
+    /// What has the path is a symbolic link.
     package static let isLink: Int32 = -2
 
     package init(_ operation: String, _ path: String, code: Int32 = errno) {
@@ -22,7 +24,7 @@ package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
         self.code = code
     }
 
-    /// Whether something else than a file, or than a directory, has its path: bad input, not a failure of the machine.
+    /// Whether a pipe, a device, a link or a directory has the path: bad input, not a failure of the machine.
     package var isWrongKind: Bool { [Self.notRegular, Self.isLink, EISDIR].contains(code) }
 
     package var isMissing: Bool { code == ENOENT || code == ENOTDIR }

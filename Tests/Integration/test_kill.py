@@ -2,6 +2,7 @@
 
 KILL_ROUNDS says how often (200), KILL_SEED repeats a run; both are in every failure message.
 """
+import json
 import os
 import random
 import secrets
@@ -185,3 +186,27 @@ def test_a_pipe_is_no_configuration(dumps):
     os.mkfifo(dumps.config)
     refused = rsdump.run("status", "--offline", "--dumps", dumps.path)
     assert refused.code == rsdump.USAGE and refused.says("dumps.yaml", "expected a regular file"), str(refused)
+
+
+def test_what_was_interrupted_is_read_and_not_copied(dumps, sample, tmp_path):
+    """The bundle has its name and its note, and the lock is the old one: what contains the lock must not be written."""
+    lock = dumps.path / "dumps.lock.json"
+    before = lock.read_bytes()
+    sample.patch_record(SETTINGS, "telemetry", {"value": "new"})
+    assert dumps.refresh().code == rsdump.DONE
+    pending = dumps.path / ".rsdump/pending"
+    pending.mkdir(parents=True)
+    noted = json.loads(lock.read_bytes())
+    noted["collections"] = {SETTINGS: noted["collections"][SETTINGS]}
+    (pending / "main.settings.json").write_text(json.dumps(noted))
+    lock.write_bytes(before)
+
+    read = rsdump.run(
+        "get", SETTINGS, "--storage", tmp_path / "app", "--packaged", dumps.path, "--server", sample.url, "--trust-root",
+        sample.root)
+    assert read.code == rsdump.DONE and '"value":"new"' in read.out, str(read)
+    for arguments in (["export", "--to", "tar.xz"], ["embed"]):
+        output = tmp_path / arguments[0]
+        refused = rsdump.run(*arguments, "--dumps", dumps.path, "--output", output)
+        assert refused.code == rsdump.VERIFICATION and refused.says("main/settings.zip", "lock"), str(refused)
+        assert not output.exists()

@@ -41,7 +41,7 @@ extension DumpsDirectory {
     ///
     /// - Throws: ``DumpsError`` where a name is not in the lock, or the lock lists no bundles; `BundleError` or `FileError`.
     package func lockedBundles(_ names: [CollectionID], limits: Limits) throws -> [BundleReader] {
-        let lock = try recoveredLock(limits: limits).lock
+        let lock = try lockFile(limits: limits)
         let unknown = names.filter { lock.collections[$0] == nil }
         guard unknown.isEmpty else { throw DumpsError.notLocked(unknown, lockPath) }
         guard !lock.collections.isEmpty else { throw DumpsError.nothingLocked(lockPath) }

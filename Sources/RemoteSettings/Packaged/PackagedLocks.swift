@@ -40,9 +40,9 @@ struct PackagedLocks: Sendable {
         return bundles.sorted { $0.lock.timestamp > $1.lock.timestamp }
     }
 
-    /// The bundle that is present under its name, with the entry that a refresh has noted for it or that a newer lock has,
-    /// where the given entry is another state's. `Tests/Models/dumps.pml` proves that a reader of this kind finds a whole
-    /// state at any moment of a refresh, and after a refresh that was killed.
+    /// The bundle that has the name now. Where it is of another state than the given entry, its entry is the one that a
+    /// refresh has noted, or that of a lock written meanwhile. By the model in `Tests/Models/dumps.pml`, such a reader finds
+    /// a whole state at any moment of a refresh, and after a refresh that was killed.
     ///
     /// - Returns: the given bundle where nothing explains the difference; opening it then says what is wrong.
     private func present(_ bundle: PackagedBundle, in source: PackagedSource) -> PackagedBundle {
@@ -50,7 +50,7 @@ struct PackagedLocks: Sendable {
         let id = bundle.id
         let note = "\(path)/\(LockFile.notePath(of: id))"
         var candidate = bundle
-        // Each round needs a lock that was written since the last one. A directory whose lock never stays is given up.
+        // Only a lock that was written since is a reason for another round. Somebody who writes it all the time is not waited for.
         for _ in 0..<10 where candidate.isOfAnotherState {
             if let text = try? FileStore.read(note, limit: limits.lockBytes),
                 let entry = try? LockFile.collection(id, in: text, path: note, limits: limits)
