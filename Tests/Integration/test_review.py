@@ -34,7 +34,7 @@ def published(tmp_path_factory):
         for name in (COLLECTION, OTHER):
             source = f"{WORKSPACE}/{name}"
             server.put_collection(source, {"attachment": {"bundle": True, "enabled": True}, "displayFields": ["title"]})
-            for number in range(12):
+            for number in range(24):
                 server.put_attachment(source, f"file-{number:02}", f"{number}.txt", f"{name} {number} ".encode() * 50, "text/plain")
         for number in range(3):
             server.put_record(SOURCE, {"id": f"plain-{number}", "title": f"title {number}"})
@@ -266,9 +266,14 @@ def write_zip(review, how):
 def test_a_servers_zip_that_is_not_as_it_should_be(review, empty, how):
     write_zip(review, how)
     assert empty.add(review, NAME).code == rsdump.DONE
+    position = review.log_position()
     outcome = empty.refresh()
     assert outcome.code == rsdump.DONE, str(outcome)
     is_as_published(empty, review, NAME)
+    paths = [each["path"] for each in review.requests(position)]
+    assert sum("bundles/main--reviewed.zip" in path for path in paths) >= 1
+    assert sum("/attachments/" in path for path in paths) > 1, "everything came from the zip"
+    # It is a temporary file, which no version control has.
     assert not outcome.says("version control")
 
 
