@@ -272,6 +272,22 @@ def test_a_server_whose_root_nobody_named(command, sample, tmp_path):
     assert outcome.code == rsdump.USAGE and outcome.says("--trust-root"), str(outcome)
 
 
+@pytest.mark.parametrize("server", [
+    "prod", "https://firefox.settings.services.mozilla.com/v1", "https://FIREFOX.settings.services.mozilla.com:443/v2/",
+    "https://firefox.settings.services.allizom.org/v1", "https://remote-settings-dev.allizom.org/v2",
+])
+def test_mozillas_servers_are_known_by_their_urls(server, tmp_path):
+    """Their roots are built in. Nothing is asked of them here."""
+    found = rsdump.run("get", REGIONS, "--storage", tmp_path / "storage", "--server", server)
+    assert found.code == rsdump.SOME_FAILED and not found.says("--trust-root"), str(found)
+    assert rsdump.run("add", REGIONS, "--dumps", tmp_path, "--server", server).code == rsdump.DONE
+    verified = rsdump.run("verify", "--dumps", tmp_path)
+    assert verified.says("never fetched") and not verified.says("no root is trusted"), str(verified)
+    other = server.replace(".com", ".com.example.org").replace(".org/", ".org.example.org/").replace("prod", "http://localhost/v1")
+    refused = rsdump.run("get", REGIONS, "--storage", tmp_path / "storage", "--server", other)
+    assert refused.code == rsdump.USAGE and refused.says("--trust-root"), str(refused)
+
+
 @pytest.mark.parametrize("command", ["sync", "get"])
 def test_a_storage_directory_is_needed(command):
     outcome = rsdump.run(command, REGIONS)
