@@ -169,9 +169,9 @@ def test_a_collection_that_was_deleted_and_made_again(reviewed, review):
     assert sorted(record["id"] for record in reviewed.bundle(NAME).records) == ["file-00", "plain-0"]
 
 
-def refresh_signatures(review):
+def refresh_signatures(url):
     """Mozilla's job `refresh_signature`: what the monitor lists is signed anew, by way of its source, where it is old."""
-    reader = kinto_http.Client(server_url=review.url, bucket="monitor", collection="changes")
+    reader = kinto_http.Client(server_url=url, bucket="monitor", collection="changes")
     resources = reader.server_info()["capabilities"]["signer"]["resources"]
     signed = []
     for change in reader.get_records():
@@ -179,7 +179,7 @@ def refresh_signatures(review):
         if source is None:
             continue
         client = kinto_http.Client(
-            server_url=review.url, bucket=source["bucket"], collection=change["collection"], auth=("admin", "secret"))
+            server_url=url, bucket=source["bucket"], collection=change["collection"], auth=("admin", "secret"))
         metadata = client.get_collection()["data"]
         age = datetime.datetime.now(datetime.timezone.utc) - datetime.datetime.fromisoformat(metadata["last_signature_date"])
         if age.days < 0:
@@ -192,7 +192,7 @@ def refresh_signatures(review):
 def test_refreshed_signatures_change_no_byte(reviewed, review):
     before = reviewed.files()
     old = review.changeset(NAME)
-    assert sorted(refresh_signatures(review)) == [OTHER, COLLECTION]
+    assert sorted(refresh_signatures(review.url)) == [OTHER, COLLECTION]
     new = review.changeset(NAME)
     assert old["metadata"]["signature"] != new["metadata"]["signature"] and old["timestamp"] == new["timestamp"]
     for arguments in ([], ["--full"]):
@@ -206,7 +206,7 @@ def test_refreshed_signatures_change_no_byte(reviewed, review):
 def test_a_rotated_chain_comes_with_the_next_change(reviewed, review, tmp_path):
     before, chain = reviewed.files(), reviewed.bundle(NAME).chain
     review.publish_with(key="next")
-    refresh_signatures(review)
+    refresh_signatures(review.url)
     assert reviewed.refresh().code == rsdump.DONE and reviewed.files() == before
     fresh = Dumps(tmp_path / "fresh")
     assert fresh.add(review, NAME, SHOWN).code == rsdump.DONE and fresh.refresh().code == rsdump.DONE
@@ -335,3 +335,51 @@ def test_an_app_and_a_mirror_follow(reviewed, review):
         assert added.code == rsdump.DONE and mirrored.refresh().code == rsdump.DONE
         is_as_published(mirrored, review, NAME, SHOWN)
         urllib.request.urlopen(f"{serving.url}/v1/buckets/{PREVIEW}/collections").close()
+
+
+def export_to_git(url, wanted):
+    """What Mozilla's job `git_export` reads of a server, and what it would store: by the same calls of kinto-http."""
+    client = kinto_http.Client(server_url=url)
+    info = client.server_info()
+    monitor = client.get_changeset(bucket="monitor", collection="changes", bust_cache=True)
+    entries = [(each["bucket"], each["collection"]) for each in monitor["changes"] if each["collection"] in wanted]
+    stored = {"monitor": sorted(entries)}
+    base = info["capabilities"]["attachments"]["base_url"].rstrip("/")
+    for bucket, collection in entries:
+        changeset = client.get_changeset(bucket=bucket, collection=collection, _since='"0"', bust_cache=True)
+        name = f"{changeset['metadata']['bucket']}/{changeset['metadata']['id']}"
+        stored[f"{name}/timestamp"] = changeset["timestamp"]
+        with urllib.request.urlopen(changeset["metadata"]["signature"]["x5u"]) as chain:
+            stored[f"{name}/chain"] = chain.read()
+        for record in changeset["changes"]:
+            # Tombstones go to a ledger of their own.
+            if record.get("deleted"):
+                continue
+            stored[f"{name}/{record['id']}"] = record
+            if record.get("attachment"):
+                with urllib.request.urlopen(f"{base}/{record['attachment']['location'].lstrip('/')}") as file:
+                    stored[record["attachment"]["location"]] = hashlib.sha256(file.read()).hexdigest()
+        # The next run asks for what came after the monitor's time, which need not be a time of this collection.
+        later = client.get_changeset(
+            bucket=bucket, collection=collection, _since=f'"{monitor["timestamp"]}"', bust_cache=True)
+        stored[f"{name}/later"] = later["changes"]
+    return stored, info, monitor
+
+
+def test_mozillas_jobs_read_a_mirror_as_they_read_the_server(reviewed, review):
+    with Serving("--dumps", reviewed.path) as serving:
+        mine, info, monitor = export_to_git(f"{serving.url}/v1", [COLLECTION])
+        theirs, _, _ = export_to_git(review.url, [COLLECTION])
+        assert mine == theirs and len(mine) > 50
+        # The job takes this out of what it stores, and stores the broadcasts beside it.
+        info["config"].pop("modified")
+        told = serving.ask("/v1/__broadcasts__").json()["broadcasts"]["remote-settings/monitor_changes"]
+        # The job `sync_megaphone` works the same number out for itself, without the previews.
+        newest = max(each["last_modified"] for each in monitor["changes"] if "-preview" not in each["bucket"])
+        assert told == f'"{newest}"'
+        # The job `build_bundles` begins anew where the collection is newer than the zip says that it is.
+        zipped = serving.ask("/attachments/bundles/main--reviewed.zip")
+        assert zipped.status == 200 and zipped.headers["last-modified"]
+        assert serving.ask("/attachments/bundles/startup.json.mozlz4").status == 200
+        # The job `refresh_signature` finds nothing here that it could have signed.
+        assert refresh_signatures(f"{serving.url}/v1") == []
