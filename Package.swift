@@ -169,13 +169,17 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "DemoOrigin",
+            name: "SigningKeys",
             dependencies: [
-                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "FileStorage",
+                "RemoteSettingsModel", "ContentSignature", "FileStorage",
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
+            swiftSettings: strict),
+        .target(
+            name: "DemoOrigin",
+            dependencies: ["RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "FileStorage", "SigningKeys"],
             path: "Examples/DemoOrigin", swiftSettings: strict),
         .target(
             name: "AsyncHTTPTransport",
@@ -193,7 +197,7 @@ let package = Package(
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "AsyncHTTPTransport", "ContentSignature",
                 "SnapshotBundle", "Dumps", "DumpsRefresh", "SnapshotServer", "SnapshotExchange", "SnapshotDiff",
                 "SnapshotHistory", "SnapshotOrigin", "StaticMirror", "DemoOrigin", "RemoteSettings",
-                "FileStorage",
+                "FileStorage", "SigningKeys",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tools),
             ],
@@ -288,6 +292,10 @@ let package = Package(
             dependencies: ["Dumps", "FileStorage", "RemoteSettingsModel", "SnapshotBundle"],
             swiftSettings: strict),
         .testTarget(
+            name: "SigningKeysTests",
+            dependencies: ["SigningKeys", "ContentSignature", "FileStorage", "RemoteSettingsModel"],
+            swiftSettings: strict),
+        .testTarget(
             name: "FileStorageTests", dependencies: ["FileStorage", "RemoteSettingsModel"], swiftSettings: strict),
         .testTarget(
             name: "DumpsRefreshTests",
@@ -303,7 +311,7 @@ let package = Package(
         .target(
             name: "InMemoryOrigin",
             dependencies: [
-                "SnapshotOrigin", "DemoOrigin", "SnapshotBundle", "ContentSignature", "RemoteSettingsHTTP",
+                "SnapshotOrigin", "SigningKeys", "SnapshotBundle", "ContentSignature", "RemoteSettingsHTTP",
                 "RemoteSettingsModel", "CZlib",
             ],
             path: "Tests/InMemoryOrigin", swiftSettings: strict),

@@ -3,6 +3,7 @@ import ContentSignature
 import Dumps
 import FileStorage
 import RemoteSettingsHTTP
+import SigningKeys
 import SnapshotBundle
 import SnapshotDiff
 import SnapshotExchange
@@ -56,6 +57,8 @@ struct CommandFailure: Error, CustomStringConvertible {
             self.init(error.isUsage ? .usage : .someFailed, "\(error)")
         case let error as ExchangeError:
             self.init(error.kind == .unverified ? .verificationFailed : .usage, "\(error)")
+        case let error as SigningKeyError:
+            self.init(error.kind == .untrusted ? .verificationFailed : .usage, "\(error)")
         case let error as ContentSignatureError: self.init(.verificationFailed, "\(error)")
         case let error as BundleError where error.kind == .wrongSource || error.kind == .overLimit:
             self.init(.usage, "\(error)")

@@ -1,4 +1,3 @@
-import DemoOrigin
 import Foundation
 import RemoteSettingsHTTP
 import RemoteSettingsModel
