@@ -82,6 +82,9 @@ let package = Package(
             swiftSettings: strict),
 
         .target(
+            name: "ConfigParameters", dependencies: ["RemoteSettingsModel", "TargetFilter"], swiftSettings: strict),
+
+        .target(
             name: "SnapshotDiff",
             dependencies: ["RemoteSettingsModel", "SnapshotBundle", "FileStorage", "Dumps", "SnapshotHistory"],
             swiftSettings: strict),
@@ -287,6 +290,9 @@ let package = Package(
         .testTarget(
             name: "TargetFilterTests", dependencies: ["TargetFilter", "RemoteSettingsModel"],
             exclude: ["filter_cases.py", "filter_cases.jsonl"], swiftSettings: strict),
+        .testTarget(
+            name: "ConfigParametersTests", dependencies: ["ConfigParameters", "TargetFilter", "RemoteSettingsModel"],
+            swiftSettings: strict),
         .testTarget(
             name: "DumpsTests",
             dependencies: ["Dumps", "FileStorage", "RemoteSettingsModel", "SnapshotBundle"],
