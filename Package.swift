@@ -181,6 +181,21 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "SnapshotSources",
+            dependencies: [
+                "RemoteSettingsModel", "SnapshotBundle", "TargetFilter", "ConfigParameters", "FileStorage", "Dumps",
+                .product(name: "Yams", package: "Yams", condition: tools),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "Publish",
+            dependencies: [
+                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "SigningKeys", "SnapshotSources",
+                "FileStorage",
+                "Dumps",
+            ],
+            swiftSettings: strict),
+        .target(
             name: "DemoOrigin",
             dependencies: ["RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "FileStorage", "SigningKeys"],
             path: "Examples/DemoOrigin", swiftSettings: strict),
@@ -200,7 +215,7 @@ let package = Package(
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "AsyncHTTPTransport", "ContentSignature",
                 "SnapshotBundle", "Dumps", "DumpsRefresh", "SnapshotServer", "SnapshotExchange", "SnapshotDiff",
                 "SnapshotHistory", "SnapshotOrigin", "StaticMirror", "DemoOrigin", "RemoteSettings",
-                "FileStorage", "SigningKeys",
+                "FileStorage", "SigningKeys", "SnapshotSources", "Publish",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tools),
             ],
@@ -296,6 +311,20 @@ let package = Package(
         .testTarget(
             name: "DumpsTests",
             dependencies: ["Dumps", "FileStorage", "RemoteSettingsModel", "SnapshotBundle"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SnapshotSourcesTests",
+            dependencies: [
+                "SnapshotSources", "ConfigParameters", "TargetFilter", "Dumps", "FileStorage", "RemoteSettingsModel",
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "PublishTests",
+            dependencies: [
+                "Publish", "SnapshotSources", "SigningKeys", "ContentSignature", "Dumps", "SnapshotBundle",
+                "FileStorage",
+                "RemoteSettingsModel",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "SigningKeysTests",

@@ -2,6 +2,7 @@ import ArgumentParser
 import ContentSignature
 import Dumps
 import FileStorage
+import Publish
 import RemoteSettingsHTTP
 import SigningKeys
 import SnapshotBundle
@@ -9,6 +10,7 @@ import SnapshotDiff
 import SnapshotExchange
 import SnapshotHistory
 import SnapshotServer
+import SnapshotSources
 import StaticMirror
 
 /// An error that ends a command, with a message and an exit code.
@@ -36,6 +38,7 @@ struct CommandFailure: Error, CustomStringConvertible {
             self.init(status, "\(error)")
         case let error as FileError where error.isWrongKind: self.init(.usage, "\(error)")
         case let error as ConfigurationError: self.init(.usage, "\(error)")
+        case let error as SourceProblems: self.init(.usage, "\(error)")
         case let error as DumpsError:
             if case .emptyMonitor = error { self.init(.someFailed, "\(error)") } else { self.init(.usage, "\(error)") }
         case let error as PinError:
@@ -57,6 +60,12 @@ struct CommandFailure: Error, CustomStringConvertible {
             self.init(error.isUsage ? .usage : .someFailed, "\(error)")
         case let error as ExchangeError:
             self.init(error.kind == .unverified ? .verificationFailed : .usage, "\(error)")
+        case let error as PublishError:
+            if case .damaged = error {
+                self.init(.verificationFailed, "\(error)")
+            } else {
+                self.init(.usage, "\(error)")
+            }
         case let error as SigningKeyError:
             self.init(error.kind == .untrusted ? .verificationFailed : .usage, "\(error)")
         case let error as ContentSignatureError: self.init(.verificationFailed, "\(error)")
@@ -77,6 +86,9 @@ func running(_ work: () async throws -> Void) async throws {
         try await work()
     } catch let exit as ExitCode {
         throw exit
+    } catch let error as SourceProblems {
+        for problem in error.problems { Console.error("rsdump: \(Console.visible("\(problem)"))") }
+        throw CommandFailure(error).status.code
     } catch {
         let failure = CommandFailure(error)
         Console.error("rsdump: \(Console.visible("\(failure)"))")

@@ -31,7 +31,7 @@ struct RSDump: AsyncParsableCommand {
             .init(
                 name: "Dumps",
                 subcommands: [RefreshCommand.self, Status.self, Verify.self, Diff.self, RebuildCommand.self]),
-            .init(name: "Publishing", subcommands: [KeysCommand.self]),
+            .init(name: "Publishing", subcommands: [KeysCommand.self, CheckCommand.self, PublishCommand.self]),
             .init(name: "Exchange", subcommands: [ImportCommand.self, ExportCommand.self, Embed.self]),
             .init(name: "Server", subcommands: [Serve.self]),
             .init(name: "App", subcommands: [Sync.self, Get.self]),
