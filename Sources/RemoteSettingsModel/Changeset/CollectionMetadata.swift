@@ -1,7 +1,7 @@
 /// A collection's metadata: the bytes as served, and of their content what this package acts upon.
 package struct CollectionMetadata: Hashable, Sendable {
     /// The metadata's JSON, byte for byte as served.
-    package let json: Bytes
+    package private(set) var json: Bytes
     package let id: String?
     package let bucket: String?
     package let signatures: [ServedSignature]
@@ -51,15 +51,9 @@ package struct CollectionMetadata: Hashable, Sendable {
             received.signatures.count == signatures.count,
             zip(received.signatures, signatures).allSatisfy({ $0.signature == $1.signature && $0.mode == $1.mode })
         else { throw .otherMirroredMetadata }
-        return CollectionMetadata(mirrored: self, json: original)
-    }
-
-    private init(mirrored: CollectionMetadata, json: Bytes) {
-        self.json = json
-        id = mirrored.id
-        bucket = mirrored.bucket
-        signatures = mirrored.signatures
-        hasAttachmentsZip = mirrored.hasAttachmentsZip
+        var metadata = self
+        metadata.json = original
+        return metadata
     }
 }
 

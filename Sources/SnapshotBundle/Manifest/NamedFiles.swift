@@ -91,10 +91,4 @@ package struct Omission: Hashable, Sendable {
     package let reason: OmissionReason
     package let count: Int
     package let bytes: Int
-
-    package init(reason: OmissionReason, count: Int, bytes: Int) {
-        self.reason = reason
-        self.count = count
-        self.bytes = bytes
-    }
 }
