@@ -80,10 +80,8 @@ extension Budget {
     }
 
     static func contributors(of manifest: Manifest) -> [BudgetExcess.Contributor] {
-        var previous: SHA256Digest?
         var parts = manifest.entries.map { BudgetExcess.Contributor(name: $0.name, size: UInt64(clamping: $0.size)) }
-        for file in manifest.files where file.omitted == nil && file.sha256 != previous {
-            previous = file.sha256
+        for file in manifest.packed {
             parts.append(
                 .init(name: "\(file.location) of record \(file.records[0])", size: UInt64(clamping: file.size)))
         }

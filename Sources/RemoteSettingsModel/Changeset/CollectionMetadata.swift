@@ -40,12 +40,8 @@ package struct CollectionMetadata: Hashable, Sendable {
     /// - Throws: ``ChangesetError`` if `original` is not a collection's metadata, or differs in more than the URLs of chains:
     ///   only verified metadata is kept.
     func received(as original: Bytes, limits: Limits) throws(ChangesetError) -> CollectionMetadata {
-        let received: CollectionMetadata
-        do throws(JSONError) {
-            received = try CollectionMetadata(parsing: original, limits: limits)
-        } catch {
-            throw .json(error)
-        }
+        let received = try Result { () throws(JSONError) in try CollectionMetadata(parsing: original, limits: limits) }
+            .mapError(ChangesetError.json).get()
         guard received.id ?? id == id, received.bucket ?? bucket == bucket,
             received.hasAttachmentsZip == hasAttachmentsZip,
             received.signatures.count == signatures.count,
