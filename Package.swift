@@ -51,6 +51,7 @@ let package = Package(
         .systemLibrary(
             name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"]), .brew(["libarchive"])]),
 
+        .target(name: "LibC", swiftSettings: strict),
         .target(name: "RemoteSettingsModel", swiftSettings: strict),
         .target(
             name: "ContentSignature",
@@ -65,20 +66,23 @@ let package = Package(
         .target(
             name: "MozillaLZ4", dependencies: ["RemoteSettingsModel", .target(name: "CLZ4", condition: tools)],
             swiftSettings: strict),
-        .target(name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel", "Deflate"], swiftSettings: strict),
+        .target(
+            name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel", "Deflate", "LibC"], swiftSettings: strict),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(
             name: "CurlTransport",
-            dependencies: ["RemoteSettingsHTTP", "CCurl"],
+            dependencies: ["RemoteSettingsHTTP", "CCurl", "LibC"],
             swiftSettings: strict),
         .target(name: "URLSessionTransport", dependencies: ["RemoteSettingsHTTP"], swiftSettings: strict),
         .target(
             name: "SnapshotBundle",
-            dependencies: ["RemoteSettingsModel", "Deflate", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: [
+                "RemoteSettingsModel", "Deflate", "LibC", .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: strict),
         .target(
             name: "TargetFilter",
-            dependencies: ["RemoteSettingsModel", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["RemoteSettingsModel", "LibC", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
 
         .target(
@@ -89,7 +93,7 @@ let package = Package(
             dependencies: ["RemoteSettingsModel", "SnapshotBundle", "FileStorage", "Dumps", "SnapshotHistory"],
             swiftSettings: strict),
 
-        .target(name: "FileStorage", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
+        .target(name: "FileStorage", dependencies: ["RemoteSettingsModel", "LibC"], swiftSettings: strict),
         .target(
             name: "SnapshotFetch",
             dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "FileStorage"],
@@ -112,7 +116,7 @@ let package = Package(
         .target(
             name: "SnapshotHistory",
             dependencies: [
-                "RemoteSettingsModel", "SnapshotBundle", "FileStorage",
+                "RemoteSettingsModel", "SnapshotBundle", "FileStorage", "LibC",
                 .product(name: "Subprocess", package: "swift-subprocess", condition: tools),
             ],
             swiftSettings: strict),
@@ -127,7 +131,7 @@ let package = Package(
             name: "DumpsRefresh",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "SnapshotFetch",
-                "SnapshotHistory", "FileStorage", "Dumps", "Deflate",
+                "SnapshotHistory", "FileStorage", "Dumps", "Deflate", "LibC",
             ],
             swiftSettings: strict),
         .target(
@@ -151,14 +155,14 @@ let package = Package(
             name: "StaticMirror",
             dependencies: [
                 "RemoteSettingsModel", "SnapshotBundle", "SnapshotHistory", "SnapshotOrigin",
-                "Dumps", "FileStorage",
+                "Dumps", "FileStorage", "LibC",
             ],
             swiftSettings: strict),
         .target(
             name: "SnapshotServer",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "SnapshotOrigin", "SnapshotHistory",
-                "SnapshotPage", "Dumps", "ContentSignature", "FileStorage",
+                "SnapshotPage", "Dumps", "ContentSignature", "FileStorage", "LibC",
                 .product(name: "Hummingbird", package: "hummingbird", condition: tools),
                 .product(name: "HummingbirdCore", package: "hummingbird", condition: tools),
                 .product(name: "HummingbirdTLS", package: "hummingbird", condition: tools),
@@ -202,7 +206,7 @@ let package = Package(
         .target(
             name: "AsyncHTTPTransport",
             dependencies: [
-                "RemoteSettingsModel", "RemoteSettingsHTTP",
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "LibC",
                 .product(name: "AsyncHTTPClient", package: "async-http-client", condition: tools),
                 .product(name: "NIOCore", package: "swift-nio", condition: tools),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
@@ -215,7 +219,7 @@ let package = Package(
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "AsyncHTTPTransport", "ContentSignature",
                 "SnapshotBundle", "Dumps", "DumpsRefresh", "SnapshotServer", "SnapshotExchange", "SnapshotDiff",
                 "SnapshotHistory", "SnapshotOrigin", "StaticMirror", "DemoOrigin", "RemoteSettings",
-                "FileStorage", "SigningKeys", "SnapshotSources", "Publish",
+                "FileStorage", "LibC", "SigningKeys", "SnapshotSources", "Publish",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tools),
             ],

@@ -1,13 +1,6 @@
+import LibC
 import RemoteSettingsModel
 import Synchronization
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 /// The few things done to files here, each either whole or not at all.
 package enum FileStore {

@@ -1,12 +1,5 @@
+import LibC
 import RemoteSettingsModel
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 /// A file open for writing, for one writer.
 package final class WritableFile {

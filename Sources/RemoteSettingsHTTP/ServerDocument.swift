@@ -6,12 +6,6 @@ package struct ServerDocument: Sendable, Hashable {
     /// The URL that it came from, after redirects.
     package let url: HTTPURL
     package let headers: HTTPHeaders
-
-    package init(body: Bytes, url: HTTPURL, headers: HTTPHeaders) {
-        self.body = body
-        self.url = url
-        self.headers = headers
-    }
 }
 
 /// The answer to a request for a changeset.

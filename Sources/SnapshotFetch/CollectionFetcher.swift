@@ -132,10 +132,8 @@ package struct CollectionFetcher: Sendable {
         }
         let signer = policy.signer(for: unverified.collection)
         let verdicts = await chains.verdicts(on: unverified.signatures, signer: signer)
-        do throws(ContentSignatureError) {
-            return try unverified.verified(with: verdicts, signer: signer, limits: client.limits)
-        } catch {
-            throw .signature(error)
-        }
+        return try Result { () throws(ContentSignatureError) in
+            try unverified.verified(with: verdicts, signer: signer, limits: client.limits)
+        }.mapError(FetchError.signature).get()
     }
 }

@@ -18,23 +18,12 @@ struct RecordListing: Equatable {
         page = max(1, FormText.parameter("page", of: query).flatMap(Int.init) ?? 1)
     }
 
-    func with(page: Int) -> RecordListing {
+    /// The listing with other settings: its first page, where none is named.
+    func with(page: Int = 1, isWhole: Bool? = nil, search: String? = nil) -> RecordListing {
         var other = self
         other.page = page
-        return other
-    }
-
-    func with(isWhole: Bool) -> RecordListing {
-        var other = self
-        other.page = 1
-        other.isWhole = isWhole
-        return other
-    }
-
-    func without(search: Void = ()) -> RecordListing {
-        var other = self
-        other.search = ""
-        other.page = 1
+        other.isWhole = isWhole ?? other.isWhole
+        other.search = search ?? other.search
         return other
     }
 
