@@ -155,13 +155,16 @@ struct RequestTarget {
         query = mark.map { text[text.utf8.index(after: $0)...] }
     }
 
-    /// Whether it may ask for a delta or an archive: these are made by the first request.
+    /// Whether it may ask for a delta, a list or an archive: these are made by the first request.
     var isSlow: Bool {
         // What is percent-encoded may be one of them.
         if [path, query ?? ""].contains(where: { $0.utf8.contains(UInt8(ascii: "%")) }) { return true }
         if path.hasPrefix("/attachments/bundles/") { return true }
+        if path.hasSuffix("/records") || path.hasSuffix("/collections") { return true }
         guard let query = query?.utf8 else { return false }
-        return query.indices.contains { query[$0...].starts(with: "_since".utf8) }
+        return query.indices.contains { index in
+            ["_since", "_limit"].contains { query[index...].starts(with: $0.utf8) }
+        }
     }
 }
 
