@@ -63,9 +63,7 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(name: "Deflate", dependencies: ["RemoteSettingsModel", "CZlib"], swiftSettings: strict),
-        .target(
-            name: "MozillaLZ4", dependencies: ["RemoteSettingsModel", .target(name: "CLZ4", condition: tools)],
-            swiftSettings: strict),
+        .target(name: "MozillaLZ4", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(
             name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel", "Deflate", "LibC"], swiftSettings: strict),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
@@ -102,7 +100,7 @@ let package = Package(
             name: "RemoteSettings",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "TargetFilter",
-                "FileStorage", "SnapshotFetch",
+                "FileStorage", "SnapshotFetch", "MozillaLZ4",
                 .target(name: "URLSessionTransport", condition: apple),
                 .target(name: "CurlTransport", condition: notApple),
                 .product(name: "Logging", package: "swift-log"),
@@ -148,7 +146,7 @@ let package = Package(
             name: "SnapshotOrigin",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "ContentSignature",
-                "Deflate", "MozillaLZ4",
+                "Deflate", "MozillaLZ4", .target(name: "CLZ4", condition: tools),
             ],
             swiftSettings: strict),
         .target(
@@ -279,7 +277,8 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "DeflateTests", dependencies: ["Deflate", "RemoteSettingsModel"], swiftSettings: strict),
         .testTarget(
-            name: "MozillaLZ4Tests", dependencies: ["MozillaLZ4", "RemoteSettingsModel"], swiftSettings: strict),
+            name: "MozillaLZ4Tests", dependencies: ["MozillaLZ4", "SnapshotOrigin", "RemoteSettingsModel"],
+            swiftSettings: strict),
         .testTarget(
             name: "SnapshotDiffTests", dependencies: ["SnapshotDiff", "RemoteSettingsModel"], swiftSettings: strict),
         .testTarget(

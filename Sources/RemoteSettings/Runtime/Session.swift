@@ -36,6 +36,8 @@ final class Session: Sendable {
     let syncs = SharedWork<CollectionID, SyncOutcome, Never>(endsWithLastCaller: false)
     /// Syncs of a whole service; there is one key, as a service has one list of collections.
     let serviceSyncs = SharedWork<Bool, [CollectionSyncResult], Never>(endsWithLastCaller: false)
+    /// What is remembered of syncs from one process to the next.
+    let journal: SyncJournalKeeper
     /// Downloads by the path of the file that they write.
     let downloads = SharedWork<String, Void, AttachmentProgress>(endsWithLastCaller: true)
     private let state: Mutex<State>
@@ -56,6 +58,8 @@ final class Session: Sendable {
         self.server = Result { () throws(RemoteSettingsError) in
             try server.serverURL(allowPlainHTTP: config.allowsPlainHTTP)
         }
+        let identity = (try? self.server.get()).map { ServerIdentity($0) }
+        journal = SyncJournalKeeper(storage, of: identity, limits: config.limits)
         trust = config.trustPolicy
         filterContext = config.appContext?.filterContext ?? .empty
         state = Mutex(State(telemetry: config.telemetry ?? telemetry))
@@ -88,7 +92,9 @@ final class Session: Sendable {
     func collectionID(_ name: String) throws(RemoteSettingsError) -> CollectionID {
         do throws(InvalidIdentifier) {
             let isQualified = name.utf8.contains(UInt8(ascii: "/"))
-            return isQualified ? try CollectionID(name) : try CollectionID(bucket: bucketName, name: name)
+            let id = isQualified ? try CollectionID(name) : try CollectionID(bucket: bucketName, name: name)
+            guard config.isPreview, !id.bucket.hasSuffix("-preview") else { return id }
+            return try CollectionID(bucket: "\(id.bucket)-preview", name: id.name)
         } catch {
             throw .Other(reason: "\(error)")
         }
@@ -109,6 +115,13 @@ final class Session: Sendable {
             state.client = client
             return client
         }
+    }
+
+    /// What fetches and verifies collections in one run.
+    func fetcher(_ client: ServerClient) -> CollectionFetcher {
+        let chains = ChainStore(
+            client: client, policy: trust, time: now, keeper: ChainDirectory(storage: storage, limits: limits))
+        return CollectionFetcher(client: client, chains: chains, policy: trust)
     }
 
     private static func platformTransport() -> any HTTPTransport {
@@ -155,14 +168,15 @@ extension Session {
     /// - Parameters:
     ///   - source: `settings-sync`, `settings-changes-monitoring`, or `bucket/collection`.
     ///   - timestamp: the collection's afterwards; `nil` where it failed.
+    ///   - age: the time between the last change on the server and its answer.
     ///   - began: when the attempt began.
     func report(
         _ source: String, _ status: UptakeEvent.Status, _ trigger: UptakeEvent.Trigger, timestamp: Timestamp? = nil,
-        since began: Timestamp, error: (any Error)? = nil
+        age: Duration? = nil, since began: Timestamp, error: (any Error)? = nil
     ) {
         telemetry?.reportUptake(
             UptakeEvent(
-                source: source, status: status, trigger: trigger, timestamp: timestamp,
+                source: source, status: status, trigger: trigger, timestamp: timestamp, age: age,
                 duration: now.elapsed(since: began), errorDescription: error.map { "\($0)" }))
     }
 
@@ -179,6 +193,15 @@ extension Session {
             try await config.environment.sleep(pause)
         }
         throw RemoteSettingsError.storageIsBusy(storage.path, seconds: limits.storageLockSeconds)
+    }
+
+    /// Like ``withStorageLock(_:)``, without waiting.
+    func withFreeStorageLock<Value>(_ body: () throws -> Value) throws -> Value {
+        guard let lock = try DirectoryLock(storage.path) else {
+            throw RemoteSettingsError.storageIsBusy(storage.path, seconds: 0)
+        }
+        defer { withExtendedLifetime(lock) {} }
+        return try body()
     }
 }
 

@@ -76,14 +76,16 @@ struct SnapshotLoader: Sendable {
     }
 
     /// Reads and verifies. Does I/O and never fails: what cannot serve is in the result, with the reason.
-    func load(_ id: CollectionID) -> HeldState {
+    ///
+    /// - Parameter usesPackaged: whether a packaged snapshot may serve. What it says about the collection counts in any case.
+    func load(_ id: CollectionID, usesPackaged: Bool = true) -> HeldState {
         var held = HeldState()
         var candidates: [Candidate] = []
         if let file = cacheFile(id, &held) { candidates.append(.cached(file)) }
         var problems: [SnapshotStatus.Unused] = []
         let bundles = packaged.bundles(of: id, problems: &problems)
         for bundle in bundles { note(bundle, &held) }
-        candidates += bundles.map(Candidate.packaged)
+        if usesPackaged { candidates += bundles.map(Candidate.packaged) }
         // Of equal timestamps the cached one comes first: the sort is stable.
         candidates.sort { $0.timestamp > $1.timestamp }
         for candidate in candidates {

@@ -18,6 +18,10 @@ public struct Limits: Sendable, Hashable {
     public var attachmentsZipBytes = 64 << 20
     /// What the files of the server's zip have together after decompression, in bytes.
     public var attachmentsZipContentBytes = 512 << 20
+    /// The server's bundle of changesets for a first launch, in bytes as served.
+    public var startupBundleBytes = 16 << 20
+    /// The same in bytes after decompression.
+    public var startupBundleContentBytes = 64 << 20
     /// Attachments of a collection.
     public var attachments = 100_000
     /// Records of a collection.
