@@ -38,6 +38,9 @@ public struct Limits: Sendable, Hashable {
     public var lockBytes = 64 << 20
     /// A bundle's `manifest.json`, in bytes.
     public var manifestBytes = 128 << 20
+    /// A bundle that others may write to is read from a private copy: in memory up to so many bytes, beyond them a file
+    /// without a name in the temporary directory.
+    public var copiedBundleBytes = 16 << 20
     /// Entries of signatures looked at in a collection's metadata.
     public var signatures = 16
     /// Redirects followed for one request.

@@ -23,6 +23,13 @@ package struct BundleReader: Sendable {
         try self.init(MappedFile(path: path), limits: limits)
     }
 
+    /// Copies a file that others may write to while it is read, and reads the copy's directory. Does I/O.
+    ///
+    /// - Throws: as ``init(path:limits:)``.
+    package init(copying path: String, limits: Limits = Limits()) throws(BundleError) {
+        try self.init(MappedFile(copying: path, limits: limits), limits: limits)
+    }
+
     /// Reads the directory of a file that is open already: its name may lead to another one by now.
     package init(_ file: MappedFile, limits: Limits) throws(BundleError) {
         try self.init(file.bytes, name: file.path, limits: limits, mapping: file)

@@ -38,7 +38,7 @@ struct CollectionPage {
                 html.element(.label, .for("q"), text: "Find records that contain all these words")
                 html.void(.input, .id("q"), .type("search"), .name("q"), .value(listing.search))
             }
-            if listing.isWhole { html.void(.input, .type("hidden"), .name("show"), .value("all")) }
+            if listing.isLarge { html.void(.input, .type("hidden"), .name("show"), .value("all")) }
             html.element(.button, .type("submit"), text: "Find")
             if !listing.search.isEmpty {
                 html.element(.a, .href(.records(id, listing.without())), text: "All records")
@@ -136,23 +136,25 @@ struct CollectionPage {
 
     private func pages(_ count: Int, _ html: inout HTMLWriter) {
         let pages = listing.pages(of: count)
-        guard pages > 1 else { return }
+        guard listing.isLarge ? count > RecordListing.pageSize : pages > 1 else { return }
         let page = min(listing.page, pages)
         html.element(.nav, .class("pages"), .ariaLabel("Pages of records")) { html in
-            guard !listing.isWhole else {
-                html.element(.a, .href(.records(id, listing.with(isWhole: false))), text: "Show in pages")
-                return
-            }
             if page > 1 {
                 html.element(.a, .href(.records(id, listing.with(page: page - 1))), text: "Previous page")
             }
-            html.element(.span, text: "Page \(page) of \(pages)")
+            if pages > 1 { html.element(.span, text: "Page \(page) of \(pages)") }
             if page < pages {
                 html.element(.a, .href(.records(id, listing.with(page: page + 1))), text: "Next page")
             }
+            guard !listing.isLarge else {
+                html.element(.a, .href(.records(id, listing.with(isLarge: false))), text: "Show in pages")
+                return
+            }
+            let large = RecordListing.largePageSize
             html.element(
-                .a, .href(.records(id, listing.with(isWhole: true))),
-                text: "Show all \(Wording.number(count)) on one page")
+                .a, .href(.records(id, listing.with(isLarge: true))),
+                text: count > large
+                    ? "Show \(Wording.number(large)) on a page" : "Show all \(Wording.number(count)) on one page")
         }
     }
 }
