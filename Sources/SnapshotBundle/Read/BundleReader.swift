@@ -86,13 +86,8 @@ package struct BundleReader: Sendable {
     package func chain() throws(BundleError) -> Bytes? { directory.hasChain ? try contents(3) : nil }
 
     /// The hashes of the attachments that the bundle has, sorted.
-    package var attachments: some RandomAccessCollection<SHA256Digest> & Sendable {
-        (directory.fixedCount..<directory.count).lazy.map { [directory] index in
-            guard let digest = directory.attachment(at: index) else {
-                preconditionFailure("names were checked when the directory was read")
-            }
-            return digest
-        }
+    package var attachments: [SHA256Digest] {
+        (directory.fixedCount..<directory.count).compactMap(directory.attachment(at:))
     }
 
     package func contains(_ digest: SHA256Digest) -> Bool { directory.index(of: digest) != nil }
