@@ -156,9 +156,11 @@ let package = Package(
                 "Dumps", "FileStorage", "LibC",
             ],
             swiftSettings: strict),
+        .target(name: "CMappedFaults"),
         .target(
             name: "SnapshotServer",
             dependencies: [
+                "CMappedFaults",
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "SnapshotOrigin", "SnapshotHistory",
                 "SnapshotPage", "Dumps", "ContentSignature", "FileStorage", "LibC",
                 .product(name: "Hummingbird", package: "hummingbird", condition: tools),
@@ -301,6 +303,7 @@ let package = Package(
             dependencies: [
                 "SnapshotServer", "RemoteSettingsModel",
                 .product(name: "HTTPTypes", package: "swift-http-types", condition: tools),
+                .product(name: "NIOCore", package: "swift-nio", condition: tools),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
             ],
             swiftSettings: strict),

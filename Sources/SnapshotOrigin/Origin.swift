@@ -11,6 +11,9 @@ package final class Origin: Sendable {
     package let collections: [ServedCollection]
     package let limits: Limits
 
+    /// Locations that collections claim for different attachments: a line each, for reports.
+    package var conflicts: [String] { attachments.conflicts }
+
     let byID: [CollectionID: ServedCollection]
     let monitor: MonitorDocument
     let roots: [APIVersion: OriginResource]

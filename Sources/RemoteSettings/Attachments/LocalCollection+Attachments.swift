@@ -106,8 +106,14 @@ extension LocalCollection {
     /// Whether the attachment is stored, checked without reading it into memory.
     func isCached(_ wanted: WantedAttachment) -> Bool {
         let path = session.storage.attachmentPath(id, wanted.digest)
-        guard FileStore.size(path) == wanted.size, let file = try? MappedFile(path: path) else { return false }
-        guard SHA256Digest(hashing: file.bytes) == wanted.digest else {
+        guard FileStore.size(path) == wanted.size else { return false }
+        var hasher = ContentHasher()
+        do throws(FileError) {
+            try FileStore.readPieces(path) { hasher.update($0) }
+        } catch {
+            return false
+        }
+        guard hasher.finish() == wanted.digest else {
             try? FileStore.remove(path)
             return false
         }
@@ -116,10 +122,8 @@ extension LocalCollection {
 
     private func packaged(_ digest: SHA256Digest, size: Int?, in bundle: PackagedBundle) -> Bytes? {
         guard let reader = try? bundle.reader(), let found = try? reader.attachmentSize(digest),
-            size == nil || found == size, var bytes = try? reader.attachment(digest, isTrusted: true)
+            size == nil || found == size, let bytes = try? reader.attachment(digest, isTrusted: true)
         else { return nil }
-        // Others may write to a file that is not trusted. What they cannot change after the check is a copy.
-        if !bundle.isTrusted { bytes = Bytes(bytes.array) }
         guard SHA256Digest(hashing: bytes) == digest else {
             session.logger.warning("\(reader.name): the attachment \(digest) is damaged")
             return nil
@@ -142,7 +146,7 @@ extension LocalCollection {
             return AttachmentContent(bytes: bytes, source: .staleCached, earlierRecord: earlier.record)
         }
         for bundle in held.bundles {
-            let snapshot = try? bundle.snapshot(loader.verifier)
+            let snapshot = try? bundle.snapshot(loader.verifier, now: session.now)
             guard let earlier = earlier(in: snapshot?.records),
                 let bytes = packaged(earlier.digest, size: nil, in: bundle)
             else { continue }

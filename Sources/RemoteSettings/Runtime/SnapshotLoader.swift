@@ -55,6 +55,7 @@ struct SnapshotLoader: Sendable {
     let packaged: PackagedLocks
     let limits: Limits
     let logger: Logger
+    let now: @Sendable () -> Timestamp
 
     private enum Candidate {
         case cached(CacheFile)
@@ -84,7 +85,10 @@ struct SnapshotLoader: Sendable {
         if let file = cacheFile(id, &held) { candidates.append(.cached(file)) }
         var problems: [SnapshotStatus.Unused] = []
         let bundles = packaged.bundles(of: id, problems: &problems)
-        for bundle in bundles { note(bundle, &held) }
+        for bundle in bundles {
+            note(bundle, &held)
+            if let unused = bundle.missing { refuse(unused, of: id, &held) }
+        }
         if usesPackaged { candidates += bundles.map(Candidate.packaged) }
         // Of equal timestamps the cached one comes first: the sort is stable.
         candidates.sort { $0.timestamp > $1.timestamp }
@@ -123,7 +127,7 @@ struct SnapshotLoader: Sendable {
             held.bundles.append(bundle)
             guard held.snapshot == nil else { throw SnapshotRefusal(.older) }
             held.serve(
-                try bundle.snapshot(verifier), from: candidate.source,
+                try bundle.snapshot(verifier, now: now()), from: candidate.source,
                 isVerifiedHere: !bundle.isTrusted)
         }
     }
@@ -225,6 +229,7 @@ extension SnapshotLoader {
                         .notTrusted("its root \(root) is not pinned (RemoteSettingsConfig.trustRoots)"))
                 }
                 _ = try bundle.reader()
+                if let missing = bundle.missing { throw SnapshotRefusal(missing.reason) }
             } catch {
                 problems.append("\(bundle.sourceName): \(bundle.id): \(SnapshotRefusal(error).reason)")
             }
@@ -247,11 +252,20 @@ extension SnapshotLoader {
         for problem in packaged.problems + problems { refuse(problem, of: id, &held) }
         // What is wrong with a lock elsewhere does not explain why this collection is missing.
         var otherProblems: [SnapshotStatus.Unused] = []
-        for bundle in packaged.allBundles(problems: &otherProblems) where bundle.id.name == id.name && bundle.id != id {
+        for bundle in packaged.allBundles(problems: &otherProblems, where: { $0.name == id.name && $0 != id }) {
             refuse(
                 .init(
                     source: .packaged(bundle.sourceName), timestamp: bundle.lock.timestamp,
                     reason: .otherBucket(found: bundle.id.bucket)), of: id, &held)
+        }
+    }
+}
+
+extension PackagedBundle {
+    /// The state that the lock names and that is not there.
+    fileprivate var missing: SnapshotStatus.Unused? {
+        missingState.map {
+            .init(source: .packaged(sourceName), timestamp: $0, reason: .missing(found: lock.timestamp))
         }
     }
 }
