@@ -45,8 +45,11 @@ public enum ContentSignatureError: Error, Hashable, Sendable {
     case missingExtendedKeyUsage(CertificateLabel, found: [String])
     case nameNotPermitted(CertificateLabel, name: String, by: CertificateLabel, permitted: [String])
     case nameExcluded(CertificateLabel, name: String, by: CertificateLabel, excluded: String)
-    /// The first certificate constrains names of a form that is not processed, and `certificate` carries such a name.
+    /// The first certificate constrains names of a form that is not processed, and `certificate` carries such a name, or
+    /// may do so.
     case unsupportedNameConstraint(CertificateLabel, form: String, certificate: CertificateLabel)
+    /// It has another version than 3, the only one with extensions.
+    case notVersion3(CertificateLabel)
     case unknownCriticalExtension(CertificateLabel, oid: String)
     case malformedExtension(CertificateLabel, oid: String, reason: String)
     case weakSignatureAlgorithm(CertificateLabel, algorithm: String)
