@@ -7,11 +7,11 @@ extension Origin {
     ///
     /// - Parameters:
     ///   - path: the request target's path, as it was sent.
-    ///   - query: what stands behind the question mark.
-    ///   - now: the monitor does not answer for a `_since` too long ago, as the server does not.
-    /// - Throws: `BundleError` where a bundle cannot be read any more.
+    ///   - query: the text after the question mark.
+    ///   - now: the present time. Like the server, the monitor refuses a `_since` that is too long ago.
+    /// - Throws: `BundleError` where a bundle can no longer be read.
     package func answer(path: Substring, query: Substring?, now: Timestamp) throws(BundleError) -> OriginAnswer {
-        // By bytes: the boundaries of characters cost more than the rest of an answer.
+        // Bytes are compared: finding the boundaries of characters costs more than the rest of an answer.
         let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .dropFirst().map(Substring.init)[...]
         guard let first = parts.first else { return .unknown }
@@ -75,12 +75,12 @@ extension Origin {
         return redirect(request, bucket: bucket, name: name, .delta)
     }
 
-    /// Kinto's own view of a collection, for plain clients of Kinto: metadata, all records, or one of them.
+    /// The resources by which plain Kinto clients read a collection: its metadata, all its records, or one record.
     private func records(_ parts: [Substring], _ query: QueryParameters) throws(BundleError) -> OriginAnswer {
         guard parts.count == 4 || parts[4] == "records" else { return .problem(.notFound, .unknown) }
         guard let id = try? CollectionID(bucket: String(parts[1]), name: String(parts[3])), let collection = byID[id]
         else { return .problem(.notFound, .records) }
-        // Ignoring a filter would answer something else than was asked for.
+        // An answer that ignores a filter would be wrong.
         if let name = query.first { return .problem(.invalid(name, "not supported here"), .records) }
         switch parts.count {
         case 4: return .resource(collection.metadataDocument())
@@ -106,7 +106,7 @@ extension Origin {
             monitorChangeset(since: request.since, bucket: request.bucket, collection: request.collection))
     }
 
-    /// To the full list: the same URL without `_since`.
+    /// Redirects to the full list: the same URL without `_since`.
     private func redirect(
         _ request: ChangesetRequest, bucket: String, name: String, _ route: OriginRoute
     ) -> OriginAnswer {

@@ -10,7 +10,7 @@ struct MonitorDocument: Sendable {
         let json: String
     }
 
-    /// The newest change of all; 0 where there are no collections.
+    /// The time of the newest change in any collection; 0 where there are no collections.
     let timestamp: Timestamp
     let entries: [Entry]
 
@@ -27,8 +27,8 @@ struct MonitorDocument: Sendable {
     }
 
     /// - Parameters:
-    ///   - since: only what changed after this.
-    ///   - bucket: only this bucket's; the same for `collection`.
+    ///   - since: only collections that changed after this time.
+    ///   - bucket: only collections of this bucket; `collection` restricts the name in the same way.
     func body(since: Timestamp?, bucket: String?, collection: String?) -> Bytes {
         let chosen = entries.lazy.filter { entry in
             since.map { entry.timestamp > $0 } ?? true && bucket ?? entry.id.bucket == entry.id.bucket
@@ -39,7 +39,7 @@ struct MonitorDocument: Sendable {
                 + chosen.map(\.json).joined(separator: ",") + "]}")
     }
 
-    /// The same for a collection whenever and wherever it is served, in the form of a version 8 UUID (RFC 9562 §5.8).
+    /// An id that depends on the collection alone, in the form of a version 8 UUID (RFC 9562 §5.8).
     private static func uuid(_ id: CollectionID) -> String {
         var bytes = Array(SHA256Digest(hashing: Bytes(utf8: "\(id)")).bytes.prefix(16))
         bytes[6] = bytes[6] & 0x0F | 0x80

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// What a server says of itself at its root (Kinto's API, "server information").
+/// The root document, in which a server describes itself (Kinto's API, "server information").
 enum RootDocument {
     static func json(
         _ version: APIVersion, _ address: OriginAddress, softwareVersion: String, collections: [CollectionID]

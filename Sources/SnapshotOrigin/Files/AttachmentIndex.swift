@@ -3,11 +3,11 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The attachments of all collections by their location. Looked up by name, never in a file system.
+/// The attachments of all collections by their location. A lookup never touches a file system.
 final class AttachmentIndex: Sendable {
     private final class Place: Sendable {
         let bundle: BundleReader
-        /// `nil` for an older state, whose records are read where they are needed.
+        /// `nil` for an older state, whose records are read only when they are needed.
         let collection: ServedCollection?
         let file: Manifest.File
         let resource = Lazily<OriginResource>()
@@ -21,7 +21,7 @@ final class AttachmentIndex: Sendable {
 
     private let places: [String: Place]
 
-    /// Reads the manifests. Present states come before older ones, which clients that are behind still ask for.
+    /// Reads the manifests. Present states come before older ones, for which outdated clients still ask.
     ///
     /// - Throws: `BundleError`.
     init(_ collections: [ServedCollection]) throws(BundleError) {
@@ -43,7 +43,7 @@ final class AttachmentIndex: Sendable {
         self.places = places
     }
 
-    /// The locations whose bytes the bundles have, sorted.
+    /// The locations of the attachments that the bundles contain, sorted.
     var locations: [String] {
         places.values.filter { $0.file.omitted == nil }.map(\.file.location).sorted()
     }
@@ -79,8 +79,8 @@ final class AttachmentIndex: Sendable {
                 ? .wrapped(GzipMember.wrap(packed.bytes, crc: packed.crc, size: packed.size)) : .none)
     }
 
-    /// What a record says of its attachment, where it may stand in a header: `type/subtype` and parameters, in printable
-    /// ASCII (RFC 9110 §8.3.1).
+    /// The media type that a record states, if it is safe in a header: `type/subtype` and parameters, in printable ASCII
+    /// (RFC 9110 §8.3.1).
     private static func contentType(_ text: String) -> String {
         let isSafe =
             text.utf8.count <= 200 && text.utf8.allSatisfy { (0x20...0x7E).contains($0) } && text.contains("/")

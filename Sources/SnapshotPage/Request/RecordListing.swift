@@ -1,12 +1,12 @@
-/// Which of a collection's records a page shows.
+/// The selection of a collection's records that a page shows.
 struct RecordListing: Equatable {
     static let pageSize = 100
-    /// Bytes of a search that are looked at.
+    /// The most bytes of a search text.
     static let searchBytes = 200
 
-    /// Words that a record must all contain; empty for every record.
+    /// The words that a record must contain; empty to select every record.
     var search = ""
-    /// From 1.
+    /// The number of the page, from 1.
     var page = 1
     /// Whether all records are on one page.
     var isWhole = false
@@ -27,7 +27,7 @@ struct RecordListing: Equatable {
         return other
     }
 
-    /// The part of `count` records that is on this page.
+    /// The positions, among `count` records, of those on this page.
     func range(of count: Int) -> Range<Int> {
         guard !isWhole else { return 0..<count }
         let first = min((min(page, pages(of: count)) - 1) * Self.pageSize, count)
