@@ -85,8 +85,8 @@ extension ContentSignatureError: CustomStringConvertible {
         case .noSignatures(let collection):
             "\(collection) has no signature; use it only if the configuration accepts unsigned collections"
         case .noChains(let collection):
-            "\(collection) has a signature that names no certificate chain (its x5u is empty), as a development server gives "
-                + "that signs with a bare key; nobody can verify it: accept the collection as unsigned (accept-unsigned: true "
+            "\(collection) has a signature that names no certificate chain (its x5u is empty), as from a development server "
+                + "that signs with a bare key; that cannot be verified: accept the collection as unsigned (accept-unsigned: true "
                 + "under trust: in dumps.yaml, acceptsUnsigned in an app), or have the server name its chain"
         case .tooManySignatures(let collection, let count, let limit):
             "\(collection) has \(count) signatures; the limit signatures is \(limit)"

@@ -19,7 +19,7 @@ package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
         case .busy(let path): "another refresh is running in \(path); wait until it has ended"
         case .nothingConfigured(let file): "\(file) names no collections; add one with: rsdump add BUCKET/COLLECTION"
         case .notConfigured(let names, let file):
-            "\(names.map(\.description).joined(separator: ", ")) \(Counted.noun(names.count, "is", "are")) not in \(file); "
+            "\(names.map(\.description).joined(separator: ", ")) \(Counted.noun(names.count, "is", plural: "are")) not in \(file); "
                 + "add it with: rsdump add \(names.map(\.description).joined(separator: " "))"
         case .notNamed(let names, let file):
             "\(file): expected \(names.map(\.description).joined(separator: ", ")), found no such "
