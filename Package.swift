@@ -236,6 +236,33 @@ let package = Package(
             name: "rsbench-app", dependencies: ["RemoteSettings", "SnapshotBundle"],
             path: "Tests/Benchmark/rsbench-app", swiftSettings: strict),
 
+        .target(
+            name: "FuzzTargets",
+            dependencies: [
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "TargetFilter",
+                "Deflate", "MozillaLZ4", "FileStorage", "RemoteSettings", "Dumps", "DumpsRefresh",
+                "SnapshotExchange", "SnapshotOrigin", "SnapshotPage",
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            path: "Tests/Fuzz/FuzzTargets", swiftSettings: strict),
+        .executableTarget(
+            name: "rsfuzz", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/rsfuzz", swiftSettings: strict),
+
+        .target(
+            name: "FuzzServerTargets",
+            dependencies: [
+                "FuzzTargets", "RemoteSettingsModel", "SnapshotServer",
+                .product(name: "HTTPTypes", package: "swift-http-types", condition: tools),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
+            ],
+            path: "Tests/Fuzz/FuzzServerTargets", swiftSettings: strict),
+        .executableTarget(
+            name: "rsfuzz-server", dependencies: ["FuzzTargets", "FuzzServerTargets"], path: "Tests/Fuzz/rsfuzz-server",
+            swiftSettings: strict),
+        .testTarget(
+            name: "FuzzTargetsTests", dependencies: ["FuzzTargets", "FuzzServerTargets"], swiftSettings: strict),
         .testTarget(
             name: "RemoteSettingsModelTests", dependencies: ["RemoteSettingsModel"],
             exclude: ["canonical_cases.py", "canonical_cases.txt"],

@@ -154,19 +154,19 @@ struct Responder: HTTPResponder {
 }
 
 /// The path and the query of a request, as they were sent.
-struct RequestTarget {
-    let path: Substring
-    let query: Substring?
+package struct RequestTarget {
+    package let path: Substring
+    package let query: Substring?
 
     /// - Parameter text: in origin form: a path, and what follows a question mark.
-    init(_ text: String) {
+    package init(_ text: String) {
         let mark = text.utf8.firstIndex(of: UInt8(ascii: "?"))
         path = text[..<(mark ?? text.endIndex)]
         query = mark.map { text[text.utf8.index(after: $0)...] }
     }
 
     /// Whether it may ask for a delta, a list or an archive: these are made by the first request.
-    var isSlow: Bool {
+    package var isSlow: Bool {
         // What is percent-encoded may be one of them.
         if [path, query ?? ""].contains(where: { $0.utf8.contains(UInt8(ascii: "%")) }) { return true }
         if path.hasPrefix("/attachments/bundles/") { return true }
