@@ -171,11 +171,19 @@ package struct BundleHistory: Sendable {
                 throw .overLimit(place: folder, limit: "historyFiles", allowed: limits.historyFiles)
             }
             let path = "\(folder)/\(name)"
-            if FileStore.size(path) != nil {
-                visit(path)
-            } else if FileStore.isDirectory(path) {
-                try walk(path, try self.names(in: path) ?? [], depth: depth + 1, &visited, visit)
+            switch try kind(of: path) {
+            case .file: visit(path)
+            case .directory: try walk(path, try self.names(in: path) ?? [], depth: depth + 1, &visited, visit)
+            case .other, nil: break
             }
+        }
+    }
+
+    private func kind(of path: String) throws(HistoryError) -> FileKind? {
+        do throws(FileError) {
+            return try FileStore.kind(path)
+        } catch {
+            throw .file(error)
         }
     }
 

@@ -69,8 +69,7 @@ struct Remove: AsyncParsableCommand {
 
     func run() async throws {
         try await running {
-            try dumps.directory.removeCollections(collections)
-            if !keepBundles { try dumps.directory.removeBundles(collections) }
+            try dumps.directory.removeCollections(collections, keepingBundles: keepBundles)
             for id in collections { Console.print("\(id): removed") }
         }
     }
