@@ -161,6 +161,38 @@ package enum FileStore {
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw FileError("flush", directory) }
     }
 
+    /// Waits until every file and every name below a directory is on the disk. Links are not followed.
+    package static func flush(tree: String) throws(FileError) {
+        for name in try list(tree) ?? [] {
+            let path = "\(tree)/\(name)"
+            if isDirectory(path) {
+                try flush(tree: path)
+            } else if size(path) != nil {
+                let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+                guard descriptor >= 0 else { throw FileError("open", path) }
+                defer { close(descriptor) }
+                guard fsync(descriptor) == 0 else { throw FileError("flush", path) }
+            }
+        }
+        try flush(directory: tree)
+    }
+
+    /// Lets two paths change places, in one step where the system can. Elsewhere, a process that is killed meanwhile leaves
+    /// what was at `path` at `path` with `.old` behind it.
+    package static func exchange(_ path: String, with other: String) throws(FileError) {
+        guard systemExchange(path, other) != 0 else { return try flushDirectory(of: path) }
+        guard [EINVAL, ENOSYS, ENOTSUP].contains(errno) else { throw FileError("rename \(other) to", path) }
+        let aside = uniquePath(path) + ".old"
+        try rename(path, to: aside, flushing: false)
+        do throws(FileError) {
+            try rename(other, to: path, flushing: false)
+        } catch {
+            try? rename(aside, to: path)
+            throw error
+        }
+        try rename(aside, to: other)
+    }
+
     package static func makeDirectories(_ path: String) throws(FileError) {
         guard unsafe mkdir(path, 0o777) != 0 else { return }
         switch errno {
@@ -239,13 +271,18 @@ package enum FileStore {
         }
         defer { unsafe closedir(directory) }
         var names: [String] = []
-        while let entry = unsafe readdir(directory) {
+        while true {
+            // What tells a failure from the end.
+            errno = 0
+            guard let entry = unsafe readdir(directory) else {
+                guard errno == 0 else { throw FileError("list", path) }
+                return names.sorted()
+            }
             let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
                 unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
             }
             if name != "." && name != ".." { names.append(name) }
         }
-        return names.sorted()
     }
 
     /// The size of a regular file in bytes; `nil` where there is none, or where `Int` cannot hold it. Links are not followed.
@@ -255,10 +292,10 @@ package enum FileStore {
         return Int(exactly: status.st_size)
     }
 
-    /// The identity of a file's present version, which changes when the file is replaced; `nil` where there is no file.
-    package static func identity(_ path: String) -> FileIdentity? {
-        var status = stat()
-        guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    /// The identity of a file's present version, which changes when the file is replaced; `nil` where there is no
+    /// regular file. Links are not followed.
+    package static func identity(_ path: String) throws(FileError) -> FileIdentity? {
+        guard let status = try status(path), status.st_mode & S_IFMT == S_IFREG else { return nil }
         #if canImport(Darwin)
             let time = status.st_mtimespec
         #else
@@ -272,15 +309,30 @@ package enum FileStore {
     /// Whether something is at a path. Links are followed.
     package static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
+    /// What `lstat` says; `nil` where nothing is at the path.
+    private static func status(_ path: String) throws(FileError) -> stat? {
+        var status = stat()
+        if unsafe lstat(path, &status) == 0 { return status }
+        let error = FileError("look at", path)
+        guard error.isMissing else { throw error }
+        return nil
+    }
+
+    /// What is at a path: a regular file, a directory, or anything else; `nil` where nothing is. Links are not followed.
+    package static func kind(_ path: String) throws(FileError) -> FileKind? {
+        guard let status = try status(path) else { return nil }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return .file
+        case S_IFDIR: return .directory
+        default: return .other
+        }
+    }
+
     /// Checks that a path is a directory or does not exist, so that nothing is read or written through a link.
     ///
     /// - Throws: ``FileError`` where the path is anything else.
     package static func refuseLink(_ path: String) throws(FileError) {
-        var status = stat()
-        guard unsafe lstat(path, &status) == 0 else {
-            guard errno == ENOENT else { throw FileError("look at", path) }
-            return
-        }
+        guard let status = try status(path) else { return }
         switch status.st_mode & S_IFMT {
         case S_IFDIR: return
         case S_IFLNK: throw FileError("use", path, code: FileError.isLink)
@@ -346,6 +398,12 @@ package enum FileStore {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
+}
+
+package enum FileKind: Sendable {
+    case file
+    case directory
+    case other
 }
 
 /// One version of a file.

@@ -15,7 +15,7 @@ extension LocalCollection {
     ) async throws -> HeldState {
         try await session.withStorageLock {
             let storage = session.storage
-            if storage.identity(id) != held.cacheIdentity {
+            if try storage.identity(id) != held.cacheIdentity {
                 let present = session.loader.load(id)
                 if present.source == .cached, let timestamp = present.timestamp, timestamp >= snapshot.timestamp {
                     return present
@@ -47,7 +47,8 @@ extension LocalCollection {
             stored.serve(snapshot, from: .cached, isVerifiedHere: true)
             stored.highWaterMark = file.highWaterMark
             if file.chain != nil { stored.noteSigned(asOf: file.timestamp) }
-            stored.cacheIdentity = storage.identity(id)
+            // Where that cannot be told, the file is read again at the next call.
+            stored.cacheIdentity = try? storage.identity(id)
             return stored
         }
     }
@@ -110,7 +111,7 @@ extension StorageDirectory {
             let path = "\(directory)/\(name)"
             if let digest = SHA256Digest(hex: name) {
                 if kept.contains(digest) { continue }
-            } else if let changed = FileStore.identity(path)?.seconds,
+            } else if let changed = (try? FileStore.identity(path))?.seconds,
                 changed > Int64(clamping: now.seconds).saturatingAdding(-Int64(Self.partSeconds))
             {
                 // Another process may be writing it.

@@ -107,7 +107,10 @@ struct StorageDirectory: Sendable {
     /// What the names of a collection's files and directories end with.
     private static let endings: Set = ["snapshot", "snapshot.damaged", "previous", "attachments"]
 
-    func identity(_ id: CollectionID) -> CacheIdentity? { FileStore.identity(snapshotPath(id)) }
+    /// The version of the cache file that is there; `nil` where there is none.
+    func identity(_ id: CollectionID) throws(FileError) -> CacheIdentity? {
+        try FileStore.identity(snapshotPath(id))
+    }
 
     /// Renames a cache file that cannot be used, so that it can be looked at later; unless another version has taken its
     /// place.
@@ -115,8 +118,8 @@ struct StorageDirectory: Sendable {
     /// - Returns: the version that is there now.
     func setAside(_ id: CollectionID, _ identity: CacheIdentity) -> CacheIdentity? {
         let path = snapshotPath(id)
-        if FileStore.identity(path) == identity { try? FileStore.rename(path, to: damagedPath(id)) }
-        return self.identity(id)
+        if (try? FileStore.identity(path)) == identity { try? FileStore.rename(path, to: damagedPath(id)) }
+        return try? FileStore.identity(path)
     }
 
     /// What a file that was set aside still tells: the high-water mark, and whether the state was signed.

@@ -39,7 +39,7 @@ final class LocalCollection: Sendable {
     func held() -> HeldState {
         let (known, generation, isStoring) = state.withLock { ($0.held, $0.generation, $0.stores > 0) }
         guard let known else { return load(generation) }
-        guard !isStoring, FileStore.identity(cachePath) != known.cacheIdentity else { return known }
+        guard !isStoring, (try? FileStore.identity(cachePath)) != known.cacheIdentity else { return known }
         return reload(known, generation)
     }
 

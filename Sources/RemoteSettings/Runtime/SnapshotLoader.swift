@@ -133,7 +133,14 @@ struct SnapshotLoader: Sendable {
     }
 
     private func cacheFile(_ id: CollectionID, _ held: inout HeldState) -> CacheFile? {
-        guard let identity = storage.identity(id) else {
+        let identity: CacheIdentity?
+        do {
+            identity = try storage.identity(id)
+        } catch {
+            refuse(.init(source: .cached, timestamp: nil, reason: SnapshotRefusal(error).reason), of: id, &held)
+            return nil
+        }
+        guard let identity else {
             let told = storage.toldByDamaged(id, limits: limits)
             note(told.highWaterMark, wasSigned: told.wasSigned, &held)
             return nil
