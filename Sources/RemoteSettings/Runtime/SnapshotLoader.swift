@@ -78,8 +78,35 @@ struct SnapshotLoader: Sendable {
     /// Reads and verifies. Does I/O and never fails: what cannot serve is in the result, with the reason.
     func load(_ id: CollectionID) -> HeldState {
         var held = HeldState()
+        let file = cacheFile(id, &held)
+        choose(id, file, &held)
+        return held
+    }
+
+    /// Like ``load(_:)``, with a cache file's content that was kept elsewhere in place of the cache.
+    func load(_ id: CollectionID, kept content: Bytes?) -> HeldState {
+        var held = HeldState()
+        var file: CacheFile?
+        if let content {
+            do {
+                let kept = try CacheFile(parsing: content, of: id, path: storage.keptPath(id), limits: limits)
+                guard ServerIdentity(kept.server) == server else {
+                    throw SnapshotRefusal(.otherServer(found: kept.server, expected: server.description))
+                }
+                note(kept.highWaterMark, wasSigned: kept.chain != nil, &held)
+                file = kept
+            } catch {
+                refuse(.init(source: .cached, timestamp: nil, reason: SnapshotRefusal(error).reason), of: id, &held)
+            }
+        }
+        choose(id, file, &held)
+        return held
+    }
+
+    /// Serves the newest that can be trusted of a cache file and what is packaged.
+    private func choose(_ id: CollectionID, _ file: CacheFile?, _ held: inout HeldState) {
         var candidates: [Candidate] = []
-        if let file = cacheFile(id, &held) { candidates.append(.cached(file)) }
+        if let file { candidates.append(.cached(file)) }
         var problems: [SnapshotStatus.Unused] = []
         let bundles = packaged.bundles(of: id, problems: &problems)
         for bundle in bundles { note(bundle, &held) }
@@ -100,7 +127,6 @@ struct SnapshotLoader: Sendable {
             }
         }
         if held.snapshot == nil { noteOthers(id, problems, &held) }
-        return held
     }
 
     /// Makes a candidate the snapshot that serves. Of packaged ones that may be used, the bundle is kept in any case.
