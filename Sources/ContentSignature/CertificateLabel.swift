@@ -7,12 +7,6 @@ public struct CertificateLabel: Hashable, Sendable, CustomStringConvertible {
     /// The subject's common name, or its whole distinguished name where it has none. Whoever made the chain wrote it.
     public let subject: String
 
-    package init(position: Int, count: Int, subject: String) {
-        self.position = position
-        self.count = count
-        self.subject = subject
-    }
-
     public var description: String {
         let role =
             switch position {

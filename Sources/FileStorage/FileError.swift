@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
+import LibC
 
 /// A system call on a file that failed: what was tried, on which path, and why it did not work.
 package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {

@@ -1,13 +1,6 @@
+import LibC
 import RemoteSettingsModel
 import Synchronization
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 /// The few things done to files here, each either whole or not at all.
 package enum FileStore {
@@ -96,6 +89,33 @@ package enum FileStore {
             _ = unsafe unlink(temporary)
             throw error
         }
+    }
+
+    /// Replaces a file by these bytes, like ``replace(_:with:isContended:flushing:)``, so that only its owner can read it (mode
+    /// 0600), whatever the mask is and whatever was there before.
+    package static func replacePrivate(_ path: String, with content: Bytes) throws(FileError) {
+        let temporary = path + ".tmp"
+        try remove(temporary)
+        let file = try WritableFile(creatingPrivate: temporary)
+        do throws(FileError) {
+            try file.write(content)
+            try file.finish(flushing: true)
+            try rename(temporary, to: path)
+        } catch {
+            file.abandon()
+            _ = unsafe unlink(temporary)
+            throw error
+        }
+    }
+
+    /// Whether others than the owner of a file may read or write it.
+    ///
+    /// - Throws: ``FileError`` where there is no regular file.
+    package static func isOpenToOthers(_ path: String) throws(FileError) -> Bool {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw FileError("open", path) }
+        defer { close(descriptor) }
+        return try regularFile(descriptor, path).st_mode & 0o077 != 0
     }
 
     /// Replaces a file by what `body` writes, piece by piece; where it throws, what was there before stays.

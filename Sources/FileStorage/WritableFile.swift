@@ -1,12 +1,5 @@
+import LibC
 import RemoteSettingsModel
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 /// A file open for writing, for one writer.
 package final class WritableFile {
@@ -19,6 +12,13 @@ package final class WritableFile {
         descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o666)
         guard descriptor >= 0 else { throw FileError("create", path) }
         _ = try FileStore.regularFile(descriptor, path)
+    }
+
+    /// Creates a file that only its owner can read and write. Nothing must have that name.
+    init(creatingPrivate path: String) throws(FileError) {
+        self.path = path
+        descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw FileError("create", path) }
     }
 
     /// Opens a file to go on behind its end, creating it where it is missing. A link of that name is not followed.

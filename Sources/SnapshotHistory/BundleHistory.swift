@@ -114,12 +114,10 @@ package struct BundleHistory: Sendable {
         in repository: GitRepository
     ) async throws(HistoryError) -> Timestamp? {
         let bytes = try await repository.contents(blob, of: path, at: revision)
-        do throws(BundleError) {
-            let head = try BundleHead.read(bytes, name: repository.name(path, at: revision))
-            return head.collection == id ? head.timestamp : nil
-        } catch {
-            throw .bundle(error)
-        }
+        let head = try Result { () throws(BundleError) in
+            try BundleHead.read(bytes, name: repository.name(path, at: revision))
+        }.mapError(HistoryError.bundle).get()
+        return head.collection == id ? head.timestamp : nil
     }
 
     private func find(_ id: CollectionID, at path: String, _ listing: inout Listing) throws(HistoryError) {
@@ -135,11 +133,7 @@ package struct BundleHistory: Sendable {
                 throw BundleError(
                     .disagreement, file: path, expected: "a bundle of \(id)", found: "one of \(head.collection)")
             }
-            let size = try MappedFile(path: path).bytes.count
-            listing.bundles.append(
-                HistoricBundle(
-                    collection: id, timestamp: head.timestamp, origin: .file(path), size: size, place: .file,
-                    limits: limits))
+            listing.bundles.append(try bundle(at: path, head))
         } catch {
             throw .bundle(error)
         }
@@ -148,15 +142,17 @@ package struct BundleHistory: Sendable {
     private func look(at path: String, for id: CollectionID, _ listing: inout Listing) {
         do throws(BundleError) {
             let head = try BundleHead.read(path: path)
-            guard head.collection == id, let size = FileStore.size(path) else { return }
-            listing.bundles.append(
-                HistoricBundle(
-                    collection: id, timestamp: head.timestamp, origin: .file(path), size: size, place: .file,
-                    limits: limits))
+            if head.collection == id { listing.bundles.append(try bundle(at: path, head)) }
         } catch {
             // What does not begin like a bundle is something else, which may well lie there.
             if error.kind != .malformed { listing.unusable.append(.bundle(error)) }
         }
+    }
+
+    private func bundle(at path: String, _ head: BundleHead) throws(BundleError) -> HistoricBundle {
+        HistoricBundle(
+            collection: head.collection, timestamp: head.timestamp, origin: .file(path),
+            size: try MappedFile(path: path).bytes.count, place: .file, limits: limits)
     }
 
     private func walk(
@@ -181,10 +177,6 @@ package struct BundleHistory: Sendable {
 
     /// The names in a folder; `nil` where it is no folder.
     private func names(in folder: String) throws(HistoryError) -> [String]? {
-        do throws(FileError) {
-            return try FileStore.list(folder)
-        } catch {
-            throw .file(error)
-        }
+        try Result { () throws(FileError) in try FileStore.list(folder) }.mapError(HistoryError.file).get()
     }
 }

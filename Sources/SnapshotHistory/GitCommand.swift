@@ -1,12 +1,5 @@
+import LibC
 import Subprocess
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 /// Runs git in one directory: without a shell, a terminal or the network, with bounded output.
 ///

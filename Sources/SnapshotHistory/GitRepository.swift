@@ -95,11 +95,9 @@ package struct GitRepository: Sendable {
     /// - Throws: ``HistoryError``, `bundle` where it is not a lock of a known version.
     package func lock(at revision: Revision) async throws(HistoryError) -> LockFile? {
         guard let text = try await file(Self.lockPath, at: revision) else { return nil }
-        do throws(BundleError) {
-            return try LockFile(parsing: text, path: name(Self.lockPath, at: revision), limits: limits)
-        } catch {
-            throw .bundle(error)
-        }
+        return try Result { () throws(BundleError) in
+            try LockFile(parsing: text, path: name(Self.lockPath, at: revision), limits: limits)
+        }.mapError(HistoryError.bundle).get()
     }
 
     static let lockPath = "dumps.lock.json"

@@ -36,7 +36,8 @@ package struct HistoricBundle: Sendable {
         if case .revision(let revision, let path) = origin, case .blob(let blob, let repository) = place {
             return try await repository.contents(blob, of: path, at: revision)
         }
-        return try reading { () throws(BundleError) in try MappedFile(path: "\(origin)").bytes }
+        return try Result { () throws(BundleError) in try MappedFile(path: "\(origin)").bytes }
+            .mapError(HistoryError.bundle).get()
     }
 
     /// Opens the bundle: from a file, mapped; from git, read into memory.
@@ -44,9 +45,9 @@ package struct HistoricBundle: Sendable {
     /// - Throws: ``HistoryError``, also where it no longer is the bundle that was found.
     package func open() async throws(HistoryError) -> BundleReader {
         let bytes = try await contents()
-        let bundle = try reading { () throws(BundleError) in
+        let bundle = try Result { () throws(BundleError) in
             try BundleReader(bytes: bytes, name: name, limits: limits)
-        }
+        }.mapError(HistoryError.bundle).get()
         guard bundle.head.collection == collection, bundle.head.timestamp == timestamp else {
             throw .bundle(
                 BundleError(
@@ -76,16 +77,11 @@ package struct HistoricBundle: Sendable {
 
     private func neighbouringLock() throws(HistoryError) -> LockFile? {
         let path = "\(FileStore.parent(of: FileStore.parent(of: "\(origin)")))/\(GitRepository.lockPath)"
-        do {
-            guard let text = try FileStore.read(path, limit: limits.lockBytes) else { return nil }
-            return try LockFile(parsing: text, path: path, limits: limits)
-        } catch let error as FileError {
-            throw .file(error)
-        } catch let error as BundleError {
-            throw .bundle(error)
-        } catch {
-            return nil
-        }
+        let text = try Result { () throws(FileError) in try FileStore.read(path, limit: limits.lockBytes) }
+            .mapError(HistoryError.file).get()
+        guard let text else { return nil }
+        return try Result { () throws(BundleError) in try LockFile(parsing: text, path: path, limits: limits) }
+            .mapError(HistoryError.bundle).get()
     }
 
     /// How the bundle is called in messages.
@@ -94,13 +90,5 @@ package struct HistoricBundle: Sendable {
             return repository.name(path, at: revision)
         }
         return "\(origin)"
-    }
-
-    private func reading<Value>(_ body: () throws(BundleError) -> Value) throws(HistoryError) -> Value {
-        do throws(BundleError) {
-            return try body()
-        } catch {
-            throw .bundle(error)
-        }
     }
 }

@@ -8,6 +8,8 @@ final class MadeResources: Sendable {
         /// The monitor's newest entries, so many of them.
         case monitor(Int)
         case zip(CollectionID)
+        /// All records of a collection, as one list.
+        case records(CollectionID)
         case bundle(String)
     }
 

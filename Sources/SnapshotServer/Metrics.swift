@@ -91,6 +91,7 @@ enum Refusal: String, CaseIterable {
     case ambiguousLength = "ambiguous-length"
     case slowRequest = "slow-request"
     case slowReader = "slow-reader"
+    case tooManyConnections = "too-many-connections"
 }
 
 /// What a request was about, for counting: a bounded set.

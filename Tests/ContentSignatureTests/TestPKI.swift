@@ -1,4 +1,4 @@
-import ContentSignature
+@testable import ContentSignature
 import Crypto
 import Foundation
 import RemoteSettingsModel

@@ -66,18 +66,9 @@ struct CollectionRefresher: Sendable {
             return
         }
 
-        let selector: AttachmentSelector
-        do {
-            selector = try AttachmentSelector(planned.settings.attachments)
-        } catch {
-            throw CollectionError.configuration("\(error)")
-        }
-        let (wanted, omitted): ([WantedAttachment], [SHA256Digest: OmissionReason])
-        do {
-            (wanted, omitted) = try selector.select(snapshot.records)
-        } catch {
-            throw CollectionError.fetch(.changeset(error, url: server))
-        }
+        let selector = try AttachmentSelector(planned.settings.attachments)
+        let (wanted, omitted) = try Result { () throws(ChangesetError) in try selector.select(snapshot.records) }
+            .mapError { CollectionError.fetch(.changeset($0, url: server)) }.get()
         try planned.settings.budget.check(wanted)
         async let records = packed(snapshot)
         var sources = try await gatherer.gather(

@@ -1,15 +1,8 @@
 import FileStorage
+import LibC
 import RemoteSettingsModel
 import SnapshotBundle
 import Synchronization
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 /// The small attachments of one collection that are downloaded and wait for the others, packed as in a bundle, in a single
 /// file: creating a file for each takes longer than downloading it.

@@ -75,6 +75,30 @@ final class LocalCollection: Sendable {
         return records
     }
 
+    /// Like ``records()``.
+    ///
+    /// - Parameter usesPackaged: whether what is packaged may answer. Without it, a cached state that is older than the packaged
+    ///   one is read and verified at each call.
+    func records(usesPackaged: Bool) -> [RemoteSettingsRecord]? {
+        let held = held()
+        if usesPackaged || held.source == .cached { return records() }
+        guard held.cacheIdentity != nil else { return nil }
+        return session.loader.load(id, usesPackaged: false).snapshot.map { filtered($0.records) }
+    }
+
+    /// What is held, for reports.
+    var status: SnapshotStatus {
+        let held = held()
+        var unused = held.unused
+        if held.snapshot == nil, case .failure(let error) = session.server {
+            unused.append(.init(source: .none, timestamp: nil, reason: .unreadableSource("\(error)")))
+        }
+        return SnapshotStatus(
+            collection: "\(id)", source: held.source, timestamp: held.timestamp,
+            age: held.timestamp.map { session.now.elapsed(since: $0) }, records: held.snapshot?.records.count,
+            trust: held.snapshot?.provenance, isVerifiedHere: held.isVerifiedHere, unused: unused)
+    }
+
     /// Runs a sync's `store`, and serves what it has stored.
     func storing(_ store: () async throws -> HeldState) async throws -> HeldState {
         state.withLock { $0.stores += 1 }
@@ -87,15 +111,12 @@ final class LocalCollection: Sendable {
     /// Removes everything that was stored of the collection. What is packaged serves again.
     func reset() throws {
         let storage = session.storage
-        if FileStore.isDirectory(storage.path) {
-            guard let lock = try DirectoryLock(storage.path) else {
-                throw RemoteSettingsError.storageIsBusy(storage.path, seconds: 0)
-            }
-            defer { withExtendedLifetime(lock) {} }
-            try storage.remove(id)
-        }
-        state.withLock { $0.replace(nil) }
+        if FileStore.isDirectory(storage.path) { try session.withFreeStorageLock { try storage.remove(id) } }
+        forget()
     }
+
+    /// Reads again what is held, when it is next asked for.
+    func forget() { state.withLock { $0.replace(nil) } }
 }
 
 extension LocalCollection {

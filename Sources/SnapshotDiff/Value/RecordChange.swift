@@ -26,12 +26,6 @@ package struct FieldChange: Hashable, Sendable {
     package let old: JSONValue?
     /// `nil` where the new record has no such field.
     package let new: JSONValue?
-
-    package init(path: [String], old: JSONValue?, new: JSONValue?) {
-        self.path = path
-        self.old = old
-        self.new = new
-    }
 }
 
 /// How a record's attachment differs.

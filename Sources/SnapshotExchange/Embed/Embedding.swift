@@ -151,12 +151,9 @@ package struct Embedding: Sendable {
     private func stored(
         _ bundle: BundleReader, _ entry: LockFile.Collection
     ) throws -> (Bytes, LockFile.Collection) {
-        var sources: [SHA256Digest: AttachmentInput] = [:]
-        for file in try bundle.manifest().files {
-            sources[file.sha256] = file.omitted.map { .omitted($0) } ?? .bundle(bundle)
-        }
         let writer = BundleWriter(
-            try verifier.snapshot(of: bundle, as: entry), attachments: sources, records: .stored, limits: limits)
+            try verifier.snapshot(of: bundle, as: entry), attachments: try bundle.attachmentInputs(), records: .stored,
+            limits: limits)
         let temporary = FileStore.uniquePath("\(FileStore.temporaryDirectory)/rsdump-embed")
         let written = try writer.write(toNewFile: temporary)
         defer { try? FileStore.remove(temporary) }

@@ -53,12 +53,8 @@ enum FirefoxExport {
                 .badInput, directory.path, entry: timesFile, expected: "{\"BUCKET/COLLECTION\": TIMESTAMP, …}",
                 found: found, remedy: "mend the file or take it away")
         }
-        let value: JSONValue
-        do throws(JSONError) {
-            value = try JSONValue(parsing: text, limits: limits)
-        } catch {
-            throw refused("\(error)")
-        }
+        let value = try Result { () throws(JSONError) in try JSONValue(parsing: text, limits: limits) }
+            .mapError { refused("\($0)") }.get()
         guard case .object(let members) = value else { throw refused("another value") }
         var times: [String: String] = [:]
         for member in members {

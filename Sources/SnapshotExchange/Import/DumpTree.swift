@@ -18,12 +18,7 @@ struct DumpTree {
     /// - Parameter names: none for all.
     /// - Throws: `FileError`, or ``ExchangeError`` where there is no collection in it.
     func collections(_ names: [CollectionID]) throws -> [(CollectionID, Result<ImportedCollection, any Error>)] {
-        var found: [CollectionID] = []
-        for bucket in try FileStore.list(root) ?? [] where FileStore.isDirectory("\(root)/\(bucket)") {
-            for file in try FileStore.list("\(root)/\(bucket)") ?? [] where file.hasSuffix(".json") {
-                if let id = try? CollectionID(bucket: bucket, name: String(file.dropLast(5))) { found.append(id) }
-            }
-        }
+        let found = try Self.collections(in: root)
         guard !found.isEmpty else {
             throw ExchangeError(
                 .badInput, root, expected: "BUCKET/COLLECTION.json files", found: "none",
@@ -32,6 +27,17 @@ struct DumpTree {
         return found.filter { names.isEmpty || names.contains($0) }.sorted().map { id in
             (id, Result { try collection(id) })
         }
+    }
+
+    /// The collections of which a folder has a file `<bucket>/<collection>.json`.
+    static func collections(in root: String) throws(FileError) -> [CollectionID] {
+        var found: [CollectionID] = []
+        for bucket in try FileStore.list(root) ?? [] where FileStore.isDirectory("\(root)/\(bucket)") {
+            for file in try FileStore.list("\(root)/\(bucket)") ?? [] where file.hasSuffix(".json") {
+                if let id = try? CollectionID(bucket: bucket, name: String(file.dropLast(5))) { found.append(id) }
+            }
+        }
+        return found
     }
 
     private func collection(_ id: CollectionID) throws -> ImportedCollection {

@@ -78,11 +78,8 @@ extension Import {
     ) throws -> SnapshotIntake.Offer {
         let verifier = BundleVerifier(options.policy, limits: limits)
         let bundle = try verifier.verify(path, of: id, against: entry)
-        var attachments: [SHA256Digest: AttachmentInput] = [:]
-        for file in try bundle.manifest().files {
-            attachments[file.sha256] = file.omitted.map { .omitted($0) } ?? .bundle(bundle)
-        }
         return .init(
-            snapshot: try verifier.snapshot(of: bundle, as: entry), attachments: attachments, origin: entry.server)
+            snapshot: try verifier.snapshot(of: bundle, as: entry), attachments: try bundle.attachmentInputs(),
+            origin: entry.server)
     }
 }

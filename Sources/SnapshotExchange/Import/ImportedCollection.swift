@@ -48,13 +48,11 @@ struct AttachmentFolder {
     private func sidecar(_ place: String) throws -> JSONValue? {
         let path = "\(root)/\(place)\(Self.suffix)"
         guard let text = try FileStore.read(path, limit: limits.metadataBytes) else { return nil }
-        do throws(JSONError) {
-            return try JSONValue(parsing: text, limits: limits)
-        } catch {
-            throw ExchangeError(
+        return try Result { () throws(JSONError) in try JSONValue(parsing: text, limits: limits) }.mapError { error in
+            ExchangeError(
                 .badInput, root, entry: place + Self.suffix, expected: "JSON", found: "\(error)",
                 remedy: "take the file from its source again")
-        }
+        }.get()
     }
 
     private func digest(_ place: String) throws(FileError) -> SHA256Digest {

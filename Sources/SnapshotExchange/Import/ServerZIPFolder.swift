@@ -22,14 +22,10 @@ struct ServerZIPFolder {
         var left = limits.changesetBytes
         for name in try FileStore.list(root) ?? [] where name.hasSuffix(".meta.json") {
             guard let text = try FileStore.read("\(root)/\(name)", limit: limits.metadataBytes) else { continue }
-            let value: JSONValue
-            do throws(JSONError) {
-                value = try JSONValue(parsing: text, limits: limits)
-            } catch {
-                throw ExchangeError(
-                    .badInput, root, entry: name, expected: "a record", found: "\(error)", remedy: "fetch the zip again"
-                )
-            }
+            let value = try Result { () throws(JSONError) in try JSONValue(parsing: text, limits: limits) }.mapError {
+                ExchangeError(
+                    .badInput, root, entry: name, expected: "a record", found: "\($0)", remedy: "fetch the zip again")
+            }.get()
             left -= text.count
             guard left >= 0 else {
                 throw ExchangeError(

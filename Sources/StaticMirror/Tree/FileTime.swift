@@ -1,13 +1,6 @@
 import FileStorage
+import LibC
 import RemoteSettingsModel
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 /// Times and links of files, as web servers see them.
 enum FileTime {

@@ -27,10 +27,11 @@ final class ConfigPlace: Sendable {
     var stateFile: String { "\(storage)/\(collection.bucket)/\(collection.name).config" }
     var cacheFile: String { "\(storage)/\(collection.bucket)/\(collection.name).snapshot" }
 
-    init() throws {
+    /// - Parameter address: where the server says that it is.
+    init(address: String = "https://settings.test") throws {
         directory = FileManager.default.temporaryDirectory.appending(path: "rc-test-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        server = try OriginTransport()
+        server = try OriginTransport(address: address)
         collection = try server.makeCollection()
     }
 
