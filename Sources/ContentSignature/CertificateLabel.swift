@@ -4,7 +4,7 @@ public struct CertificateLabel: Hashable, Sendable, CustomStringConvertible {
     public let position: Int
     /// How many certificates the chain has.
     public let count: Int
-    /// The subject's common name, or its whole distinguished name where it has none. Whoever made the chain wrote it.
+    /// The subject's common name, or its whole distinguished name where it has none. It is untrusted text.
     public let subject: String
 
     public var description: String {

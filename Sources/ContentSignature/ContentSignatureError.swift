@@ -62,8 +62,11 @@ public enum ContentSignatureError: Error, Hashable, Sendable {
     case nameNotPermitted(CertificateLabel, name: String, by: CertificateLabel, permitted: [String])
     /// A name is one that an authority must not issue for (RFC 5280, section 4.2.1.10).
     case nameExcluded(CertificateLabel, name: String, by: CertificateLabel, excluded: String)
-    /// The first certificate constrains names of a form that is not processed, and `certificate` carries such a name.
+    /// The first certificate constrains names of a form that is not processed, and `certificate` carries such a name, or
+    /// may do so.
     case unsupportedNameConstraint(CertificateLabel, form: String, certificate: CertificateLabel)
+    /// The certificate has another version than 3, the only one with extensions.
+    case notVersion3(CertificateLabel)
     /// The certificate has a critical extension that is not processed, and so must be refused (RFC 5280, section 4.2).
     case unknownCriticalExtension(CertificateLabel, oid: String)
     /// An extension's value does not have the form that RFC 5280 gives it.

@@ -1,15 +1,15 @@
 import LibC
 
-/// A system call on a file that failed: what was tried, on which path, and why it did not work.
+/// A failed system call on a file: the operation, the path, and the reason.
 package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
     package let path: String
     package let operation: String
     package let code: Int32
 
     // Codes of `errno` are positive.
-    /// What has the path is a pipe or a device.
+    /// The path is a pipe or a device.
     package static let notRegular: Int32 = -1
-    /// What has the path is a symbolic link.
+    /// The path is a symbolic link.
     package static let isLink: Int32 = -2
 
     package init(_ operation: String, _ path: String, code: Int32 = errno) {
@@ -18,7 +18,7 @@ package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
         self.code = code
     }
 
-    /// Whether a pipe, a device, a link or a directory has the path: bad input, not a failure of the machine.
+    /// Whether the path is a pipe, a device, a link or a directory: bad input, not a failure of the machine.
     package var isWrongKind: Bool { [Self.notRegular, Self.isLink, EISDIR].contains(code) }
 
     package var isMissing: Bool { code == ENOENT || code == ENOTDIR }
@@ -34,7 +34,7 @@ package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-// Under names of their own, because the types here have methods of the same names.
+// These have their own names because the types here have methods called read, write, rename and link.
 package func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
     unsafe read(descriptor, buffer, count)
 }

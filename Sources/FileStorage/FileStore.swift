@@ -2,11 +2,11 @@ import LibC
 import RemoteSettingsModel
 import Synchronization
 
-/// The few things done to files here, each either whole or not at all.
+/// File operations, each of which happens as a whole or not at all.
 package enum FileStore {
     /// A file's content; `nil` where there is no such file.
     package static func read(_ path: String, limit: Int) throws(FileError) -> Bytes? {
-        // A pipe that nobody writes to would be waited for.
+        // Without O_NONBLOCK, opening a pipe would wait for a writer.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             let error = FileError("open", path)
@@ -35,7 +35,7 @@ package enum FileStore {
         }
     }
 
-    /// What `fstat` says of an open file.
+    /// The status of an open file.
     ///
     /// - Throws: ``FileError`` where it is a pipe, a device or a directory.
     static func regularFile(_ descriptor: Int32, _ path: String) throws(FileError) -> stat {
@@ -77,7 +77,7 @@ package enum FileStore {
         _ path: String, with content: Bytes, isContended: Bool = false, flushing: Bool = true
     ) throws(FileError) {
         let temporary = isContended ? uniquePath(path) + ".tmp" : path + ".tmp"
-        // What a process that was killed left there, or a link that somebody put there.
+        // A killed process may have left a file there, or somebody may have put a link there.
         try remove(temporary)
         let file = try WritableFile(creating: temporary)
         do throws(FileError) {
@@ -118,7 +118,7 @@ package enum FileStore {
         return try regularFile(descriptor, path).st_mode & 0o077 != 0
     }
 
-    /// Replaces a file by what `body` writes, piece by piece; where it throws, what was there before stays.
+    /// Replaces a file by the bytes that `body` writes; if it throws, the previous file stays.
     ///
     /// - Throws: ``FileError``, or what `body` throws.
     package static func replace(
@@ -183,9 +183,9 @@ package enum FileStore {
         }
     }
 
-    /// Removes a directory with all that is in it; where a link or a file has that name, only itself. Does nothing where there
-    /// is none. Each directory is opened relative to its parent, so that nothing outside is removed, even if somebody puts a
-    /// link in place of a directory meanwhile.
+    /// Removes a directory with its contents; of a link or a file, only itself. Does nothing where the path does not exist.
+    /// Each directory is opened relative to its parent, so that nothing outside is removed even if a directory is replaced
+    /// by a link meanwhile.
     package static func removeTree(_ path: String) throws(FileError) {
         try removeTree(path, in: AT_FDCWD, path: path)
     }
@@ -248,14 +248,14 @@ package enum FileStore {
         return names.sorted()
     }
 
-    /// Bytes of a regular file; `nil` where there is none, or more than `Int` can tell. Links are not followed.
+    /// The size of a regular file in bytes; `nil` where there is none, or where `Int` cannot hold it. Links are not followed.
     package static func size(_ path: String) -> Int? {
         var status = stat()
         guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
         return Int(exactly: status.st_size)
     }
 
-    /// What tells one version of a file from another that took its place by renaming; `nil` where there is none.
+    /// The identity of a file's present version, which changes when the file is replaced; `nil` where there is no file.
     package static func identity(_ path: String) -> FileIdentity? {
         var status = stat()
         guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
@@ -272,9 +272,9 @@ package enum FileStore {
     /// Whether something is at a path. Links are followed.
     package static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
-    /// Makes sure that a directory or nothing is at a path, so that nothing is read or written through a link.
+    /// Checks that a path is a directory or does not exist, so that nothing is read or written through a link.
     ///
-    /// - Throws: ``FileError`` where something else is there.
+    /// - Throws: ``FileError`` where the path is anything else.
     package static func refuseLink(_ path: String) throws(FileError) {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else {
@@ -318,23 +318,23 @@ package enum FileStore {
     /// Blocks the thread for a short while: for callers that cannot wait asynchronously.
     package static func pause(microseconds: UInt32) { usleep(microseconds) }
 
-    /// `path` with an ending that no other task or process uses.
+    /// `path` with a suffix that no other task or process uses.
     package static func uniquePath(_ path: String) -> String {
         "\(path).\(getpid())-\(uniqueCount.add(1, ordering: .relaxed).newValue)"
     }
 
     private static let uniqueCount = Atomic(0)
 
-    /// The one absolute path of what is there, without links; `nil` where nothing is.
+    /// The absolute path without links; `nil` where nothing is at the path.
     package static func resolved(_ path: String) -> String? {
         guard let resolved = unsafe realpath(path, nil) else { return nil }
         defer { unsafe free(resolved) }
         return unsafe String(cString: resolved)
     }
 
-    /// The path from the root on; a relative one begins at the working directory. Links are not followed.
+    /// The absolute path; a relative path is resolved against the working directory. Links are not followed.
     ///
-    /// - Throws: ``FileError`` where the working directory cannot be told.
+    /// - Throws: ``FileError`` where the working directory is unknown.
     package static func absolute(_ path: String) throws(FileError) -> String {
         guard !path.hasPrefix("/") else { return path }
         guard let current = unsafe getcwd(nil, 0) else { throw FileError("find the working directory of", path) }
@@ -344,7 +344,7 @@ package enum FileStore {
         return unsafe String(cString: current) + "/" + rest
     }
 
-    /// The path of the directory that holds what is at `path`.
+    /// The path of the directory that contains `path`.
     package static func parent(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])

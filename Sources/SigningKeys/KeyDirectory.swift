@@ -238,7 +238,9 @@ package struct KeyDirectory: Sendable {
         guard FileStore.exists(path) else {
             throw SigningKeyError(
                 path, expected: "a private key", found: "no such file",
-                remedy: "name the directory that has it, or set \(variable) to its PEM text")
+                remedy:
+                    "name the directory that has it (rsdump keys create DIR makes one), or set \(variable) to its PEM text"
+            )
         }
         return try key(at: path)
     }

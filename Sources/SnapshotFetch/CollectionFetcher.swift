@@ -84,7 +84,7 @@ package struct CollectionFetcher: Sendable {
         }
         let unverified: UnverifiedSnapshot
         do throws(ChangesetError) {
-            // An answer that came without `_since` is a full list without tombstones: it replaces what is held.
+            // An answer that came without `_since` is a full list without tombstones: it replaces the local state.
             unverified = try Changeset(parsing: document.body, limits: client.limits)
                 .snapshot(of: wanted.id, onto: answersSince ? base?.records : nil)
         } catch {
@@ -119,7 +119,7 @@ package struct CollectionFetcher: Sendable {
 
     private func changeset(_ wanted: Wanted, since: Timestamp?) async throws(FetchError) -> ChangesetAnswer {
         do throws(HTTPError) {
-            // A monitor that is older than what is held may come from a cache: what is held asks past it.
+            // A monitor that is older than the local state may come from a cache; the local timestamp then bypasses that cache.
             let expected = wanted.expected.map { max($0, wanted.floor ?? $0) }
             return try await client.changeset(wanted.id, expected: expected, since: since)
         } catch {

@@ -244,15 +244,19 @@ struct ParameterCompiler {
         for member in members where !Self.choiceKeys.contains(member.key) { unknown(member, Self.choiceKeys) }
         guard let content = content(of: node, node.line) else { return nil }
         if let condition = node["condition"] {
-            guard let name = condition.string, node["filter"] == nil, node["percent"] == nil else {
+            guard let name = condition.string, node["filter"] == nil else {
                 problems.add(
-                    file, condition.line,
-                    "condition is \(condition.kind), with a filter or percent beside it or no text",
-                    "write the name of a condition, or a filter and percent, not both")
+                    file, condition.line, "condition is \(condition.kind), or there is a filter beside it",
+                    "write the name of a condition, or a filter, not both")
                 return nil
             }
             guard let filter = filter(named: name, condition.line) else { return nil }
-            return Choice(name: name, filter: filter, value: content.value, line: node.line)
+            guard let percent = node["percent"] else {
+                return Choice(name: name, filter: filter, value: content.value, line: node.line)
+            }
+            guard let share = self.percent(percent, seed: node["seed"], name: key) else { return nil }
+            let both = "(\(filter)) && (\(share))"
+            return Choice(name: "\(name) \(index + 1)", filter: both, value: content.value, line: node.line)
         }
         guard let filter = filter(of: node, seed: key, node.line) else { return nil }
         return Choice(name: "\(index + 1)", filter: filter, value: content.value, line: node.line)

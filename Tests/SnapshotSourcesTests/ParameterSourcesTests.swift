@@ -145,7 +145,7 @@ import Testing
               g: {colour: red}
               h: {}
               i: {value: 1, in-app-default: true}
-              j: {value: 1, when: [{condition: seedless, percent: 5, value: 2}]}
+              j: {value: 1, when: [{condition: seedless, filter: "true", value: 2}]}
               k: {type: text, value: 1}
               l: {type: string, value: 1}
               "": 1

@@ -217,7 +217,7 @@ extension AttachmentGatherer {
         } catch let error as HTTPError where error.category != .backoff && error.category != .cancelled {
             notes.append("the server's zip could not be fetched (\(error)); attachments were fetched one by one")
         } catch let error as BundleError {
-            // The file is a temporary one, which nobody could restore.
+            // The file is a temporary one, so the usual advice to restore it would be wrong.
             notes.append("the server's zip is damaged (\(error.problem)); attachments were fetched one by one")
         }
         try FileStore.remove(path)

@@ -61,7 +61,7 @@ struct CollectionRefresher: Sendable {
         outcome.serverTimestamp = snapshot.timestamp
         if let old { outcome.changes = .init(from: old.records, to: snapshot.records) }
         let isSameState = try isSame(snapshot, as: old, in: present, planned: planned)
-        if isSameState && planned.action != .repack && isUsable(planned, present, snapshot.provenance) {
+        if isSameState && planned.action != .repack && isUsable(planned, present, for: snapshot.provenance) {
             outcome.status = .unchanged
             return
         }
@@ -90,7 +90,7 @@ struct CollectionRefresher: Sendable {
 
     /// Whether the present bundle may stay if its records are the server's.
     private func isUsable(
-        _ planned: PlannedCollection, _ present: BundleReader?, _ provenance: Provenance
+        _ planned: PlannedCollection, _ present: BundleReader?, for provenance: Provenance
     ) -> Bool {
         guard present != nil, let held = planned.held, held.attachmentRule == planned.settings.attachments.text
         else { return false }

@@ -29,7 +29,7 @@ extension Manifest {
                     sha256: attachment.hash, size: size, location: attachment.location, records: [record.id],
                     omitted: nil))
         }
-        // Ids come sorted, and a stable order among equals is what `id` as the last key gives.
+        // The id is the last key, so that the ids of one file stay sorted.
         named.sort { left, right in
             if left.precedes(right) { return true }
             if right.precedes(left) { return false }

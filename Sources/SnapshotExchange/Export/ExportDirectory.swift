@@ -10,7 +10,7 @@ final class ExportDirectory {
     /// Whether an existing directory is updated.
     let isUpdate: Bool
     private var isFinished = false
-    /// Folders from which attachments go that were neither written nor kept.
+    /// Folders from which an update removes attachments that were neither written nor kept.
     private var owned: Set<String> = []
     /// Files written so far, and their bytes.
     private(set) var files = 0
@@ -64,7 +64,7 @@ final class ExportDirectory {
         isUpdate ? try FileStore.read("\(path)/\(name)", limit: limit) : nil
     }
 
-    /// Keeps an attachment of the directory that is updated, if it is what its record says.
+    /// Keeps an attachment of the directory that is updated, if it has the size and hash of its record.
     ///
     /// - Returns: whether it was kept.
     func keep(_ name: String, _ attachment: RecordAttachment) throws(FileError) -> Bool {
@@ -78,9 +78,9 @@ final class ExportDirectory {
         return true
     }
 
-    /// Renames the directory to its own name. What had that name is put aside first and removed afterwards.
+    /// Renames the directory to its final name. A previous file or directory of that name is moved aside and then removed.
     ///
-    /// - Returns: the files of an updated directory that are no longer there.
+    /// - Returns: the files that an update removed.
     func finish() throws -> [String] {
         var dropped: [String] = []
         if isUpdate { try carry("", &dropped) }

@@ -11,7 +11,7 @@ struct ChangesetFiles {
     let collection: CollectionID?
     let limits: Limits
 
-    /// - Parameter names: none for all.
+    /// - Parameter names: an empty list means all.
     func collections(_ names: [CollectionID]) throws -> [(CollectionID, Result<ImportedCollection, any Error>)] {
         func isWanted(_ id: CollectionID) -> Bool { names.isEmpty || names.contains(id) }
         let found =

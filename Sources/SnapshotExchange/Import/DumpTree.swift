@@ -13,9 +13,9 @@ struct DumpTree {
     let project: Project
     let limits: Limits
 
-    /// The collections of the tree, each read by itself.
+    /// The collections of the tree; an error of one does not affect the others.
     ///
-    /// - Parameter names: none for all.
+    /// - Parameter names: an empty list means all.
     /// - Throws: `FileError`, or ``ExchangeError`` where there is no collection in it.
     func collections(_ names: [CollectionID]) throws -> [(CollectionID, Result<ImportedCollection, any Error>)] {
         let found = try Self.collections(in: root)
@@ -97,7 +97,7 @@ struct DumpTree {
         guard Timestamp(text) == unverified.timestamp else {
             throw ExchangeError(
                 .badInput, path, expected: "\(unverified.timestamp), as \(id.name).json says",
-                found: String(reflecting: text), remedy: "make the two agree")
+                found: String(reflecting: text), remedy: "correct one of the two files")
         }
     }
 }

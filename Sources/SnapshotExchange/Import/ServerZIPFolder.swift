@@ -14,8 +14,8 @@ struct ServerZIPFolder {
             bucket: String(file[..<dashes.lowerBound]), name: String(file[dashes.upperBound...].dropLast(4)))
     }
 
-    /// The records that the zip has, those with attachments, as a collection. Its time is the last change of any of them,
-    /// as the zip does not say better.
+    /// The records in the zip, which are those with attachments, as a collection. The zip has no timestamp, so the time of the
+    /// newest record is used.
     func collection(_ id: CollectionID) throws -> ImportedCollection {
         var records: [Bytes] = []
         var newest: UInt64 = 0

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// What is known about a snapshot as a whole, as a list of terms.
+/// The facts about a snapshot as a whole, as a list of terms.
 struct CollectionFacts {
     let collection: PageCatalog.Collection
     let manifest: Manifest

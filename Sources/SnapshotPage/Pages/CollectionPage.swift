@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A collection: what vouches for it, and its records, searched and in pages.
+/// The page of a collection: its provenance, and its records with a search and in pages.
 struct CollectionPage {
     let collection: PageCatalog.Collection
     let listing: RecordListing
@@ -47,7 +47,7 @@ struct CollectionPage {
             caption: caption(range, found: found.count, total: total), columns: columns,
             rows: zip(found[range], summaries)
         ) { row, html in
-            self.row(row.0, row.1, hasAttachments: hasAttachments, &html)
+            self.row(row.0, row.1, hasAttachments: hasAttachments, to: &html)
         }
         pages(found.count, &html)
     }
@@ -55,14 +55,14 @@ struct CollectionPage {
     private func caption(_ range: Range<Int>, found: Int, total: Int) -> String {
         let what =
             listing.search.isEmpty
-            ? Wording.count(total, "record", "records")
-            : "\(Wording.number(found)) of \(Wording.count(total, "record", "records")) contain “\(listing.search)”"
+            ? Wording.count(total, "record")
+            : "\(Wording.number(found)) of \(Wording.count(total, "record")) contain “\(listing.search)”"
         guard range.count < found else { return what }
         return "\(what), here \(Wording.number(range.lowerBound + 1)) to \(Wording.number(range.upperBound))"
     }
 
     private func row(
-        _ record: Record, _ summary: RecordSummary, hasAttachments: Bool, _ html: inout HTMLWriter
+        _ record: Record, _ summary: RecordSummary, hasAttachments: Bool, to html: inout HTMLWriter
     ) {
         html.element(.th, .role("rowheader"), .scope("row")) { html in
             // A UUID has 36 characters.

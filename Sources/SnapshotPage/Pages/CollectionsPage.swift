@@ -28,16 +28,16 @@ struct CollectionsPage {
     private var summary: String {
         let heads = catalog.collections.map(\.bundle.head)
         var parts = [
-            Wording.count(heads.count, "collection", "collections"),
-            Wording.count(heads.saturatingSum(\.records), "record", "records"),
-            Wording.count(heads.saturatingSum(\.attachments), "attachment", "attachments"),
+            Wording.count(heads.count, "collection"),
+            Wording.count(heads.saturatingSum(\.records), "record"),
+            Wording.count(heads.saturatingSum(\.attachments), "attachment"),
             Wording.size(catalog.collections.saturatingSum(\.bundleSize)),
         ]
         if let newest = heads.map(\.timestamp).max() { parts.append("newest data: \(Wording.ago(newest, at: now))") }
         return parts.joined(separator: " · ")
     }
 
-    /// The signer of most collections, which the page names once.
+    /// The signer of most collections, which the page names only once.
     private var usualSigner: String? {
         var counts: [String: Int] = [:]
         for collection in catalog.collections {
@@ -46,7 +46,7 @@ struct CollectionsPage {
         return counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
     }
 
-    /// Problems come first.
+    /// The problems, which come before everything else.
     private func problems(_ html: inout HTMLWriter) {
         for (id, problem) in catalog.problems.sorted(by: { $0.key < $1.key }) {
             html.element(.p, .class("notice bad")) { html in

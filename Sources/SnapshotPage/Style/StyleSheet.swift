@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// How the page looks. It lies within each document, and the policy allows just these bytes by their hash (CSP 3 §8.3).
+/// The style sheet. Each document contains it, and the policy allows exactly these bytes by their hash (CSP 3 §8.3).
 enum StyleSheet {
     static let text: StaticString = """
         :root{color-scheme:light dark;--paper:#faf9f5;--raised:#fff;--ink:#23282d;--soft:#5a6168;--line:#dedad0;
@@ -127,7 +127,7 @@ enum StyleSheet {
         @media print{form,.pages,.skip{display:none}}
         """
 
-    /// As `style-src` takes it: `sha256-` and base64.
+    /// The source expression for `style-src`: `sha256-` and base64.
     static let hash: String = "sha256-" + base64(SHA256Digest(hashing: Bytes(utf8: "\(text)")).bytes)
 
     /// RFC 4648 §4.
