@@ -23,6 +23,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "RemoteSettings", targets: ["RemoteSettings"]),
+        .library(name: "RemoteConfiguration", targets: ["RemoteConfiguration"]),
         .library(name: "FirefoxDumps", targets: ["FirefoxDumps"]),
         .executable(name: "rsdump", targets: ["rsdump"]),
     ],
@@ -104,6 +105,13 @@ let package = Package(
                 .target(name: "URLSessionTransport", condition: apple),
                 .target(name: "CurlTransport", condition: notApple),
                 .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+
+        .target(
+            name: "RemoteConfiguration",
+            dependencies: [
+                "RemoteSettings", "RemoteSettingsModel", "TargetFilter", "ConfigParameters", "FileStorage", "LibC",
             ],
             swiftSettings: strict),
 
@@ -383,6 +391,16 @@ let package = Package(
                 "RemoteSettingsModel", "CZlib",
             ],
             path: "Tests/InMemoryOrigin", swiftSettings: strict),
+        .executableTarget(
+            name: "config-process", dependencies: ["RemoteConfiguration", "AsyncHTTPTransport"],
+            path: "Tests/ConfigProcess", swiftSettings: strict),
+        .testTarget(
+            name: "RemoteConfigurationTests",
+            dependencies: [
+                "RemoteConfiguration", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "Dumps",
+                "DumpsRefresh", "InMemoryOrigin", "FaultyServer", "config-process",
+            ],
+            swiftSettings: strict),
         .executableTarget(
             name: "storage-process", dependencies: ["RemoteSettings", "AsyncHTTPTransport"],
             path: "Tests/StorageProcess", swiftSettings: strict),

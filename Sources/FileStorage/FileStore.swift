@@ -367,6 +367,9 @@ package enum FileStore {
         return made
     }
 
+    /// Blocks the thread for a short while: for callers that cannot wait asynchronously.
+    package static func pause(microseconds: UInt32) { usleep(microseconds) }
+
     /// `path` with a suffix that no other task or process uses.
     package static func uniquePath(_ path: String) -> String {
         "\(path).\(getpid())-\(uniqueCount.add(1, ordering: .relaxed).newValue)"

@@ -15,6 +15,7 @@ typealias CacheIdentity = FileIdentity
 /// - `<bucket>/<collection>.previous` is the one before it, where some of its attachments may still be of use;
 /// - `<bucket>/<collection>.attachments/<sha256>` is an attachment, which `<sha256>.keep` beside it protects from being removed
 ///   when no record has it any more;
+/// - `<bucket>/<collection>.config` is what remote config keeps of the collection;
 /// - `.chains/<sha256 of its URL>.pem` is a certificate chain;
 /// - `.backoff.json` says which servers asked for no requests, and until when;
 /// - `.syncs.json` is a ``SyncJournal``.
@@ -30,6 +31,7 @@ struct StorageDirectory: Sendable {
     func snapshotPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).snapshot" }
     func damagedPath(_ id: CollectionID) -> String { snapshotPath(id) + ".damaged" }
     func previousPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).previous" }
+    func keptPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).config" }
     func attachmentsPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).attachments" }
     func attachmentPath(_ id: CollectionID, _ digest: SHA256Digest) -> String {
         "\(attachmentsPath(id))/\(digest.hex)"
@@ -67,6 +69,7 @@ struct StorageDirectory: Sendable {
         try FileStore.remove(snapshotPath(id))
         try FileStore.remove(previousPath(id))
         try FileStore.remove(damagedPath(id))
+        try FileStore.remove(keptPath(id))
         try FileStore.removeTree(attachmentsPath(id))
     }
 

@@ -135,6 +135,7 @@ extension LocalCollection {
 
     /// Tells listeners what has changed for this app, if anything has.
     func sendChanges(from old: HeldState, to new: HeldState) {
+        session.changes.sendStore(of: id)
         guard let records = new.snapshot?.records, session.changes.hasListeners(id) else { return }
         var filter = RecordFilter(context: session.filterContext, limits: session.limits.filter)
         let differences = records.differences(from: old.snapshot?.records ?? RecordTable())

@@ -23,6 +23,8 @@ final class Session: Sendable {
         var client: ServerClient?
         var telemetry: (any RemoteSettingsTelemetry)?
         var isClosed = false
+        /// The last outcome of each source.
+        var uptake: [String: UptakeEvent.Status] = [:]
     }
 
     let config: RemoteSettingsConfig
@@ -175,11 +177,15 @@ extension Session {
         _ source: String, _ status: UptakeEvent.Status, _ trigger: UptakeEvent.Trigger, timestamp: Timestamp? = nil,
         age: Duration? = nil, since began: Timestamp, error: (any Error)? = nil
     ) {
+        if status != .syncBrokenError, status != .cleanupError { state.withLock { $0.uptake[source] = status } }
         telemetry?.reportUptake(
             UptakeEvent(
                 source: source, status: status, trigger: trigger, timestamp: timestamp, age: age,
                 duration: now.elapsed(since: began), errorDescription: error.map { "\($0)" }))
     }
+
+    /// The last outcome that was reported of a source.
+    func lastUptake(of source: String) -> UptakeEvent.Status? { state.withLock { $0.uptake[source] } }
 
     /// Runs `body` while no other process or session writes to the storage directory. Waits for others up to
     /// ``Limits/storageLockSeconds``.
