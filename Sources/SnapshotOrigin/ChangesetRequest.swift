@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 
-/// What the query of a changeset asks for, checked by the rules of the API's version.
+/// The query of a request for a changeset, checked by the rules of the API's version.
 struct ChangesetRequest {
     enum Refusal: Error {
-        /// 204: `_expected`, the time that the client was told of, is before `_since`, the time of what it has.
+        /// 204: `_expected`, the timestamp that the client has heard of, is before `_since`, the timestamp of its data.
         case nothingNewer
         case invalid(OriginProblem)
     }
@@ -31,7 +31,7 @@ struct ChangesetRequest {
             return number
         }
         guard query["_expected"] != nil else { throw .invalid(.invalid("_expected", "Required")) }
-        // Clients use it to get past caches with another URL, so that the server accepts any text.
+        // Clients only use it to make a URL that no cache has, so the server accepts any text.
         let zero = Timestamp(milliseconds: 0)
         let expected = (try? number("_expected")) ?? zero
         self.expected = expected

@@ -7,11 +7,11 @@ extension Origin {
     ///
     /// - Parameters:
     ///   - path: the request target's path, as it was sent.
-    ///   - query: what stands behind the question mark.
-    ///   - now: the monitor does not answer for a `_since` too long ago, as the server does not.
-    /// - Throws: `BundleError` where a bundle cannot be read any more.
+    ///   - query: the text after the question mark.
+    ///   - now: the present time. Like the server, the monitor refuses a `_since` that is too long ago.
+    /// - Throws: `BundleError` where a bundle can no longer be read.
     package func answer(path: Substring, query: Substring?, now: Timestamp) throws(BundleError) -> OriginAnswer {
-        // By bytes: the boundaries of characters cost more than the rest of an answer.
+        // Bytes are compared: finding the boundaries of characters costs more than the rest of an answer.
         let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .dropFirst().map(Substring.init)[...]
         guard let first = parts.first else { return .unknown }
@@ -92,7 +92,7 @@ extension Origin {
         since.milliseconds == 0 || now.elapsed(since: since) > .seconds(21 * 86_400)
     }
 
-    /// To the full list: the same URL without `_since`.
+    /// Redirects to the full list: the same URL without `_since`.
     private func redirect(
         _ request: ChangesetRequest, bucket: String, name: String, _ route: OriginRoute
     ) -> OriginAnswer {

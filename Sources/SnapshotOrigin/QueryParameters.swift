@@ -1,8 +1,8 @@
 import RemoteSettingsModel
 
-/// The parameters of a query string; of those given twice, the last.
+/// The parameters of a query string. Where one is given twice, the last one counts.
 struct QueryParameters {
-    /// As they were sent; few, so that looking through them costs less than a table.
+    /// The parameters as they were sent. There are few, so a linear search costs less than a table.
     private let pairs: [(name: Substring, value: Substring)]
 
     init(_ query: Substring?) {

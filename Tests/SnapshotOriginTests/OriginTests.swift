@@ -193,6 +193,34 @@ import Testing
         #expect(gzip.reduce(0) { $0 + $1.count } < long.utf8.count)
     }
 
+    /// Nothing keeps one collection from naming a location that belongs to another.
+    @Test func `No collection takes the files of another from its clients`() throws {
+        func collection(_ id: String, _ text: String, isOmitted: Bool = false) throws -> ServedCollection {
+            var sample = SampleCollection(id: id, timestamp: 5, records: [SampleCollection.attachment("a", text)])
+            sample.metadata = "{}"
+            if isOmitted { sample.omitted = [text] } else { sample.attachments = [text] }
+            return try sample.served()
+        }
+        func served(_ collections: ServedCollection...) throws -> (text: String, conflicts: [String]) {
+            let origin = try Origin(
+                collections, address: try OriginAddress(SampleCollection.address), softwareVersion: "1")
+            return (try body(ask(origin, "/attachments/main-workspace/sample/a.txt")), origin.conflicts)
+        }
+        let owner = try collection("main/sample", "right")
+        for id in ["main/aaa", "main/zzz", "other/sample", "main-preview/sample"] {
+            let found = try served(owner, collection(id, "wrong"))
+            #expect(found.text == "right", "\(id)")
+            #expect(found.conflicts.count == 1)
+            #expect(found.conflicts.first?.hasSuffix("that of main/sample is served") == true)
+        }
+        // The same file is no conflict, and is found where it is: a preview often lacks it.
+        for id in ["main/aaa", "main/zzz", "main-preview/sample"] {
+            #expect(try served(owner, collection(id, "right", isOmitted: true)) == ("right", []))
+            let without = try collection("main/sample", "right", isOmitted: true)
+            #expect(try served(without, collection(id, "right")) == ("right", []))
+        }
+    }
+
     @Test func `The zip of attachments is read as the server's is`() throws {
         guard case .resource(let zip) = try ask(try origin(), "/attachments/bundles/main--sample.zip"),
             case .segments(let segments) = zip.content

@@ -39,7 +39,7 @@ package struct OriginProblem: Error, Hashable {
     package static let failed = OriginProblem(
         500, errno: 999, "Internal Server Error", "The snapshot could not be read; the origin's log says why.")
 
-    /// While an origin reads its bundles.
+    /// The answer while an origin still reads its bundles.
     package static let notReady = OriginProblem(
         503, errno: 201, "Service Unavailable", "The snapshots are being read and verified; try again in a moment.")
 

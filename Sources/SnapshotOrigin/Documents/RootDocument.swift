@@ -1,8 +1,8 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// What a server says of itself at its root (Kinto's API, "server information"), with the members that Mozilla's jobs and
-/// kinto-http read from it.
+/// The root document, in which a server describes itself (Kinto's API, "server information"), with the members that
+/// Mozilla's jobs and kinto-http read from it.
 enum RootDocument {
     /// - Parameters:
     ///   - newest: the time of the newest change of all collections.

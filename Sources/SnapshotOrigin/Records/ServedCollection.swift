@@ -4,8 +4,8 @@ import Synchronization
 
 /// One collection as an origin serves it: a bundle in place, and the older states that deltas can begin at.
 ///
-/// Nothing is verified here: give it bundles that were. What is made of the bundle (a compressed changeset, deltas) is
-/// made when it is first asked for, and kept.
+/// Nothing is verified here: the bundles must have been verified before. A compressed changeset and each delta are made
+/// on the first request for them and kept.
 package final class ServedCollection: Sendable {
     package let bundle: BundleReader
     package let id: CollectionID
@@ -32,8 +32,8 @@ package final class ServedCollection: Sendable {
     /// Reads the bundle's metadata and chain. Does I/O.
     ///
     /// - Parameters:
-    ///   - signature: what the lock says of it: where metadata has signatures by several chains, it tells which of them
-    ///     is the bundle's.
+    ///   - signature: the lock's verdict. Where the metadata has signatures with several chains, it shows which chain is the
+    ///     bundle's.
     ///   - history: older states of the same collection, in any order; those of its own or a later timestamp are left out.
     /// - Throws: `BundleError`.
     package init(
@@ -49,7 +49,7 @@ package final class ServedCollection: Sendable {
         self.history = history.sorted { $0.head.timestamp > $1.head.timestamp }
             .filter { $0.head.timestamp < timestamp && seen.insert($0.head.timestamp).inserted }
         chain = try bundle.chain().map { pem in
-            // Its own copy, so that nothing of it depends on how the bundle holds it.
+            // A copy, so that it does not keep the bundle's memory alive.
             ("\(SHA256Digest(hashing: pem)).pem", pem)
         }
         metadata = try ServedMetadata(
@@ -100,7 +100,7 @@ package final class ServedCollection: Sendable {
         let body = [head] + Bytes.list(changes.map(\.json)) + [tail]
         let made = resource(
             .delta, [Bytes(body.flatMap(\.array))], tag: "\(timestamp)-\(fingerprint)-\(since)-\(version.rawValue)")
-        // Two at once may both have made it; one is kept.
+        // Two tasks may both have made it; one result is kept.
         return deltas.withLock { deltas in
             if let known = deltas[key] { return known }
             deltas[key] = made
