@@ -80,6 +80,24 @@ import Testing
         #expect(files(collection).isEmpty)
     }
 
+    /// Somebody has put a link in the place of the directory.
+    @Test func nothingBehindALinkIsTouched() async throws {
+        let (collection, client) = try await synced(["a"])
+        let record = try record("a", of: client)
+        let hash = try #require(record.attachment?.hash)
+        let outside = place.path("outside")
+        try FileManager.default.createDirectory(atPath: outside, withIntermediateDirectories: true)
+        for name in [hash, String(repeating: "0", count: 64)] {
+            try Data("x".utf8).write(to: URL(fileURLWithPath: "\(outside)/\(name)"))
+        }
+        try FileManager.default.createSymbolicLink(
+            atPath: "\(place.storage)/main/\(collection.name).attachments", withDestinationPath: outside)
+        #expect(throws: RemoteSettingsError.self) { try client.keepAttachment(of: record) }
+        #expect(throws: RemoteSettingsError.self) { try client.deleteDownloaded(record) }
+        #expect(try client.pruneAttachments() == 0)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: outside).count == 2)
+    }
+
     @Test func pruningRemovesWhatNoRecordHas() async throws {
         let (collection, client) = try await synced(["a", "b"])
         try await client.cacheAttachments()

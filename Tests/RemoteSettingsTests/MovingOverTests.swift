@@ -176,7 +176,8 @@ import Testing
         try collection.put("a")
         let client = place.service {
             let now = $0.environment.now
-            $0.environment.now = { Timestamp(milliseconds: now().milliseconds - 90_000_000) }
+            // The state is an hour old: by this clock it is at least 25 hours ahead, however slow the test.
+            $0.environment.now = { Timestamp(milliseconds: now().milliseconds - 97_200_000) }
         }.makeClient(collectionName: collection.name)
         let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
         #expect(error.map { "\($0)" }?.contains("clock") == true)

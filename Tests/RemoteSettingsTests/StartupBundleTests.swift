@@ -139,6 +139,7 @@ import Testing
         let service = place.service {
             $0.limits.startupBundleBytes = 1 << 20
             $0.limits.startupBundleContentBytes = 1 << 20
+            $0.limits.startupBundleChangesets = 10
             $0.limits.tries = 1
         }
         let client = service.makeClient(collectionName: collection.name)
@@ -149,6 +150,7 @@ import Testing
             (.bytes(Self.packed(Array("{}".utf8))), "array"), (.bytes(Self.packed(Array("[1,".utf8))), "startup"),
             (.bytes(Self.packed(Array("[]".utf8), size: 9)), "LZ4"),
             (.bytes(Self.packed(Array(repeating: UInt8(ascii: "["), count: 5000))), "startup"),
+            (.bytes(Self.packed(Array("[1,2,3,4,5,6,7,8,9,10,11]".utf8))), "10"),
         ]
         for (effect, text) in cases {
             place.server.inject([Fault("startup.json.mozlz4", effect: effect)])

@@ -48,6 +48,45 @@ extension RemoteSettingsClient {
     }
 }
 
+// The same for a service or client that is known by its protocol only. The parameter without a name is never given: it keeps
+// these calls from being a stand-in's implementation of the asynchronous ones, which they call.
+
+extension RemoteSettingsServiceProtocol {
+    /// Like the asynchronous `sync()`, but blocks the calling thread until the sync has ended. Not for the main thread.
+    @available(*, noasync, message: "use 'await sync()'")
+    @discardableResult
+    public func sync(_: Void = ()) throws(RemoteSettingsError) -> [String] {
+        try blocking { () async throws(RemoteSettingsError) in try await self.sync() }
+    }
+}
+
+extension RemoteSettingsClientProtocol {
+    /// Like the asynchronous `sync()`, but blocks the calling thread until the sync has ended. Not for the main thread.
+    @available(*, noasync, message: "use 'await sync()'")
+    public func sync(_: Void = ()) throws(RemoteSettingsError) {
+        try blocking { () async throws(RemoteSettingsError) in try await self.sync() }
+    }
+
+    /// Like the asynchronous call of the same name, but blocks the calling thread while it syncs. Not for the main thread.
+    @available(*, noasync, message: "use 'await getRecords(syncIfEmpty:)'")
+    public func getRecords(syncIfEmpty: Bool, _: Void = ()) -> [RemoteSettingsRecord]? {
+        getRecords() ?? (syncIfEmpty ? blocking { await self.getRecords(syncIfEmpty: true) } : nil)
+    }
+
+    /// Like the asynchronous call of the same name, but blocks the calling thread while it syncs. Not for the main thread.
+    @available(*, noasync, message: "use 'await getRecordsMap(syncIfEmpty:)'")
+    public func getRecordsMap(syncIfEmpty: Bool, _: Void = ()) -> [String: RemoteSettingsRecord]? {
+        getRecordsMap() ?? (syncIfEmpty ? blocking { await self.getRecordsMap(syncIfEmpty: true) } : nil)
+    }
+
+    /// Like the asynchronous call of the same name, but blocks the calling thread while it downloads. Not for the main
+    /// thread.
+    @available(*, noasync, message: "use 'await getAttachment(record:)'")
+    public func getAttachment(record: RemoteSettingsRecord, _: Void = ()) throws(RemoteSettingsError) -> Data {
+        try blocking { () async throws(RemoteSettingsError) in try await self.getAttachment(record: record) }
+    }
+}
+
 /// Runs `body` to its end while the calling thread waits.
 private func blocking<Value: Sendable, Failure: Error>(
     _ body: @escaping @Sendable () async throws(Failure) -> Value

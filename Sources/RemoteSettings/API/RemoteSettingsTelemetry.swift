@@ -11,8 +11,10 @@ public protocol RemoteSettingsTelemetry: Sendable {
 }
 
 extension RemoteSettingsTelemetry {
+    /// Passes the event on to ``reportUptake(extras:)``.
     public func reportUptake(_ event: UptakeEvent) { reportUptake(extras: event.extras) }
 
+    /// Does nothing.
     public func reportUptake(extras: UptakeEventExtras) {}
 }
 

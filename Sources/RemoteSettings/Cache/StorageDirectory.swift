@@ -80,6 +80,7 @@ struct StorageDirectory: Sendable {
     func keep(_ digest: SHA256Digest, of id: CollectionID) throws(FileError) {
         try prepare()
         try FileStore.makeDirectories(attachmentsPath(id))
+        try FileStore.refuseLink(attachmentsPath(id))
         let mark = attachmentPath(id, digest) + Self.keepMark
         guard FileStore.size(mark) == nil else { return }
         try FileStore.replace(mark, with: Bytes(), isContended: true)
@@ -88,6 +89,7 @@ struct StorageDirectory: Sendable {
     /// Removes an attachment, and what keeps it.
     func remove(_ digest: SHA256Digest, of id: CollectionID) throws(FileError) {
         let path = attachmentPath(id, digest)
+        try FileStore.refuseLink(attachmentsPath(id))
         try FileStore.remove(path + Self.keepMark)
         try FileStore.remove(path)
     }

@@ -69,8 +69,13 @@ private struct StartupBundle: Sendable {
     ) throws(JSONError) -> [CollectionID: Bytes] {
         var found: [CollectionID: Bytes] = [:]
         var reader = JSONReader(content, limits: limits)
+        var count = 0
         try reader.beginArray()
         while try reader.nextElement() {
+            count += 1
+            guard count <= limits.startupBundleChangesets else {
+                throw JSONError(.tooManyValues(limit: limits.startupBundleChangesets), at: reader.offset)
+            }
             let changeset = try reader.skipValue()
             guard let id = collection(of: changeset, limits: limits), wanted.contains(id), found[id] == nil
             else { continue }

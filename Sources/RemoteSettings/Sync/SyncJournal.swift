@@ -11,7 +11,7 @@ public struct SyncFailures: Hashable, Sendable {
         public var trigger: UptakeEvent.Trigger
         /// How telemetry classes it. `signRetryError` says that after a delta the whole collection was fetched too.
         public var status: UptakeEvent.Status
-        /// The error's text, at most 500 characters.
+        /// The first 500 characters of the error's text, on one line.
         public var error: String
     }
 
@@ -49,7 +49,7 @@ struct SyncJournal: Hashable, Sendable {
 
     mutating func note(_ attempt: SyncFailures.Attempt, of id: CollectionID) -> SyncFailures {
         var attempt = attempt
-        attempt.error = String(attempt.error.prefix(Self.errorCharacters))
+        attempt.error = VisibleText.escape(String(attempt.error.prefix(Self.errorCharacters)))
         var noted = failures[id] ?? SyncFailures(count: 0, since: attempt.at, attempts: [])
         noted.count = noted.count.saturatingAdding(1)
         noted.attempts = (noted.attempts + [attempt]).suffix(SyncFailures.most)
@@ -105,7 +105,7 @@ extension SyncFailures.Attempt {
             let trigger = value["trigger"]?.string.flatMap(UptakeEvent.Trigger.init),
             let status = value["status"]?.string.flatMap(UptakeEvent.Status.init)
         else { return nil }
-        self.init(at: at, trigger: trigger, status: status, error: error)
+        self.init(at: at, trigger: trigger, status: status, error: VisibleText.escape(error))
     }
 
     fileprivate var json: JSONValue {

@@ -22,6 +22,8 @@ public struct Limits: Sendable, Hashable {
     public var startupBundleBytes = 16 << 20
     /// The same in bytes after decompression.
     public var startupBundleContentBytes = 64 << 20
+    /// Changesets in it.
+    public var startupBundleChangesets = 10_000
     /// Attachments of a collection.
     public var attachments = 100_000
     /// Records of a collection.
