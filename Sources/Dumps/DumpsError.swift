@@ -35,13 +35,20 @@ package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What is wrong with `dumps.yaml`, in which line, and how to correct it.
+/// What is wrong with a file that people write (`dumps.yaml`, sources of collections), in which line, and how to correct it.
 package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
     package let file: String
     /// Counted from 1; `nil` for the file as a whole.
     package var line: Int?
     package let problem: String
     package let remedy: String
+
+    package init(file: String, line: Int? = nil, problem: String, remedy: String) {
+        self.file = file
+        self.line = line
+        self.problem = problem
+        self.remedy = remedy
+    }
 
     package var description: String {
         "\(file)\(line.map { ":\($0)" } ?? ""): \(problem); \(remedy)"

@@ -47,6 +47,25 @@ package func systemRename(_ path: String, _ target: String) -> Int32 {
     unsafe rename(path, target)
 }
 
+/// Lets two paths change places in one step. Fails with `ENOSYS` where the system cannot.
+package func systemExchange(_ path: String, _ other: String) -> Int32 {
+    #if canImport(Darwin)
+        return unsafe renamex_np(path, other, UInt32(RENAME_SWAP))
+    #else
+        // The headers show it only to C with _GNU_SOURCE.
+        typealias RenameAt2 =
+            @convention(c) (
+                Int32, UnsafePointer<CChar>?, Int32, UnsafePointer<CChar>?, UInt32
+            ) -> Int32
+        guard let symbol = unsafe dlsym(nil, "renameat2") else {
+            errno = ENOSYS
+            return -1
+        }
+        let exchange: UInt32 = 2
+        return unsafe unsafeBitCast(symbol, to: RenameAt2.self)(AT_FDCWD, path, AT_FDCWD, other, exchange)
+    #endif
+}
+
 package func systemLink(_ path: String, _ other: String) -> Int32 {
     unsafe link(path, other)
 }

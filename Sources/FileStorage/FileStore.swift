@@ -91,6 +91,33 @@ package enum FileStore {
         }
     }
 
+    /// Replaces a file by these bytes, like ``replace(_:with:isContended:flushing:)``, so that only its owner can read it (mode
+    /// 0600), whatever the mask is and whatever was there before.
+    package static func replacePrivate(_ path: String, with content: Bytes) throws(FileError) {
+        let temporary = path + ".tmp"
+        try remove(temporary)
+        let file = try WritableFile(creatingPrivate: temporary)
+        do throws(FileError) {
+            try file.write(content)
+            try file.finish(flushing: true)
+            try rename(temporary, to: path)
+        } catch {
+            file.abandon()
+            _ = unsafe unlink(temporary)
+            throw error
+        }
+    }
+
+    /// Whether others than the owner of a file may read or write it.
+    ///
+    /// - Throws: ``FileError`` where there is no regular file.
+    package static func isOpenToOthers(_ path: String) throws(FileError) -> Bool {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw FileError("open", path) }
+        defer { close(descriptor) }
+        return try regularFile(descriptor, path).st_mode & 0o077 != 0
+    }
+
     /// Replaces a file by the bytes that `body` writes; if it throws, the previous file stays.
     ///
     /// - Throws: ``FileError``, or what `body` throws.
@@ -132,6 +159,38 @@ package enum FileStore {
         defer { close(descriptor) }
         // Some file systems cannot flush a directory and say so; the rename itself is still atomic there.
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw FileError("flush", directory) }
+    }
+
+    /// Waits until every file and every name below a directory is on the disk. Links are not followed.
+    package static func flush(tree: String) throws(FileError) {
+        for name in try list(tree) ?? [] {
+            let path = "\(tree)/\(name)"
+            if isDirectory(path) {
+                try flush(tree: path)
+            } else if size(path) != nil {
+                let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+                guard descriptor >= 0 else { throw FileError("open", path) }
+                defer { close(descriptor) }
+                guard fsync(descriptor) == 0 else { throw FileError("flush", path) }
+            }
+        }
+        try flush(directory: tree)
+    }
+
+    /// Lets two paths change places, in one step where the system can. Elsewhere, a process that is killed meanwhile leaves
+    /// what was at `path` at `path` with `.old` behind it.
+    package static func exchange(_ path: String, with other: String) throws(FileError) {
+        guard systemExchange(path, other) != 0 else { return try flushDirectory(of: path) }
+        guard [EINVAL, ENOSYS, ENOTSUP].contains(errno) else { throw FileError("rename \(other) to", path) }
+        let aside = uniquePath(path) + ".old"
+        try rename(path, to: aside, flushing: false)
+        do throws(FileError) {
+            try rename(other, to: path, flushing: false)
+        } catch {
+            try? rename(aside, to: path)
+            throw error
+        }
+        try rename(aside, to: other)
     }
 
     package static func makeDirectories(_ path: String) throws(FileError) {
@@ -212,13 +271,18 @@ package enum FileStore {
         }
         defer { unsafe closedir(directory) }
         var names: [String] = []
-        while let entry = unsafe readdir(directory) {
+        while true {
+            // What tells a failure from the end.
+            errno = 0
+            guard let entry = unsafe readdir(directory) else {
+                guard errno == 0 else { throw FileError("list", path) }
+                return names.sorted()
+            }
             let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
                 unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
             }
             if name != "." && name != ".." { names.append(name) }
         }
-        return names.sorted()
     }
 
     /// The size of a regular file in bytes; `nil` where there is none, or where `Int` cannot hold it. Links are not followed.
@@ -228,10 +292,10 @@ package enum FileStore {
         return Int(exactly: status.st_size)
     }
 
-    /// The identity of a file's present version, which changes when the file is replaced; `nil` where there is no file.
-    package static func identity(_ path: String) -> FileIdentity? {
-        var status = stat()
-        guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    /// The identity of a file's present version, which changes when the file is replaced; `nil` where there is no
+    /// regular file. Links are not followed.
+    package static func identity(_ path: String) throws(FileError) -> FileIdentity? {
+        guard let status = try status(path), status.st_mode & S_IFMT == S_IFREG else { return nil }
         #if canImport(Darwin)
             let time = status.st_mtimespec
         #else
@@ -245,15 +309,30 @@ package enum FileStore {
     /// Whether something is at a path. Links are followed.
     package static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
+    /// What `lstat` says; `nil` where nothing is at the path.
+    private static func status(_ path: String) throws(FileError) -> stat? {
+        var status = stat()
+        if unsafe lstat(path, &status) == 0 { return status }
+        let error = FileError("look at", path)
+        guard error.isMissing else { throw error }
+        return nil
+    }
+
+    /// What is at a path: a regular file, a directory, or anything else; `nil` where nothing is. Links are not followed.
+    package static func kind(_ path: String) throws(FileError) -> FileKind? {
+        guard let status = try status(path) else { return nil }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return .file
+        case S_IFDIR: return .directory
+        default: return .other
+        }
+    }
+
     /// Checks that a path is a directory or does not exist, so that nothing is read or written through a link.
     ///
     /// - Throws: ``FileError`` where the path is anything else.
     package static func refuseLink(_ path: String) throws(FileError) {
-        var status = stat()
-        guard unsafe lstat(path, &status) == 0 else {
-            guard errno == ENOENT else { throw FileError("look at", path) }
-            return
-        }
+        guard let status = try status(path) else { return }
         switch status.st_mode & S_IFMT {
         case S_IFDIR: return
         case S_IFLNK: throw FileError("use", path, code: FileError.isLink)
@@ -288,6 +367,9 @@ package enum FileStore {
         return made
     }
 
+    /// Blocks the thread for a short while: for callers that cannot wait asynchronously.
+    package static func pause(microseconds: UInt32) { usleep(microseconds) }
+
     /// `path` with a suffix that no other task or process uses.
     package static func uniquePath(_ path: String) -> String {
         "\(path).\(getpid())-\(uniqueCount.add(1, ordering: .relaxed).newValue)"
@@ -319,6 +401,12 @@ package enum FileStore {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
+}
+
+package enum FileKind: Sendable {
+    case file
+    case directory
+    case other
 }
 
 /// One version of a file.

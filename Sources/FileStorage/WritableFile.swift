@@ -14,6 +14,13 @@ package final class WritableFile {
         _ = try FileStore.regularFile(descriptor, path)
     }
 
+    /// Creates a file that only its owner can read and write. Nothing must have that name.
+    init(creatingPrivate path: String) throws(FileError) {
+        self.path = path
+        descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw FileError("create", path) }
+    }
+
     /// Opens a file for appending, and creates it if it is missing. A link of that name is not followed.
     package init(appendingTo path: String) throws(FileError) {
         self.path = path

@@ -6,6 +6,16 @@ package struct ServerDocument: Sendable, Hashable {
     /// The URL that it came from, after redirects.
     package let url: HTTPURL
     package let headers: HTTPHeaders
+
+    /// The server's time when it was asked: its `Date`, and the `Age` that a cache adds; `nil` where it sends no valid date.
+    /// Nothing vouches for it.
+    ///
+    /// - Parameter now: decides the century of an obsolete form of date.
+    package func serverTime(now: Timestamp) -> Timestamp? {
+        guard let date = headers["Date"].flatMap({ HTTPDate.parse($0, now: now) }) else { return nil }
+        let age = headers["Age"].flatMap { UInt32($0) } ?? 0
+        return date.advanced(by: .seconds(Int64(age)))
+    }
 }
 
 /// The answer to a request for a changeset.

@@ -90,17 +90,21 @@ package struct CollectionFetcher: Sendable {
         } catch {
             throw .changeset(error, url: "\(document.url)")
         }
-        // Taken once, it would refuse every later state as a rollback.
-        guard unverified.timestamp <= chains.time.advanced(by: .seconds(client.limits.clockToleranceSeconds)) else {
-            throw .future(answered: unverified.timestamp, now: chains.time)
-        }
-        let snapshot: Snapshot
         do throws(FetchError) {
-            snapshot = try await vouch(for: unverified, wanted)
+            return Fetched(snapshot: try await accept(unverified, wanted))
         } catch {
             guard !answersSince, let cut = error.asCutShort(unverified.records.count, document) else { throw error }
             throw cut
         }
+    }
+
+    /// Verifies a collection's full state, whichever document it came in. Uses the network for certificate chains.
+    package func accept(_ unverified: UnverifiedSnapshot, _ wanted: Wanted) async throws(FetchError) -> Snapshot {
+        // Taken once, it would refuse every later state as a rollback.
+        guard unverified.timestamp <= chains.time.advanced(by: .seconds(client.limits.clockToleranceSeconds)) else {
+            throw .future(answered: unverified.timestamp, now: chains.time)
+        }
+        let snapshot = try await vouch(for: unverified, wanted)
         // Only what is verified shows a rollback. A delta that goes back does not verify; then everything is asked for.
         if let floor = wanted.floor, snapshot.timestamp < floor {
             throw .rollback(held: floor, answered: snapshot.timestamp)
@@ -110,7 +114,7 @@ package struct CollectionFetcher: Sendable {
         {
             throw .equivocation(held.timestamp)
         }
-        return Fetched(snapshot: snapshot)
+        return snapshot
     }
 
     private func changeset(_ wanted: Wanted, since: Timestamp?) async throws(FetchError) -> ChangesetAnswer {

@@ -167,12 +167,17 @@ package struct BundleHistory: Sendable {
                 throw .overLimit(place: folder, limit: "historyFiles", allowed: limits.historyFiles)
             }
             let path = "\(folder)/\(name)"
-            if FileStore.size(path) != nil {
-                visit(path)
-            } else if FileStore.isDirectory(path) {
+            switch try kind(of: path) {
+            case .file: visit(path)
+            case .directory:
                 try walk(path, names: try self.names(in: path) ?? [], depth: depth + 1, visited: &visited, visit)
+            case .other, nil: break
             }
         }
+    }
+
+    private func kind(of path: String) throws(HistoryError) -> FileKind? {
+        try Result { () throws(FileError) in try FileStore.kind(path) }.mapError(HistoryError.file).get()
     }
 
     /// The names in a folder; `nil` where the path is not a folder.

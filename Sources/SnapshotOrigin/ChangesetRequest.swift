@@ -13,6 +13,8 @@ struct ChangesetRequest {
     let since: Timestamp?
     let bucket: String?
     let collection: String?
+    /// The largest number of changes that is asked for, the newest ones; `nil` for all. Only v1 knows of it.
+    let limit: Int?
 
     /// `_expected` is mandatory. v1 takes a `_since` bare or in quotation marks, v2 bare. An `_expected` before `_since` is
     /// refused by v2; v1 answers the monitor's with 204 and a collection's with its data.
@@ -46,10 +48,21 @@ struct ChangesetRequest {
             guard let value, !Identifier.isValid(value.utf8) else { continue }
             throw .invalid(.invalid(name, "expected an id of letters, digits, - and _"))
         }
+        guard version == .v1 else {
+            limit = nil
+            return
+        }
+        do throws(OriginProblem) {
+            let limit = try ListQuery.limit(query)
+            // Kinto takes 0 for no limit.
+            self.limit = limit == 0 ? nil : limit
+        } catch {
+            throw .invalid(error)
+        }
     }
 
     var queryWithoutSince: String {
         "_expected=\(expected)" + (bucket.map { "&bucket=\($0)" } ?? "")
-            + (collection.map { "&collection=\($0)" } ?? "")
+            + (collection.map { "&collection=\($0)" } ?? "") + (limit.map { "&_limit=\($0)" } ?? "")
     }
 }

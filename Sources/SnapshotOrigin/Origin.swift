@@ -11,6 +11,9 @@ package final class Origin: Sendable {
     package let collections: [ServedCollection]
     package let limits: Limits
 
+    /// Locations that collections claim for different attachments: a line each, for reports.
+    package var conflicts: [String] { attachments.conflicts }
+
     let byID: [CollectionID: ServedCollection]
     let monitor: MonitorDocument
     let roots: [APIVersion: OriginResource]
@@ -38,9 +41,11 @@ package final class Origin: Sendable {
         monitor = MonitorDocument(collections.map { ($0.id, $0.timestamp) }, host: address.host)
         attachments = try AttachmentIndex(collections)
         var roots: [APIVersion: OriginResource] = [:]
+        let state = SHA256Digest(hashing: monitor.body(since: nil, bucket: nil, collection: nil))
         for version in APIVersion.allCases {
             let json = RootDocument.json(
-                version, address, softwareVersion: softwareVersion, collections: collections.map(\.id))
+                version, address, softwareVersion: softwareVersion, collections: collections.map(\.id),
+                newest: monitor.timestamp, state: state)
             roots[version] = Self.document(.root, json, freshness: .seconds(3600))
         }
         self.roots = roots

@@ -42,12 +42,14 @@ package final class OriginResource: Sendable {
     /// Whether the origin answers the same request with this very object again, so that responses made from it are worth
     /// keeping.
     package let isKept: Bool
+    /// What a list says of itself; `nil` for everything else.
+    package let list: ListPosition?
     private let gzipSource: GzipSource
     private let compressed = Lazily<[Bytes]?>()
 
     init(
         _ route: OriginRoute, type: String, tag: String, lastModified: Timestamp? = nil, freshness: Freshness,
-        content: OriginContent, gzip: GzipSource = .none, isKept: Bool = true
+        content: OriginContent, gzip: GzipSource = .none, isKept: Bool = true, list: ListPosition? = nil
     ) {
         self.route = route
         contentType = type
@@ -56,6 +58,7 @@ package final class OriginResource: Sendable {
         self.freshness = freshness
         self.content = content
         self.isKept = isKept
+        self.list = list
         gzipSource = gzip
     }
 
@@ -80,6 +83,14 @@ package final class OriginResource: Sendable {
             }
         }
     }
+}
+
+/// Where a page stands in its list, for Kinto's headers `Total-Records`, `Total-Objects` and `Next-Page`.
+package struct ListPosition: Hashable, Sendable {
+    /// The number of objects on all pages.
+    package let total: Int
+    /// The URL of the next page; `nil` on the last one.
+    package let next: String?
 }
 
 /// The bytes of a resource.

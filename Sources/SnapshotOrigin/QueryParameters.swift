@@ -12,12 +12,28 @@ struct QueryParameters {
         }
     }
 
+    var isEmpty: Bool { pairs.isEmpty }
+
     subscript(name: String) -> String? {
         pairs.last { $0.name == name || Self.decode($0.name) == name }.map { Self.decode($0.value) }
     }
 
-    private static func decode(_ text: Substring) -> String { PercentEncoding.decode(text, plusIsSpace: true) }
+    /// Names and values, decoded; each name once, with its last value.
+    var all: [(name: String, value: String)] {
+        var places: [String: Int] = [:]
+        var found: [(name: String, value: String)] = []
+        for pair in pairs {
+            let name = Self.decode(pair.name)
+            let value = Self.decode(pair.value)
+            if let place = places[name] {
+                found[place].value = value
+            } else {
+                places[name] = found.count
+                found.append((name, value))
+            }
+        }
+        return found
+    }
 
-    /// The name of the first parameter; `nil` where there is none.
-    var first: String? { pairs.first.map { PercentEncoding.decode($0.name, plusIsSpace: true) } }
+    private static func decode(_ text: Substring) -> String { PercentEncoding.decode(text, plusIsSpace: true) }
 }

@@ -44,7 +44,7 @@ package struct StaticMirror: Sendable {
         try FileStore.makeDirectories(folder)
         guard let lock = try DirectoryLock(folder) else { throw MirrorError.busy(folder) }
         defer { withExtendedLifetime(lock) {} }
-        for name in try FileStore.list(folder) ?? [] where name.hasPrefix(Self.temporaryPrefix) {
+        for name in try FileStore.list(folder) ?? [] where Self.isTemporary(name) {
             try FileStore.removeTree("\(folder)/\(name)")
         }
         let temporary = FileStore.uniquePath("\(folder)/\(Self.temporaryPrefix)tree")
@@ -66,6 +66,8 @@ package struct StaticMirror: Sendable {
         if FileStore.isDirectory("\(folder)/\(name)") {
             try FileStore.removeTree(temporary)
         } else {
+            // A tree that has its name is taken for whole by every later run.
+            try FileStore.flush(tree: temporary)
             try FileStore.rename(temporary, to: "\(folder)/\(name)")
         }
         let configuration = NginxConfiguration(
@@ -81,6 +83,11 @@ package struct StaticMirror: Sendable {
             bytes: tree.objects.saturatingSum(\.size), notes: tree.notes)
     }
 
+    /// Whether a publication that was killed may have left a file or folder of this name.
+    private static func isTemporary(_ name: String) -> Bool {
+        name.hasPrefix(temporaryPrefix) || name.hasPrefix("\(linkName).") || name == "\(configurationName).tmp"
+    }
+
     /// Refuses a folder with anything but a mirror in it.
     private static func check(_ folder: String) throws {
         // nginx's configuration has no escapes for these characters in a path.
@@ -94,7 +101,7 @@ package struct StaticMirror: Sendable {
         }
         let foreign = names.first { name in
             ![linkName, configurationName].contains(name) && !name.hasPrefix(treePrefix)
-                && !name.hasPrefix(temporaryPrefix)
+                && !isTemporary(name)
         }
         if let foreign { throw MirrorError.notAMirror(folder, found: foreign) }
     }

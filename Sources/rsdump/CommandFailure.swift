@@ -1,12 +1,15 @@
 import ContentSignature
 import Dumps
 import FileStorage
+import Publish
 import RemoteSettingsHTTP
+import SigningKeys
 import SnapshotBundle
 import SnapshotDiff
 import SnapshotExchange
 import SnapshotHistory
 import SnapshotServer
+import SnapshotSources
 import StaticMirror
 
 /// An error that ends a command, with a message and an exit code.
@@ -53,6 +56,10 @@ struct CommandFailure: Error, CustomStringConvertible {
             case .bundle(let error): error.kind == .unreadable ? .usage : status(of: error)
             case .git, .overLimit, .file: .someFailed
             }
+        case is SourceProblems: .usage
+        case PublishError.damaged: .verificationFailed
+        case is PublishError: .usage
+        case let error as SigningKeyError: error.kind == .untrusted ? .verificationFailed : .usage
         case let error as MirrorError: error.isUsage ? .usage : .someFailed
         case let error as ExchangeError: error.kind == .unverified ? .verificationFailed : .usage
         case let error as BundleError:

@@ -1,4 +1,5 @@
 import ArgumentParser
+import SnapshotSources
 
 /// The command-line tool.
 @main
@@ -31,6 +32,7 @@ struct RSDump: AsyncParsableCommand {
             .init(
                 name: "Dumps",
                 subcommands: [RefreshCommand.self, Status.self, Verify.self, Diff.self, RebuildCommand.self]),
+            .init(name: "Publishing", subcommands: [KeysCommand.self, CheckCommand.self, PublishCommand.self]),
             .init(name: "Exchange", subcommands: [ImportCommand.self, ExportCommand.self, Embed.self]),
             .init(name: "Server", subcommands: [Serve.self]),
             .init(name: "App", subcommands: [Sync.self, Get.self]),
@@ -56,7 +58,8 @@ struct RSDump: AsyncParsableCommand {
             case let code where error is ExitCode: exit(withError: code)
             default:
                 let failure = CommandFailure(error)
-                Console.error(failure)
+                let problems = (error as? SourceProblems)?.problems.map(\.description) ?? [failure.description]
+                for problem in problems { Console.error(CommandFailure(failure.status, problem)) }
                 exit(withError: failure.status.code)
             }
         }

@@ -28,8 +28,9 @@ extension Pinning {
         }
         try directory.prepareWork()
         let temporary = directory.packPath(id)
-        // After a failure, too: this also removes the temporary file.
-        defer { try? directory.finishWork(keepingDownloads: true) }
+        // The notes stay where the bundle has its name and the lock could not be written: the next run takes it over.
+        var isNamed = false
+        defer { if !isNamed { try? directory.finishWork(keepingDownloads: true) } }
         let entry: LockFile.Collection
         do {
             let file = try WritableFile(creating: temporary)
@@ -42,6 +43,7 @@ extension Pinning {
         var after = lock
         after.collections[id] = entry
         if let excess = after.excess(over: configuration.totalBudget) { throw CollectionError.overBudget(excess) }
+        isNamed = true
         try directory.name(id, entry)
         try directory.writeLock(after)
         try directory.finishWork(keepingDownloads: true)

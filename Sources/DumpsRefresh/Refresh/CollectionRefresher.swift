@@ -76,9 +76,10 @@ struct CollectionRefresher: Sendable {
         for (digest, reason) in omitted { sources[digest] = .omitted(reason) }
 
         onEvent(.packing(planned.id))
-        outcome.entry = try pack(planned, snapshot, sources: sources, records: try await records)
-        outcome.isHeldBack = holdsBack && FileStore.size(directory.packPath(planned.id)) != nil
-        if !outcome.isHeldBack { try FileStore.remove(directory.stagedPath(planned.id)) }
+        (outcome.entry, outcome.isHeldBack) = try pack(
+            planned, snapshot, sources: sources, records: try await records)
+        // The bundle has its name: what cannot be removed now does not make it a failure.
+        if !outcome.isHeldBack { try? FileStore.remove(directory.stagedPath(planned.id)) }
         outcome.status =
             planned.held == nil ? .created : planned.action == .repack ? .repacked : isSameState ? .repaired : .updated
     }
@@ -124,10 +125,12 @@ struct CollectionRefresher: Sendable {
     }
 
     /// Writes the bundle to a temporary file, reads it back, writes down its future lock entry, and renames it into place.
+    ///
+    /// - Returns: the lock entry, and whether the bundle is held back.
     private func pack(
         _ planned: PlannedCollection, _ snapshot: Snapshot, sources: [SHA256Digest: AttachmentInput],
         records: PackedRecords?
-    ) throws -> LockFile.Collection {
+    ) throws -> (entry: LockFile.Collection, isHeldBack: Bool) {
         let entry = try directory.pack(
             snapshot, attachments: sources, records: records, settings: planned.settings, server: server,
             limits: limits)
@@ -137,10 +140,10 @@ struct CollectionRefresher: Sendable {
                 try FileStore.remove(directory.packPath(planned.id))
                 var kept = held
                 kept.attachmentRule = entry.attachmentRule
-                return kept
+                return (kept, false)
             }
             if !holdsBack { try directory.name(planned.id, entry) }
-            return entry
+            return (entry, holdsBack)
         } catch {
             try? FileStore.remove(directory.packPath(planned.id))
             throw error

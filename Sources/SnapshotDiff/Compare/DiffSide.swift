@@ -14,10 +14,17 @@ package struct DiffSide: Sendable {
         case git(revision: String, path: String?)
         /// The server's present state.
         case server
+        /// What publishing the sources in this directory would make.
+        case sources(String)
 
-        /// - Parameter text: `server`, `git:REV`, `git:REV:PATH` or a path.
+        /// - Parameter text: `server`, `git:REV`, `git:REV:PATH`, `sources:DIR` or a path.
         /// - Returns: `nil` where the text is empty or lacks the revision or the path behind a colon.
         package init?(_ text: String) {
+            if text.hasPrefix("sources:") {
+                guard text.utf8.count > 8 else { return nil }
+                self = .sources(String(text.dropFirst(8)))
+                return
+            }
             guard text.hasPrefix("git:") else {
                 guard !text.isEmpty else { return nil }
                 self = text == "server" ? .server : .path(text)
@@ -35,6 +42,7 @@ package struct DiffSide: Sendable {
             case .git(let revision, nil): "git:\(revision)"
             case .git(let revision, let path?): "git:\(revision):\(path)"
             case .server: "server"
+            case .sources(let path): "sources:\(path)"
             }
         }
     }
@@ -43,7 +51,7 @@ package struct DiffSide: Sendable {
         case bundle(BundleReader)
         case directory(DumpsDirectory, LockFile)
         case revision(GitRepository, GitRepository.Revision, LockFile)
-        case server([CollectionID: Snapshot])
+        case states([CollectionID: ComparedSnapshot])
     }
 
     private let source: Source
@@ -59,7 +67,7 @@ package struct DiffSide: Sendable {
         switch source {
         case .bundle(let bundle): [bundle.head.collection]
         case .directory(_, let lock), .revision(_, _, let lock): Set(lock.collections.keys)
-        case .server(let snapshots): Set(snapshots.keys)
+        case .states(let states): Set(states.keys)
         }
     }
 
@@ -106,7 +114,12 @@ package struct DiffSide: Sendable {
 
     /// - Parameter snapshots: the server's collections, verified.
     package init(server snapshots: [CollectionID: Snapshot]) {
-        source = .server(snapshots)
+        self.init(states: snapshots.mapValues { ComparedSnapshot($0) })
+    }
+
+    /// - Parameter states: what is compared, wherever it comes from.
+    package init(states: [CollectionID: ComparedSnapshot]) {
+        source = .states(states)
         notes = []
     }
 
@@ -116,7 +129,7 @@ package struct DiffSide: Sendable {
     func state(of id: CollectionID) async throws -> ComparedSnapshot? {
         switch source {
         case .bundle(let bundle): return bundle.head.collection == id ? try ComparedSnapshot(bundle) : nil
-        case .server(let snapshots): return snapshots[id].map { snapshot in ComparedSnapshot(snapshot) }
+        case .states(let states): return states[id]
         case .directory(let directory, let lock):
             guard let entry = lock.collections[id] else { return nil }
             let bundle = try BundleReader(path: directory.bundlePath(id), limits: Limits())
@@ -147,7 +160,7 @@ package struct DiffSide: Sendable {
         case .directory(let directory, let lock):
             guard lock.collections[id] != nil else { return nil }
             return try directory.bundleHash(id)
-        case .bundle, .server: return nil
+        case .bundle, .states: return nil
         }
     }
 }

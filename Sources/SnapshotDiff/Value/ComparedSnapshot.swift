@@ -25,6 +25,15 @@ package struct ComparedSnapshot: Sendable {
         packaged = nil
     }
 
+    /// A state that is not signed yet, and will be. No I/O.
+    package init(planned state: UnverifiedSnapshot) {
+        collection = state.collection
+        payload = state.payload
+        trust = .signed
+        signer = nil
+        packaged = nil
+    }
+
     /// The state of a bundle. Inflates the bundle's payload; verifies nothing.
     ///
     /// - Parameter signer: the name in the lock.

@@ -49,7 +49,8 @@ final class ExportDirectory {
             try file.write(piece)
             size += piece.count
         }
-        try file.finish(flushing: true)
+        // All at once, before the directory gets its name.
+        try file.finish(flushing: false)
         files += 1
     }
 
@@ -78,23 +79,18 @@ final class ExportDirectory {
         return true
     }
 
-    /// Renames the directory to its final name. A previous file or directory of that name is moved aside and then removed.
+    /// Renames the directory to its final name. A previous file or directory of that name changes places with it, so that one
+    /// of them is there at any time, and is then removed.
     ///
     /// - Returns: the files that an update removed.
     func finish() throws -> [String] {
         var dropped: [String] = []
         if isUpdate { try carry("", &dropped) }
+        try FileStore.flush(tree: temporary)
         if existing != .keep, FileStore.isDirectory(path) || FileStore.size(path) != nil {
-            let old = FileStore.uniquePath(path) + ".old"
-            try FileStore.rename(path, to: old)
-            do {
-                try FileStore.rename(temporary, to: path)
-            } catch {
-                try? FileStore.rename(old, to: path)
-                throw error
-            }
+            try FileStore.exchange(path, with: temporary)
             isFinished = true
-            if FileStore.isDirectory(old) { try FileStore.removeTree(old) } else { try FileStore.remove(old) }
+            try FileStore.removeTree(temporary)
         } else {
             try FileStore.rename(temporary, to: path)
             isFinished = true

@@ -6,6 +6,8 @@ struct MonitorDocument: Sendable {
     struct Entry: Sendable {
         let id: CollectionID
         let timestamp: Timestamp
+        /// The entry's id.
+        let uuid: String
         /// The entry's JSON.
         let json: String
     }
@@ -18,10 +20,11 @@ struct MonitorDocument: Sendable {
         entries = collections.sorted { ($1.timestamp, $0.id) < ($0.timestamp, $1.id) }.map { id, timestamp in
             var quoted: [UInt8] = []
             JSONString.append(host, .ascii, to: &quoted)
+            let uuid = Self.uuid(id)
             let json =
-                #"{"id":"\#(Self.uuid(id))","last_modified":\#(timestamp),"bucket":"\#(id.bucket)","#
+                #"{"id":"\#(uuid)","last_modified":\#(timestamp),"bucket":"\#(id.bucket)","#
                 + #""collection":"\#(id.name)","host":\#(String(decoding: quoted, as: UTF8.self))}"#
-            return Entry(id: id, timestamp: timestamp, json: json)
+            return Entry(id: id, timestamp: timestamp, uuid: uuid, json: json)
         }
         timestamp = entries.first?.timestamp ?? Timestamp(milliseconds: 0)
     }
@@ -29,15 +32,24 @@ struct MonitorDocument: Sendable {
     /// - Parameters:
     ///   - since: only collections that changed after this time.
     ///   - bucket: only collections of this bucket; `collection` restricts the name in the same way.
-    func body(since: Timestamp?, bucket: String?, collection: String?) -> Bytes {
+    ///   - limit: the most entries, of which the newest are kept.
+    func body(since: Timestamp?, bucket: String?, collection: String?, limit: Int? = nil) -> Bytes {
         let chosen = entries.lazy.filter { entry in
             since.map { entry.timestamp > $0 } ?? true && bucket ?? entry.id.bucket == entry.id.bucket
                 && collection ?? entry.id.name == entry.id.name
         }
         return Bytes(
             utf8: #"{"metadata":{},"timestamp":\#(timestamp),"changes":["#
-                + chosen.map(\.json).joined(separator: ",") + "]}")
+                + chosen.prefix(limit ?? entries.count).map(\.json).joined(separator: ",") + "]}")
     }
+
+    /// The entries as objects of a list.
+    var listed: [ListedObject] {
+        entries.map { ListedObject(id: $0.uuid, lastModified: $0.timestamp, json: Bytes(utf8: $0.json)) }
+    }
+
+    /// The members that an entry has.
+    static let fields: Set<String> = ["id", "last_modified", "bucket", "collection", "host", "deleted"]
 
     /// An id that depends on the collection alone, in the form of a version 8 UUID (RFC 9562 §5.8).
     private static func uuid(_ id: CollectionID) -> String {

@@ -27,7 +27,7 @@ struct CollectionPage {
             html.element(.h2, .id("records"), text: "Records")
             html.searchForm(
                 .collection(id), label: "Find records that contain all these words", search: listing.search,
-                all: (.records(id, listing.with(search: "")), "All records"), showsAll: listing.isWhole)
+                all: (.records(id, listing.with(search: "")), "All records"), showsAll: listing.isLarge)
             list(found, of: records.count, &html)
         }
     }
@@ -111,23 +111,25 @@ struct CollectionPage {
 
     private func pages(_ count: Int, _ html: inout HTMLWriter) {
         let pages = listing.pages(of: count)
-        guard pages > 1 else { return }
+        guard listing.isLarge ? count > RecordListing.pageSize : pages > 1 else { return }
         let page = min(listing.page, pages)
         html.element(.nav, .class("pages"), .ariaLabel("Pages of records")) { html in
-            guard !listing.isWhole else {
-                html.element(.a, .href(.records(id, listing.with(isWhole: false))), text: "Show in pages")
-                return
-            }
             if page > 1 {
                 html.element(.a, .href(.records(id, listing.with(page: page - 1))), text: "Previous page")
             }
-            html.element(.span, text: "Page \(page) of \(pages)")
+            if pages > 1 { html.element(.span, text: "Page \(page) of \(pages)") }
             if page < pages {
                 html.element(.a, .href(.records(id, listing.with(page: page + 1))), text: "Next page")
             }
+            guard !listing.isLarge else {
+                html.element(.a, .href(.records(id, listing.with(isLarge: false))), text: "Show in pages")
+                return
+            }
+            let large = RecordListing.largePageSize
             html.element(
-                .a, .href(.records(id, listing.with(isWhole: true))),
-                text: "Show all \(Wording.number(count)) on one page")
+                .a, .href(.records(id, listing.with(isLarge: true))),
+                text: count > large
+                    ? "Show \(Wording.number(large)) on a page" : "Show all \(Wording.number(count)) on one page")
         }
     }
 }

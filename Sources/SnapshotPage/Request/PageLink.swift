@@ -20,7 +20,7 @@ struct PageLink: Equatable {
     static func records(_ id: CollectionID, _ listing: RecordListing) -> PageLink {
         var query: [(name: StaticString, value: String)] = []
         if !listing.search.isEmpty { query.append(("q", listing.search)) }
-        if listing.isWhole { query.append(("show", "all")) }
+        if listing.isLarge { query.append(("show", "all")) }
         if listing.page > 1 { query.append(("page", "\(listing.page)")) }
         return PageLink(["collections", id.bucket, id.name], query)
     }

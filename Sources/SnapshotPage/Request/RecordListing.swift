@@ -1,6 +1,8 @@
 /// The selection of a collection's records that a page shows.
 struct RecordListing: Equatable {
     static let pageSize = 100
+    /// The records on a page for a reader who asked for all: each page is made in memory.
+    static let largePageSize = 2000
     /// The most bytes of a search text.
     static let searchBytes = 200
 
@@ -8,31 +10,32 @@ struct RecordListing: Equatable {
     var search = ""
     /// The number of the page, from 1.
     var page = 1
-    /// Whether all records are on one page.
-    var isWhole = false
+    /// Whether as many records as possible are on one page.
+    var isLarge = false
 
     init(query: String) {
         let text = FormText.parameter("q", of: query) ?? ""
         search = String(decoding: text.utf8.prefix(Self.searchBytes), as: UTF8.self)
-        isWhole = FormText.parameter("show", of: query) == "all"
+        isLarge = FormText.parameter("show", of: query) == "all"
         page = max(1, FormText.parameter("page", of: query).flatMap(Int.init) ?? 1)
     }
 
     /// The listing with other settings: its first page, where none is named.
-    func with(page: Int = 1, isWhole: Bool? = nil, search: String? = nil) -> RecordListing {
+    func with(page: Int = 1, isLarge: Bool? = nil, search: String? = nil) -> RecordListing {
         var other = self
         other.page = page
-        other.isWhole = isWhole ?? other.isWhole
+        other.isLarge = isLarge ?? other.isLarge
         other.search = search ?? other.search
         return other
     }
 
     /// The positions, among `count` records, of those on this page.
     func range(of count: Int) -> Range<Int> {
-        guard !isWhole else { return 0..<count }
-        let first = min((min(page, pages(of: count)) - 1) * Self.pageSize, count)
-        return first..<min(first + Self.pageSize, count)
+        let first = min((min(page, pages(of: count)) - 1) * size, count)
+        return first..<min(first + size, count)
     }
 
-    func pages(of count: Int) -> Int { max(1, (count + Self.pageSize - 1) / Self.pageSize) }
+    func pages(of count: Int) -> Int { max(1, (count + size - 1) / size) }
+
+    private var size: Int { isLarge ? Self.largePageSize : Self.pageSize }
 }

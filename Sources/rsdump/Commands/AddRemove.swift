@@ -66,8 +66,7 @@ struct Remove: AsyncParsableCommand {
     var keepBundles = false
 
     func run() async throws {
-        try dumps.directory.removeCollections(collections)
-        if !keepBundles { try dumps.directory.removeBundles(collections) }
+        try dumps.directory.removeCollections(collections, keepingBundles: keepBundles)
         for id in collections { Console.print("\(id): removed") }
     }
 }

@@ -42,7 +42,9 @@ struct Get: AsyncParsableCommand {
     func run() async throws {
         let (service, end) = try options.service()
         let client = service.makeClient(collectionName: "\(collection)")
-        let records = await client.getRecords(syncIfEmpty: syncIfEmpty)
+        var records = await client.getRecords(syncIfEmpty: syncIfEmpty)
+        // The storage could not be read at the first look, and can be at the second.
+        if records == nil, client.snapshot.source != .none { records = client.getRecords() }
         if explain { Console.error(SnapshotExplanation(status: client.snapshot).text) }
         do {
             guard let records else {
