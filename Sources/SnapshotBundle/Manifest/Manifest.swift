@@ -11,6 +11,12 @@ package struct Manifest: Hashable, Sendable {
         /// Bytes, uncompressed.
         package let size: Int
         package let sha256: SHA256Digest
+
+        package init(name: String, size: Int, sha256: SHA256Digest) {
+            self.name = name
+            self.size = size
+            self.sha256 = sha256
+        }
     }
 
     /// An attachment that records name, whether or not the bundle has its file.
@@ -30,6 +36,12 @@ package struct Manifest: Hashable, Sendable {
     package let entries: [Entry]
     /// Sorted by hash, then by location. The same file at two locations is listed twice, and is once in the bundle.
     package let files: [File]
+
+    package init(head: BundleHead, entries: [Entry], files: [File]) {
+        self.head = head
+        self.entries = entries
+        self.files = files
+    }
 
     /// The SHA-256 of a manifest's text, which identifies the snapshot.
     package static func digest(of text: Bytes) -> SHA256Digest {
