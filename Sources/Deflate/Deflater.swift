@@ -32,8 +32,8 @@ package final class Deflater: @unchecked Sendable {
         _ = unsafe deflateReset(stream)
     }
 
-    /// The whole stream of `bytes`, of at most 1 GiB; `nil` where it would not be smaller. Gives up as soon as that
-    /// shows.
+    /// The whole stream of `bytes`, of at most 1 GiB; `nil` where it would not be smaller. Stops as soon as that
+    /// is clear.
     package func smaller(_ bytes: Bytes) -> [UInt8]? {
         guard bytes.count > 1, bytes.count <= 1 << 30 else { return nil }
         reset()

@@ -29,7 +29,7 @@ package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
         case .nothingLocked(let file):
             "\(file): expected bundles, found none; fetch them with rsdump refresh, or name their directory with --dumps"
         case .ownDirectory(let path):
-            "\(path): expected another place than the dumps themselves, which are only read; choose another --output"
+            "\(path): expected another place than the dumps directory, which is only read; choose another --output"
         case .emptyMonitor(let server): "\(server): the monitor answered 204, expected its list of collections"
         }
     }

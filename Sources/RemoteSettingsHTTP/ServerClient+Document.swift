@@ -32,7 +32,7 @@ extension ServerClient {
         let announced = answer.contentLength
         if let announced, announced > limit { throw HTTPError(answer.url, .tooLarge(limit: limit)) }
         var body: [UInt8] = []
-        // No more than a few megabytes are allocated on the word of a header.
+        // The header may lie: no more than 4 MiB are allocated before the bytes are there.
         body.reserveCapacity(min(announced ?? 0, 4 << 20))
         while let piece = try await nextPiece(of: &answer) {
             guard piece.count <= limit - body.count else { throw HTTPError(answer.url, .tooLarge(limit: limit)) }

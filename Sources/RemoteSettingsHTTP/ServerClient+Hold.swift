@@ -50,8 +50,8 @@ extension ServerClient {
 
     /// Notes `Backoff` and `Retry-After`, on any status.
     ///
-    /// Both stop a run at once where the server refuses to work (429, 5xx), and so does `Retry-After` on any error. With any
-    /// other answer they are about the next run, and this one slows down.
+    /// Where the server refuses to work (429, 5xx), both stop the present run, and so does `Retry-After` on any error. With
+    /// any other answer they are about the next run, and the present one slows down.
     func noteHold(_ answer: Answer) {
         let headers = answer.response.headers
         let now = environment.now()

@@ -10,7 +10,7 @@ package enum FetchError: Error, Sendable {
     /// No signature holds over a full list, and the list is probably cut: the server counts `total` records, or, where it does
     /// not say (`nil`), the number received looks like a page limit.
     case cutShort(url: String, received: Int, total: Int?)
-    /// The server's state is older than the newest one that was ever accepted.
+    /// The server's state is older than the newest state that was ever accepted.
     case rollback(held: Timestamp, answered: Timestamp)
     /// The server answers a state that is further ahead of the clock than ``Limits/clockToleranceSeconds``.
     case future(answered: Timestamp, now: Timestamp)

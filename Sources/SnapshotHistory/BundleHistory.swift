@@ -89,7 +89,7 @@ package struct BundleHistory: Sendable {
                 listing.bundles.append(
                     HistoricBundle(
                         collection: id, timestamp: timestamp, origin: .revision(revision, path: path),
-                        size: blob.size, place: .blob(blob, repository), limits: limits))
+                        size: blob.size, blob: (blob, repository), limits: limits))
             } catch {
                 guard case .bundle = error else { throw error }
                 listing.unusable.append(error)
@@ -152,7 +152,7 @@ package struct BundleHistory: Sendable {
     private func bundle(at path: String, _ head: BundleHead) throws(BundleError) -> HistoricBundle {
         HistoricBundle(
             collection: head.collection, timestamp: head.timestamp, origin: .file(path),
-            size: try MappedFile(path: path).bytes.count, place: .file, limits: limits)
+            size: try MappedFile(path: path).bytes.count, blob: nil, limits: limits)
     }
 
     private func walk(

@@ -18,23 +18,19 @@ package struct HistoricBundle: Sendable {
         }
     }
 
-    enum Place: Sendable {
-        case blob(GitRepository.Blob, GitRepository)
-        case file
-    }
-
     package let collection: CollectionID
     package let timestamp: Timestamp
     package let origin: Location
     /// Bytes.
     package let size: Int
-    let place: Place
+    /// The bundle in a repository; `nil` for a file.
+    let blob: (content: GitRepository.Blob, repository: GitRepository)?
     let limits: Limits
 
     /// The bundle's bytes: of a file, mapped; from git, read into memory.
     package func contents() async throws(HistoryError) -> Bytes {
-        if case .revision(let revision, let path) = origin, case .blob(let blob, let repository) = place {
-            return try await repository.contents(blob, of: path, at: revision)
+        if case .revision(let revision, let path) = origin, let blob {
+            return try await blob.repository.contents(blob.content, of: path, at: revision)
         }
         return try Result { () throws(BundleError) in try MappedFile(path: "\(origin)").bytes }
             .mapError(HistoryError.bundle).get()
@@ -65,9 +61,10 @@ package struct HistoricBundle: Sendable {
     /// - Throws: ``HistoryError``, also where the lock exists but cannot be read.
     package func lockEntry() async throws(HistoryError) -> LockFile.Collection? {
         let lock: LockFile?
-        switch (origin, place) {
-        case (.revision(let revision, _), .blob(_, let repository)): lock = try await repository.lock(at: revision)
-        default: lock = try neighbouringLock()
+        if case .revision(let revision, _) = origin, let blob {
+            lock = try await blob.repository.lock(at: revision)
+        } else {
+            lock = try neighbouringLock()
         }
         guard let entry = lock?.collections[collection], entry.timestamp == timestamp, entry.bundle.size == size else {
             return nil
@@ -86,9 +83,7 @@ package struct HistoricBundle: Sendable {
 
     /// The bundle's name in messages.
     private var name: String {
-        if case .revision(let revision, let path) = origin, case .blob(_, let repository) = place {
-            return repository.name(path, at: revision)
-        }
+        if case .revision(let revision, let path) = origin, let blob { return blob.repository.name(path, at: revision) }
         return "\(origin)"
     }
 }

@@ -133,7 +133,7 @@ def test_what_is_not_from_here_is_left_alone(dumps, tmp_path):
     """Neither the lock of the dumps nor somebody's file is overwritten, or taken for what an old run left."""
     before = dumps.files()
     outcome = embed(dumps, dumps.path)
-    assert outcome.code == rsdump.USAGE and outcome.says("the dumps themselves"), str(outcome)
+    assert outcome.code == rsdump.USAGE and outcome.says("the dumps directory"), str(outcome)
     assert dumps.files() == before
     for path in ("App/App.c", "App/include/App.h", "App/dumps.lock.json", "App/bundles/main/mine"):
         file = tmp_path / path

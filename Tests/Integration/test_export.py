@@ -253,7 +253,7 @@ def test_the_dumps_themselves_are_never_replaced(dumps, tmp_path, output, flag):
     (tmp_path / "main").mkdir()
     before = tree(tmp_path)
     outcome = rsdump.run("export", "--to", "firefox", "--output", output, flag, cwd=tmp_path)
-    assert outcome.code == rsdump.USAGE and outcome.says("the dumps themselves", "--output"), str(outcome)
+    assert outcome.code == rsdump.USAGE and outcome.says("the dumps directory", "--output"), str(outcome)
     assert tree(tmp_path) == before and (tmp_path / "link").is_symlink()
 
 
@@ -263,7 +263,7 @@ def test_no_part_of_the_dumps_is_replaced(dumps, tmp_path, layout, output):
     (tmp_path / "link").symlink_to("dumps/main")
     before = tree(tmp_path)
     outcome = rsdump.run("export", "--to", layout, "--output", output, "--force", cwd=tmp_path)
-    assert outcome.code == rsdump.USAGE and outcome.says("the dumps themselves", "--output"), str(outcome)
+    assert outcome.code == rsdump.USAGE and outcome.says("the dumps directory", "--output"), str(outcome)
     assert tree(tmp_path) == before and (tmp_path / "link").is_symlink()
 
 

@@ -169,7 +169,7 @@ def test_bundles_are_never_rebuilt_in_their_place(dumps, tmp_path):
     before, stats = everything(dumps), dumps.stats()
     for output in (dumps.path, tmp_path / "link", f"{dumps.path}/."):
         outcome = rebuild(dumps, "--output", output)
-        assert outcome.code == rsdump.USAGE and outcome.says("the dumps themselves"), str(outcome)
+        assert outcome.code == rsdump.USAGE and outcome.says("the dumps directory"), str(outcome)
     assert everything(dumps) == before and dumps.stats() == stats
 
 

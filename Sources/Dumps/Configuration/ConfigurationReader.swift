@@ -57,16 +57,9 @@ package struct ConfigurationReader {
         if isNull(node) { return [] }
         var collections: [DumpsConfiguration.Collection] = []
         for (key, value) in try mapping(node, "collections") {
-            let id: CollectionID
-            do {
-                id = try CollectionID(try string(key, "the collection's name"))
-            } catch let problem as InvalidIdentifier {
-                throw error(key, "\(problem)", remedy: "write it as BUCKET/COLLECTION, such as main/regions")
-            } catch let problem as ConfigurationError {
-                throw problem
-            } catch {
-                throw self.error(key, "\(error)", remedy: "write it as BUCKET/COLLECTION, such as main/regions")
-            }
+            let name = try string(key, "the collection's name")
+            let id = try Result { () throws(InvalidIdentifier) in try CollectionID(name) }
+                .mapError { error(key, "\($0)", remedy: "write it as BUCKET/COLLECTION, such as main/regions") }.get()
             var collection = configuration.settings(of: id)
             if !isNull(value) {
                 for (setting, content) in try mapping(value, "\(id)") {
@@ -105,13 +98,12 @@ package struct ConfigurationReader {
 
     private func rootHash(_ node: Node) throws(ConfigurationError) -> SHA256Digest {
         let text = try string(node, "a root")
-        do throws(ContentSignatureError) {
-            return try TrustAnchors.rootHash(text)
-        } catch {
-            throw self.error(
+        guard let hash = try? TrustAnchors.rootHash(text) else {
+            throw error(
                 node, "\(shown(node)) is not a SHA-256 hash",
                 remedy: "write 64 hexadecimal digits, with or without colons")
         }
+        return hash
     }
 
     private func rule(_ node: Node) throws(ConfigurationError) -> AttachmentRule {
@@ -129,12 +121,9 @@ package struct ConfigurationReader {
                 switch key.string {
                 case "include":
                     let expression = try string(value, "include")
-                    do throws(AttachmentSelectionError) {
-                        _ = try AttachmentSelector(AttachmentRule(.include(expression)))
-                    } catch let problem {
-                        throw error(value, "\(problem)", remedy: "correct the expression")
-                    }
                     rule.selection = .include(expression)
+                    _ = try Result { () throws(AttachmentSelectionError) in try AttachmentSelector(rule) }
+                        .mapError { error(value, "\($0)", remedy: "correct the expression") }.get()
                 case "max-size": rule.maxSize = try size(value, "max-size")
                 case "max-total": rule.maxTotal = try size(value, "max-total")
                 default: throw unknown(key, ["include", "max-size", "max-total"])

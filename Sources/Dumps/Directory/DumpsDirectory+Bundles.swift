@@ -22,6 +22,40 @@ extension DumpsDirectory {
         return (lock, recovered)
     }
 
+    /// Packs a snapshot at ``packPath(_:)``, checks the bundle against the budget and reads it back. Does I/O.
+    ///
+    /// - Parameters:
+    ///   - records: the snapshot's payload, if it was compressed beforehand.
+    ///   - server: the URL of the server that the snapshot came from, or the source of an import.
+    /// - Returns: the bundle's future lock entry.
+    /// - Throws: `BudgetExcess`, `BundleError` or ``FileError``, after removing the bundle.
+    package func pack(
+        _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput], records: PackedRecords? = nil,
+        settings: DumpsConfiguration.Collection, server: String, limits: Limits
+    ) throws -> LockFile.Collection {
+        let path = packPath(snapshot.collection)
+        try FileStore.remove(path)
+        do {
+            let written = try BundleWriter(snapshot, attachments: attachments, packedRecords: records, limits: limits)
+                .write(toNewFile: path)
+            try settings.budget.check(size: written.size, of: written.manifest)
+            try BundleReader(path: path, limits: limits).verifyContents()
+            return LockFile.Collection(
+                written, trust: snapshot.provenance, server: server, attachmentRule: settings.attachments.text)
+        } catch {
+            try? FileStore.remove(path)
+            throw error
+        }
+    }
+
+    /// Whether the present bundle of a collection has the bytes that `entry` describes, and is locked with them as `held`.
+    package func hasBundle(
+        _ id: CollectionID, _ entry: LockFile.Collection, lockedAs held: LockFile.Collection?
+    ) -> Bool {
+        guard let held, held.bundle == entry.bundle, held.content == entry.content else { return false }
+        return FileStore.size(bundlePath(id)) == entry.bundle.size && (try? bundleHash(id)) == entry.bundle.sha256
+    }
+
     /// Renames a finished bundle into place, after writing down its future lock entry. Writing the lock flushes the name to
     /// the disk.
     package func name(_ id: CollectionID, _ entry: LockFile.Collection) throws(FileError) {

@@ -119,22 +119,11 @@ package final class SnapshotIntake {
         held: LockFile.Collection?
     ) throws -> LockFile.Collection? {
         let id = offer.snapshot.collection
-        let temporary = directory.packPath(id)
-        try FileStore.remove(temporary)
-        let written = try BundleWriter(offer.snapshot, attachments: sources, limits: limits).write(
-            toNewFile: temporary)
-        defer { try? FileStore.remove(temporary) }
-        try settings.budget.check(size: written.size, of: written.manifest)
-        try checkTotal(id, written.size)
-        try BundleReader(path: temporary, limits: limits).verifyContents()
-        let entry = LockFile.Collection(
-            written, trust: offer.snapshot.provenance, server: offer.origin, attachmentRule: settings.attachments.text)
-        let path = directory.bundlePath(id)
-        if let held, held.bundle == entry.bundle, held.content == entry.content, FileStore.size(path) == written.size,
-            (try? FileStore.digest(of: path)) == written.sha256
-        {
-            return nil
-        }
+        defer { try? FileStore.remove(directory.packPath(id)) }
+        let entry = try directory.pack(
+            offer.snapshot, attachments: sources, settings: settings, server: offer.origin, limits: limits)
+        try checkTotal(id, entry.bundle.size)
+        if directory.hasBundle(id, entry, lockedAs: held) { return nil }
         isAheadOfLock = true
         try directory.name(id, entry)
         return entry

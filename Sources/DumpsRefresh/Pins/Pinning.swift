@@ -18,10 +18,11 @@ package struct Pinning: Sendable {
         package let isVerifiedAsLocked: Bool
     }
 
-    private let directory: DumpsDirectory
-    private let configuration: DumpsConfiguration
-    private let restoration: BundleRestoration
-    private let limits: Limits
+    let directory: DumpsDirectory
+    let configuration: DumpsConfiguration
+    let policy: TrustPolicy
+    let now: Timestamp
+    let limits: Limits
 
     /// - Parameter now: the time at which a bundle without a lock is verified.
     package init(
@@ -30,9 +31,9 @@ package struct Pinning: Sendable {
     ) {
         self.directory = directory
         self.configuration = configuration
+        self.policy = policy
+        self.now = now
         self.limits = limits
-        restoration = BundleRestoration(
-            directory: directory, configuration: configuration, policy: policy, now: now, limits: limits)
     }
 
     /// Does I/O, and runs git unless the present bundle has the wanted state or a path is given.
@@ -70,7 +71,7 @@ package struct Pinning: Sendable {
                 case .present(let entry):
                     outcome = Outcome(pin: pin, entry: entry, restored: nil, isVerifiedAsLocked: entry.trust.isSigned)
                 case .historic(let bundle):
-                    let (entry, isAsLocked) = try await restoration.restore(bundle, settings: settings, lock: lock)
+                    let (entry, isAsLocked) = try await restore(bundle, settings: settings, lock: lock)
                     outcome = Outcome(
                         pin: pin, entry: entry, restored: bundle.origin, isVerifiedAsLocked: isAsLocked)
                 }

@@ -131,36 +131,22 @@ struct CollectionRefresher: Sendable {
         _ planned: PlannedCollection, _ snapshot: Snapshot, sources: [SHA256Digest: AttachmentInput],
         records: PackedRecords?
     ) throws -> (entry: LockFile.Collection, isHeldBack: Bool) {
-        let temporary = directory.packPath(planned.id)
-        try FileStore.remove(temporary)
-        let written = try BundleWriter(snapshot, attachments: sources, packedRecords: records, limits: limits)
-            .write(toNewFile: temporary)
+        let entry = try directory.pack(
+            snapshot, attachments: sources, records: records, settings: planned.settings, server: server,
+            limits: limits)
         do {
-            try planned.settings.budget.check(size: written.size, of: written.manifest)
-            try BundleReader(path: temporary, limits: limits).verifyContents()
-            let entry = LockFile.Collection(
-                written, trust: snapshot.provenance, server: server, attachmentRule: planned.settings.attachments.text)
-            if entry.isSameBundle(as: planned.held), FileStore.size(directory.bundlePath(planned.id)) == written.size,
-                (try? FileStore.digest(of: directory.bundlePath(planned.id))) == written.sha256
-            {
+            if let held = planned.held, directory.hasBundle(planned.id, entry, lockedAs: held) {
                 // The bytes are the same: the file and its `verifiedAt` stay unchanged.
-                try FileStore.remove(temporary)
-                var kept = planned.held ?? entry
+                try FileStore.remove(directory.packPath(planned.id))
+                var kept = held
                 kept.attachmentRule = entry.attachmentRule
                 return (kept, false)
             }
             if !holdsBack { try directory.name(planned.id, entry) }
             return (entry, holdsBack)
         } catch {
-            try? FileStore.remove(temporary)
+            try? FileStore.remove(directory.packPath(planned.id))
             throw error
         }
-    }
-}
-
-extension LockFile.Collection {
-    fileprivate func isSameBundle(as other: LockFile.Collection?) -> Bool {
-        guard let other else { return false }
-        return bundle == other.bundle && content == other.content && timestamp == other.timestamp
     }
 }

@@ -17,8 +17,8 @@ package struct PlannedCollection: Sendable {
         case refetch(String)
         /// The records are the same, but the rule for attachments has changed.
         case repack
-        /// The monitor does not list the collection, or lists an older state than what is held, as a cache or an export that
-        /// overlaps with a publication may; the server is asked for it directly.
+        /// The monitor does not list the collection, or lists an older state than the bundle's, as a cache or an export that
+        /// overlaps with a publication may. The server is asked for the collection itself.
         case probe
         /// The bundle has its pinned state, whatever state the server has.
         case pinned

@@ -77,12 +77,7 @@ package struct Survey: Sendable {
     package func offline(_ names: [CollectionID]) throws -> [SurveyedCollection] {
         let lock = try directory.lockFile(limits: limits)
         return try configuration.selecting(names, file: directory.configurationPath).map { settings in
-            let held = lock.collections[settings.id]
-            return SurveyedCollection(
-                id: settings.id, entry: held,
-                hasBundle: directory.diskState(settings.id, held) == .asLocked && held != nil,
-                serverTimestamp: nil, action: nil,
-                pin: settings.pin.map { PinState($0, serverTimestamp: nil, now: now) })
+            surveyed(settings, lock.collections[settings.id], serverTimestamp: nil, action: nil)
         }
     }
 
@@ -94,14 +89,20 @@ package struct Survey: Sendable {
         let settings = try configuration.selecting(names, file: directory.configurationPath)
         let plan = try await planned(settings, lock, client: client, isFull: false)
         return plan.map { planned in
-            SurveyedCollection(
-                id: planned.id, entry: planned.held,
-                hasBundle: planned.held != nil && directory.diskState(planned.id, planned.held) == .asLocked,
-                serverTimestamp: planned.serverTimestamp, action: planned.action,
-                pin: planned.settings.pin.map {
-                    PinState($0, serverTimestamp: planned.serverTimestamp, now: now)
-                })
+            surveyed(
+                planned.settings, planned.held, serverTimestamp: planned.serverTimestamp, action: planned.action)
         }
+    }
+
+    private func surveyed(
+        _ settings: DumpsConfiguration.Collection, _ held: LockFile.Collection?, serverTimestamp: Timestamp?,
+        action: PlannedCollection.Action?
+    ) -> SurveyedCollection {
+        SurveyedCollection(
+            id: settings.id, entry: held,
+            hasBundle: held != nil && directory.diskState(settings.id, held) == .asLocked,
+            serverTimestamp: serverTimestamp, action: action,
+            pin: settings.pin.map { PinState($0, serverTimestamp: serverTimestamp, now: now) })
     }
 
     /// The plan of a refresh.

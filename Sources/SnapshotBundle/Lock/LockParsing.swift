@@ -30,12 +30,8 @@ extension LockFile {
                 isVersionRead = true
             case "collections":
                 try reader.object { (reader, key) throws(BundleError) in
-                    let id: CollectionID
-                    do throws(InvalidIdentifier) {
-                        id = try CollectionID(key)
-                    } catch {
-                        throw reader.failure(expected: error.expected, found: String(reflecting: error.found))
-                    }
+                    let id = try Result { () throws(InvalidIdentifier) in try CollectionID(key) }
+                        .mapError { reader.failure(expected: $0.expected, found: String(reflecting: $0.found)) }.get()
                     collections[id] = try Collection(&reader, of: id)
                     return true
                 }

@@ -44,7 +44,7 @@ package struct AttachmentsZIP: Sendable {
         self.limits = limits
         entries = try bytes.withRawSpan { (raw) throws(BundleError) in
             let end = try ZIPEnd(raw, file: name)
-            // Each record has two.
+            // Each record has two entries.
             guard end.count <= limits.attachments * 2 else {
                 throw BundleError(
                     .overLimit, file: name, expected: "at most \(limits.attachments * 2) entries",

@@ -68,7 +68,7 @@ enum LocalHeader {
         guard agrees, signed else {
             throw BundleError(
                 .malformed, file: file, entry: ZIPEntry.text(raw, entry.name),
-                expected: entry.usesDescriptor ? "a data descriptor that agrees" : "the next entry at once",
+                expected: entry.usesDescriptor ? "a data descriptor that agrees" : "no gap behind the data",
                 found: "\(range.count) other bytes")
         }
     }

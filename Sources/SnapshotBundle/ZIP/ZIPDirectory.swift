@@ -2,9 +2,9 @@ import RemoteSettingsModel
 
 /// The directory of a bundle: which entries it has and where their data lies.
 ///
-/// Only the end of the file is read: no local header, no data. What is checked at once is that the entries are exactly
-/// those of the format, in its order, each a regular file within ``Limits``, one behind the other; what the local
-/// headers say is checked when an entry is opened.
+/// Only the end of the file is read: no local header, no data. The entries must be exactly those of the format, in its
+/// order, each a regular file within ``Limits``, one behind the other. The local headers are checked later, when their
+/// entries are opened.
 struct ZIPDirectory: Sendable {
     let file: String
     let bytes: Bytes

@@ -59,7 +59,7 @@ package struct ZIPHeader {
         return record
     }
 
-    /// The end of an archive that does not need ZIP64, or that has said so already.
+    /// The end record of an archive; a ZIP64 end record, where one is needed, precedes it.
     package static func end(count: Int, directorySize: Int, directoryOffset: Int) -> [UInt8] {
         var end: [UInt8] = []
         end.little(ZIPLayout.endSignature)

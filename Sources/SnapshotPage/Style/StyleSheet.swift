@@ -1,6 +1,12 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// The style sheet. Each document contains it, and the policy allows exactly these bytes by their hash (CSP 3 §8.3).
 enum StyleSheet {
     static let text: StaticString = """
@@ -128,20 +134,5 @@ enum StyleSheet {
         """
 
     /// The source expression for `style-src`: `sha256-` and base64.
-    static let hash: String = "sha256-" + base64(SHA256Digest(hashing: Bytes(utf8: "\(text)")).bytes)
-
-    /// RFC 4648 §4.
-    private static func base64(_ bytes: [UInt8]) -> String {
-        let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-        var out: [UInt8] = []
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let group = bytes[start..<min(start + 3, bytes.count)]
-            let bits = group.reduce(0) { $0 << 8 | UInt32($1) } << UInt32(8 * (3 - group.count))
-            for place in 0..<4 {
-                let digit = digits[Int(bits >> UInt32(18 - 6 * place) & 63)]
-                out.append(place <= group.count ? digit : UInt8(ascii: "="))
-            }
-        }
-        return String(decoding: out, as: UTF8.self)
-    }
+    static let hash = "sha256-" + Data(SHA256Digest(hashing: Bytes(utf8: "\(text)")).bytes).base64EncodedString()
 }

@@ -22,7 +22,7 @@ struct DumpsOptions: ParsableArguments {
 }
 
 extension String {
-    /// A path without the slashes at its end; the root stays.
+    /// The path without slashes at its end; the root `/` is kept.
     var withoutTrailingSlashes: String {
         var path = self[...]
         while path.count > 1, path.hasSuffix("/") { path = path.dropLast() }
@@ -30,7 +30,7 @@ extension String {
     }
 }
 
-/// The option that says which root certificates are trusted.
+/// The option for trusted root certificates.
 struct TrustOptions: ParsableArguments {
     @Option(
         name: .customLong("trust-root"), parsing: .singleValue,
@@ -45,7 +45,7 @@ struct TrustOptions: ParsableArguments {
         }
     }
 
-    /// The configuration, with the option's roots in place of its own where there are any.
+    /// The configuration, with the option's roots, if there are any, in place of its own.
     func applied(to configuration: DumpsConfiguration) throws -> DumpsConfiguration {
         var configuration = configuration
         if !roots.isEmpty { configuration.trust.roots = try TrustAnchors(parsing: roots).roots }
@@ -53,7 +53,7 @@ struct TrustOptions: ParsableArguments {
     }
 }
 
-/// The options that name the server and the root certificates that are trusted for it.
+/// The options for the server and its trusted root certificates.
 struct ServerOptions: ParsableArguments {
     @Option(help: ArgumentHelp("prod, stage, dev, or a base URL that ends in /v1 or /v2.", valueName: "server"))
     var server: String?
@@ -70,7 +70,7 @@ struct ServerOptions: ParsableArguments {
         }
     }
 
-    /// The configuration, with what the options say in place of what it says.
+    /// The configuration with the options in place of its own settings.
     func applied(to configuration: DumpsConfiguration) throws -> DumpsConfiguration {
         var configuration = try trust.applied(to: configuration)
         if let server { configuration.server = server }
@@ -78,8 +78,8 @@ struct ServerOptions: ParsableArguments {
     }
 }
 
-/// What a command on a directory of dumps works with: the directory, what `dumps.yaml` and the options say, and what has to
-/// vouch for the collections.
+/// The directory of dumps that a command works on, with the settings of `dumps.yaml` and the options, and the trust policy
+/// that follows from them.
 struct OpenDumps {
     let directory: DumpsDirectory
     let configuration: DumpsConfiguration
@@ -89,8 +89,8 @@ struct OpenDumps {
     /// Reads `dumps.yaml`.
     ///
     /// - Parameters:
-    ///   - isConfigured: whether there must be a `dumps.yaml`.
-    ///   - applying: puts what options say in place of what the file says.
+    ///   - isConfigured: whether a missing `dumps.yaml` is an error.
+    ///   - applying: replaces settings of the file by those of options.
     /// - Throws: ``ConfigurationError``, ``CommandFailure`` where no root is trusted, `FileError`, or what `applying` throws.
     init(
         _ dumps: DumpsOptions, isConfigured: Bool = true,
@@ -104,7 +104,7 @@ struct OpenDumps {
 
     /// Calls `body` with a client of the configured server, over the network, and ends its connections.
     ///
-    /// - Parameter onEvent: takes what happens on the connection; by default, the server's announcements are shown.
+    /// - Parameter onEvent: receives the events of the connection; by default, the server's alerts are shown.
     func withServer<Value>(
         jobs: Int, onEvent: @escaping @Sendable (HTTPEvent) -> Void = Console.showAlert,
         _ body: (ServerClient) async throws -> Value
@@ -154,7 +154,7 @@ extension DumpsConfiguration {
         try ServerURL(server, allowPlainHTTP: allowsPlainHTTP)
     }
 
-    /// What has to vouch for the collections: the configured roots, else those that are built in for Mozilla's servers.
+    /// The trust policy: with the configured roots, else with those that are built in for Mozilla's servers.
     ///
     /// - Throws: ``CommandFailure`` where no root is configured and the server is not one of Mozilla's.
     func policy(file: String) throws -> TrustPolicy {

@@ -20,12 +20,14 @@ struct Serve: AsyncParsableCommand {
             verified against dumps.lock.json before it is served; one that is damaged is reported and left out.
 
             A client that is behind gets the changes since its state where that state is known, from --history or because \
-            it was served before; otherwise it is sent to the full list, as by the real server.
+            it was served before; otherwise it is redirected to the full list, as by the real server.
 
-            The address is printed to standard output when it can be reached; what is served, and what is refused, once for \
-            each connection, to standard error. SIGTERM and SIGINT end it after the answers that are being written. Nothing is written.
+            The address is printed to standard output as soon as the server listens there. Standard error gets a summary of \
+            what is served, and a line for each connection on which something was refused. SIGTERM and SIGINT end the \
+            server after the answers under way. The dumps are only read.
 
-            A browser sees at / what is in the bundles: records to search, attachments, and what changed since an older state.
+            At /, a browser shows the contents of the bundles: records with a search, attachments, and changes since an \
+            older state.
 
             Beside the API: /metrics (Prometheus), /__heartbeat__, /__lbheartbeat__, /__version__.
 
@@ -42,16 +44,16 @@ struct Serve: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The address to listen on.", valueName: "address"))
     var host = "127.0.0.1"
 
-    @Option(help: ArgumentHelp("The port to listen on; 0 for one that is free.", valueName: "port"))
+    @Option(help: ArgumentHelp("The port to listen on; 0 for any free port.", valueName: "port"))
     var port = 8888
 
     @Option(
         help: ArgumentHelp(
-            "The URL by which clients reach this server, where that is not http(s)://HOST:PORT; links in answers lead there.",
+            "The URL at which clients reach this server, if it is not http(s)://HOST:PORT; links in answers use it.",
             valueName: "url"))
     var publicURL: String?
 
-    @Flag(help: "Take up what a refresh writes, without a restart.")
+    @Flag(help: "Serve new bundles after a refresh, without a restart.")
     var watch = false
 
     @Option(
@@ -73,7 +75,7 @@ struct Serve: AsyncParsableCommand {
             discussion: "POST /demo/publish, from this machine only, publishes a change."))
     var demo = false
 
-    @Flag(help: "Report every answer to standard error.")
+    @Flag(help: "Log every answer to standard error.")
     var logRequests = false
 
     func validate() throws {
@@ -134,7 +136,7 @@ struct Serve: AsyncParsableCommand {
     }
 }
 
-/// Writes what a server reports to standard error, a line each.
+/// Writes a server's messages to standard error, one line each.
 private struct ConsoleLog: LogHandler {
     var metadata: Logger.Metadata = [:]
     var logLevel = Logger.Level.info

@@ -2,7 +2,7 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotExchange
 
-/// What an import made, as text and as JSON.
+/// The result of an import, as text and as JSON.
 struct ImportReport {
     let outcomes: [Import.Outcome]
 

@@ -2,7 +2,7 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// What a bundle's manifest says, as text and as JSON.
+/// The contents of a bundle's manifest, as text and as JSON.
 struct InspectReport {
     let manifest: Manifest
     let content: SHA256Digest

@@ -34,7 +34,7 @@ final class Progress: Sendable {
     }
 
     func show(_ event: RefreshEvent) {
-        // What the server wants people to know is shown in any case.
+        // Messages from the server are always shown.
         if case .http(let event) = event { return show(event) }
         guard isShown else { return }
         state.withLock { state in
@@ -43,7 +43,7 @@ final class Progress: Sendable {
         }
     }
 
-    /// Takes the bars away.
+    /// Removes the bars.
     func finish() {
         guard isLive else { return }
         state.withLock { state in
@@ -70,7 +70,7 @@ final class Progress: Sendable {
         }
     }
 
-    /// Takes an event into the state.
+    /// Updates the state with an event.
     ///
     /// - Returns: the line to print where no bars are drawn.
     private func note(_ event: RefreshEvent, _ state: inout State) -> String? {

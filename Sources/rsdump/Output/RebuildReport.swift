@@ -1,7 +1,7 @@
 import Dumps
 import RemoteSettingsModel
 
-/// What became of rebuilding bundles, as text and as JSON.
+/// The result of rebuilding bundles, as text and as JSON.
 struct RebuildReport {
     let outcomes: [Rebuild.Outcome]
 

@@ -30,7 +30,7 @@ struct SnapshotExplanation {
         return lines.map(Console.visible).joined(separator: "\n")
     }
 
-    /// Why there is nothing.
+    /// Why there are no records.
     var absence: String {
         let reasons = status.unused.map { "\($0)" }
         let why = reasons.isEmpty ? "nothing is stored or packaged" : reasons.joined(separator: "; ")

@@ -1,10 +1,10 @@
 import Dumps
 import RemoteSettingsModel
 
-/// What verification found, as text and as JSON.
+/// The result of a verification, as text and as JSON.
 struct VerifyReport {
     let outcomes: [Verification.Outcome]
-    /// Files that are not in the lock; `nil` where that was not asked.
+    /// Files that are not in the lock; `nil` if these were not looked for.
     let strays: [String]?
 
     var isGood: Bool { outcomes.allSatisfy { $0.verdict.isGood } && (strays ?? []).isEmpty }

@@ -5,18 +5,12 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotHistory
 
-/// Replaces the present bundle by an older one, after verifying it like any bundle.
-///
-/// If the older bundle comes with a lock, its chain is verified at the `verifiedAt` of that lock. A bundle without a lock is
-/// verified at the present time: its chain must still be valid.
-struct BundleRestoration: Sendable {
-    let directory: DumpsDirectory
-    let configuration: DumpsConfiguration
-    let policy: TrustPolicy
-    let now: Timestamp
-    let limits: Limits
-
-    /// Does I/O. The caller holds the directory's lock.
+extension Pinning {
+    /// Replaces the present bundle by an older one, after verifying it like any bundle. Does I/O. The caller holds the
+    /// directory's lock.
+    ///
+    /// If the older bundle comes with a lock, its chain is verified at the `verifiedAt` of that lock. A bundle without a lock
+    /// is verified at the present time: its chain must still be valid.
     ///
     /// - Returns: the lock's new entry, and whether its signature was verified at the time in the older bundle's own lock.
     /// - Throws: ``PinError`` if the bundle cannot be verified; nothing is changed then.
@@ -34,6 +28,9 @@ struct BundleRestoration: Sendable {
         }
         try directory.prepareWork()
         let temporary = directory.packPath(id)
+        // The notes stay where the bundle has its name and the lock could not be written: the next run takes it over.
+        var isNamed = false
+        defer { if !isNamed { try? directory.finishWork(keepingDownloads: true) } }
         let entry: LockFile.Collection
         do {
             let file = try WritableFile(creating: temporary)
@@ -41,17 +38,12 @@ struct BundleRestoration: Sendable {
             try file.finish(flushing: true)
             entry = try verified(temporary, settings: settings, held: lock.collections[id], locked: locked)
         } catch {
-            try FileStore.remove(temporary)
-            try directory.finishWork(keepingDownloads: true)
             throw PinError.notVouchedFor(id, place: "\(historic.origin)", problem: "\(error)")
         }
         var after = lock
         after.collections[id] = entry
-        if let excess = after.excess(over: configuration.totalBudget) {
-            try FileStore.remove(temporary)
-            try directory.finishWork(keepingDownloads: true)
-            throw CollectionError.overBudget(excess)
-        }
+        if let excess = after.excess(over: configuration.totalBudget) { throw CollectionError.overBudget(excess) }
+        isNamed = true
         try directory.name(id, entry)
         try directory.writeLock(after)
         try directory.finishWork(keepingDownloads: true)
@@ -72,7 +64,7 @@ struct BundleRestoration: Sendable {
         if manifest.head.trust == .imported, locked == nil {
             throw CollectionError.configuration(
                 "it was imported without a signature, and only a lock could vouch for it: expected DIR/dumps.lock.json for "
-                    + "DIR/\(LockFile.Bundle.path(of: settings.id)), found none that speaks of it; name the whole "
+                    + "DIR/\(LockFile.Bundle.path(of: settings.id)), found no lock with an entry for it; name the whole "
                     + "directory that it is from")
         }
         try settings.budget.check(size: try FileStore.digestAndSize(of: path).size, of: manifest)
