@@ -138,7 +138,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "SnapshotPage", dependencies: ["RemoteSettingsModel", "SnapshotBundle", "SnapshotDiff"],
+            name: "SnapshotPage",
+            dependencies: ["RemoteSettingsModel", "SnapshotBundle", "SnapshotDiff", "TargetFilter", "ConfigParameters"],
             swiftSettings: strict),
         .target(
             name: "SnapshotOrigin",

@@ -21,6 +21,14 @@ struct CollectionPage {
             html.element(.h1) { $0.name(of: id) }
             facts.write(to: &html)
             if !collection.olderStates.isEmpty { olderStates(&html) }
+            if ParametersPage.isOffered(for: records) {
+                html.element(.h2, .id("parameters"), text: "Parameters")
+                html.element(.p) { html in
+                    html.element(
+                        .a, .href(.parameters(id, DescribedDevice(query: ""))),
+                        text: "Which values does a device get, and why?")
+                }
+            }
             html.element(.h2, .id("records"), text: "Records")
             form(&html)
             list(found, of: records.count, &html)
