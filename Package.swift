@@ -139,7 +139,9 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "SnapshotPage",
-            dependencies: ["RemoteSettingsModel", "SnapshotBundle", "SnapshotDiff", "TargetFilter", "ConfigParameters"],
+            dependencies: [
+                "RemoteSettingsModel", "SnapshotBundle", "SnapshotDiff", "TargetFilter", "ConfigParameters",
+            ],
             swiftSettings: strict),
         .target(
             name: "SnapshotOrigin",
