@@ -148,7 +148,10 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "SnapshotPage", dependencies: ["RemoteSettingsModel", "SnapshotBundle", "SnapshotDiff"],
+            name: "SnapshotPage",
+            dependencies: [
+                "RemoteSettingsModel", "SnapshotBundle", "SnapshotDiff", "TargetFilter", "ConfigParameters",
+            ],
             swiftSettings: strict),
         .target(
             name: "SnapshotOrigin",

@@ -16,7 +16,7 @@ package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .busy(let path): "another refresh is running in \(path); wait until it has ended"
+        case .busy(let path): "another rsdump is at work in \(path); wait until it has ended, then run this again"
         case .nothingConfigured(let file): "\(file) names no collections; add one with: rsdump add BUCKET/COLLECTION"
         case .notConfigured(let names, let file):
             "\(names.map(\.description).joined(separator: ", ")) \(Counted.noun(names.count, "is", plural: "are")) not in \(file); "

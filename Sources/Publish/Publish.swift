@@ -170,6 +170,10 @@ package struct Publish: Sendable {
 
     /// Signs a state, and verifies it as apps do.
     private func signed(_ state: UnverifiedSnapshot) throws -> Snapshot {
+        // Nobody believes data that is newer than its verification.
+        guard state.timestamp <= options.time.advanced(by: .seconds(limits.clockToleranceSeconds)) else {
+            throw PublishError.clockBehind(state.collection, present: state.timestamp, time: options.time)
+        }
         let chain = try chain(for: state.collection)
         let x5u = options.chainURL ?? "chains/\(SHA256Digest(hashing: signer.chain)).pem"
         var entries = [try entry(signer, over: state, x5u: x5u)]

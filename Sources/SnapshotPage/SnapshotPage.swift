@@ -40,6 +40,11 @@ package struct SnapshotPage: Sendable {
             return await answer(id, catalog) { collection in
                 try await ChangesPage(collection: collection, query: query, now: now).answer()
             }
+        case .parameters(let id):
+            return await answer(id, catalog) { collection in
+                try ParametersPage(collection: collection, query: query).map { .document($0.html()) }
+                    ?? ProblemPage.notFound("\(id) has other records than parameters.")
+            }
         case .record(let id, let record):
             return await answer(id, catalog) { collection in
                 let records = try collection.bundle.payload().records

@@ -19,6 +19,11 @@ struct RSDump: AsyncParsableCommand {
               rsdump refresh            download what is new, verify it, pack it
               rsdump verify             check every byte and signature again, offline
 
+            To publish collections of your own:
+              rsdump keys create keys   make keys and certificates
+              rsdump check              check the source files
+              rsdump publish            sign and pack what changed
+
             For a release:
               rsdump pin main/regions   keep a collection as it is, or as it was
               rsdump refresh --locked   fail where the server has anything else

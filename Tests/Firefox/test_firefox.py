@@ -140,3 +140,40 @@ def test_it_verifies_what_is_signed_under_its_own_root(tmp_path):
                 "const {buffer} = await client.attachments.download(record);"
                 "return new TextDecoder().decode(buffer);")
             assert "<title>22 petals</title>" in outcome.get("value", ""), outcome
+
+
+def test_it_verifies_what_was_published_from_sources(tmp_path):
+    """Signed by rsdump publish under the root that Firefox has for local servers: first a full state, then a delta."""
+    local_root.make(tmp_path / "pki")
+    keys = tmp_path / "keys"
+    keys.mkdir()
+    (keys / "signer.key").write_bytes((tmp_path / "pki/leaf.key.pem").read_bytes())
+    (keys / "signer.key").chmod(0o600)
+    (keys / "chain.pem").write_bytes((tmp_path / "pki/chains/chain.pem").read_bytes())
+    source = tmp_path / "sources/main/published.yaml"
+    source.parent.mkdir(parents=True)
+    source.write_text("records:\n- {id: a, text: 'Grüße, 世界', number: 5}\n- {id: b, list: [1, null, true]}\n")
+    (tmp_path / "sources/main/other.json").write_text('[{"id": "x"}]')
+
+    def publish():
+        outcome = rsdump.run("publish", cwd=tmp_path)
+        assert outcome.code == rsdump.DONE, str(outcome)
+        return Dumps(tmp_path / "dumps").bundle("main/published")
+
+    first = publish()
+    with Serving("--dumps", tmp_path / "dumps", "--watch", "--log-requests") as serving, \
+            firefox_of(serving, tmp_path / "firefox") as firefox:
+        sync = MODULE + (
+            "const client = RemoteSettings('published');"
+            "if (!client.verifySignature) throw new Error('the check is off');"
+            "await client.maybeSync(args[0]); return await client.get({syncIfEmpty: false, verifySignature: true});")
+        outcome = firefox.run(sync, first.timestamp)
+        assert "value" in outcome, outcome
+        assert {r["id"]: r for r in outcome["value"]} == {r["id"]: r for r in first.records}
+        source.write_text("records:\n- {id: a, text: changed}\n- {id: c}\n")
+        second = publish()
+        while serving.changeset("main/published").json()["timestamp"] != second.timestamp:
+            assert serving.process.poll() is None
+        outcome = firefox.run(sync, second.timestamp)
+        assert "value" in outcome, outcome
+        assert {r["id"]: r for r in outcome["value"]} == {r["id"]: r for r in second.records}

@@ -1,4 +1,6 @@
 """Sources in git become signed bundles: keys, check, publish, and everybody who reads what comes of it."""
+import functools
+import http.server
 import json
 import os
 import random
@@ -162,6 +164,43 @@ def test_overlap_serves_those_who_trust_either_root(team):
     with pytest.raises(Exception):
         check(payload, "main", second["signature"], url, lambda _: new_chain, team.root)
     assert team.dumps.verify().code == rsdump.DONE
+
+
+def test_the_library_syncs_under_either_root(team, tmp_path):
+    assert team.keys("create", "new-keys").code == rsdump.DONE
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=team.path / "new-keys")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as chains:
+        threading.Thread(target=chains.serve_forever, daemon=True).start()
+        team.write("main/settings.yaml", SETTINGS.replace("24", "25"))
+        outcome = team.publish("--overlap-keys", "new-keys", "--overlap-chain-url",
+                               f"http://127.0.0.1:{chains.server_port}/chain.pem")
+        assert outcome.code == rsdump.DONE, str(outcome)
+        new_root = team.keys("status", "new-keys", "--format", "json").json()["root"]
+        with Serving("--dumps", team.dumps.path) as serving:
+            for number, root in enumerate([team.root, new_root]):
+                synced = rsdump.run("sync", "main/settings", "--storage", tmp_path / f"app-{number}", "--server",
+                                    f"{serving.url}/v1", "--trust-root", root)
+                assert synced.code == rsdump.DONE, str(synced)
+            refused = rsdump.run("sync", "main/settings", "--storage", tmp_path / "foreign", "--server",
+                                 f"{serving.url}/v1", "--trust-root", "ab" * 32)
+            assert refused.code != rsdump.DONE
+        chains.shutdown()
+
+
+def test_status_warns_before_a_chain_ends(team):
+    assert team.keys("status", "keys").code == rsdump.DONE
+    warned = team.keys("status", "keys", "--warn-days", "95")
+    assert warned.code == rsdump.SOME_FAILED and warned.says("ends in 89 days", "rsdump keys renew"), str(warned)
+    made = team.keys("create", "short", "--root-days", "30", "--intermediate-days", "20", "--signer-days", "5",
+                     "--name", "Team", "--signer", "config.example.org")
+    assert made.code == rsdump.DONE and made.says('signer: "config.example.org"'), str(made)
+    ends = [c["notAfter"][:10] for c in team.keys("status", "short", "--format", "json").json()["certificates"]]
+    assert ends == sorted(ends, reverse=True) and len(set(ends)) == 3
+    own = team.copy(team.path.parent / "own")
+    shutil.rmtree(own.path / "dumps")
+    assert own.publish("--keys", "short").code == rsdump.DONE
+    assert "signer: config.example.org" in own.dumps.config.read_text()
+    assert own.dumps.verify().code == rsdump.DONE
 
 
 def test_kinto_http_and_the_library_read_what_was_published(team, tmp_path):

@@ -118,15 +118,29 @@ import Testing
         try place.verify()
     }
 
-    @Test func clockThatIsFarBehindIsRefused() throws {
+    @Test func presentTimestampThatIsFarAheadIsRefused() throws {
         let place = try Place(at: now)
-        try place.keys.renew(named: nil, days: 300, environment: [:], now: now.advanced(by: .seconds(-3 * 86_400)))
+        try place.write("records: {a: {v: 1}}")
+        let ahead = now.advanced(by: .seconds(10 * 86_400))
+        try place.publish(at: ahead)
+        let before = try place.files()
+        #expect(try place.publish(at: now).status == .unchanged)
+        try place.write("records: {a: {v: 2}}")
+        #expect(throws: PublishError.clockBehind(place.id, present: ahead, time: now)) { try place.publish(at: now) }
+        try place.write("metadata: {flags: [startup]}\nrecords: {a: {v: 1}}")
+        #expect(throws: PublishError.clockBehind(place.id, present: ahead, time: now)) { try place.publish(at: now) }
+        try place.keys.renew(named: nil, days: 90, environment: [:], now: now)
+        let resigned = try #require(try place.publisher(.init(time: now)).resign([]).first)
+        #expect(throws: PublishError.self) { try resigned.result.get() }
+        #expect(try place.files() == before)
+    }
+
+    @Test func timeThatWasAskedForMustBeLater() throws {
+        let place = try Place(at: now)
         try place.write("records: {a: {v: 1}}")
         try place.publish(at: now)
         let before = try place.files()
         try place.write("records: {a: {v: 2}}")
-        // The root's own validity begins a day before it was made; so the time lies within it, and a day before.
-        #expect(throws: (any Error).self) { try place.publish(at: now.advanced(by: .seconds(-86_401))) }
         #expect(throws: PublishError.notLater(place.id, present: now, time: now)) {
             try place.publish(at: now, isExact: true)
         }

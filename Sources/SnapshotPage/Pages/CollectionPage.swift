@@ -24,6 +24,14 @@ struct CollectionPage {
                 html.element(.h2, .id("history"), text: "Changes")
                 ChangesForm(collection: collection, from: nil, now: now).write(to: &html)
             }
+            if ParametersPage.isOffered(for: records) {
+                html.element(.h2, .id("parameters"), text: "Parameters")
+                html.element(.p) { html in
+                    html.element(
+                        .a, .href(.parameters(id, DescribedDevice(query: ""))),
+                        text: "Which values does a device get, and why?")
+                }
+            }
             html.element(.h2, .id("records"), text: "Records")
             html.searchForm(
                 .collection(id), label: "Find records that contain all these words", search: listing.search,

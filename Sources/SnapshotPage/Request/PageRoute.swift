@@ -6,6 +6,7 @@ enum PageRoute: Equatable {
     case icon
     case collection(CollectionID)
     case changes(CollectionID)
+    case parameters(CollectionID)
     case record(CollectionID, String)
     case attachment(CollectionID, String)
     case download(CollectionID, String)
@@ -32,6 +33,7 @@ enum PageRoute: Equatable {
         switch segments.dropFirst(3).first {
         case nil: self = .collection(id)
         case "changes" where segments.count == 4: self = .changes(id)
+        case "parameters" where segments.count == 4: self = .parameters(id)
         case "records" where segments.count >= 5 && Identifier.isValid(segments[4].utf8):
             switch segments.dropFirst(5) {
             case []: self = .record(id, segments[4])

@@ -30,7 +30,7 @@ struct ImportCommand: AsyncParsableCommand {
               rsdump import --from application-services components/remote_settings/dumps
               rsdump import --from changeset changesets.json.mozlz4 --dumps dumps
               rsdump import --from dumps dumps.tar.zst --dumps /srv/dumps
-              rsdump import --from firebase-template template.json \
+              rsdump import --from firebase-template template.json \\
                 --collection main/remote-config
 
             The last two formats become a file of --sources, which rsdump publish signs. What has no translation \

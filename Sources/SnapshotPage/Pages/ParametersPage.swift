@@ -1,0 +1,308 @@
+import ConfigParameters
+import RemoteSettingsModel
+import SnapshotBundle
+import TargetFilter
+
+/// A remote config's parameters for a device that the reader describes: which value wins, and why the others do not.
+struct ParametersPage {
+    /// Keys that are listed where none is chosen.
+    private static let listed = 500
+
+    private let collection: PageCatalog.Collection
+    private let set: ParameterSet
+    private let device: DescribedDevice
+    private let installations = InstallationFinder()
+
+    /// - Returns: `nil` where the collection has other records than parameters, or none.
+    init?(collection: PageCatalog.Collection, query: String) throws(BundleError) {
+        guard let set = try? ParameterSet(collection.bundle.payload().records), !set.records.isEmpty else { return nil }
+        self.collection = collection
+        self.set = set
+        device = DescribedDevice(query: query)
+    }
+
+    /// Whether a collection has such a page.
+    static func isOffered(for records: RecordTable) -> Bool {
+        // The first record decides whether the others are worth a look.
+        guard let first = records.first, (try? ParameterRecord(first)) != nil else { return false }
+        return (try? ParameterSet(records)) != nil
+    }
+
+    private var id: CollectionID { collection.id }
+
+    func html() -> HTMLWriter {
+        let trail = [("\(id)", PageLink.collection(id)), ("Parameters", .parameters(id, device))]
+        return Frame.document(title: "Parameters – \(id)", trail: trail) { html in
+            html.element(.h1, text: "Parameters")
+            html.element(.p, .class("lead")) { html in
+                html.text("What a device gets from ")
+                html.element(.a, .href(.collection(id)), text: "\(id)")
+            }
+            form(&html)
+            for problem in device.problems { html.element(.p, .role("alert"), text: problem) }
+            if device.key.isEmpty {
+                overview(&html)
+            } else if set.contains(device.key) {
+                explanation(&html)
+            } else {
+                html.element(.p, text: "There is no parameter “\(device.key)”.")
+            }
+        }
+    }
+
+    private func form(_ html: inout HTMLWriter) {
+        html.element(.form, .class("search"), .get, .action(.parameters(id, DescribedDevice(query: "")))) { html in
+            field("key", "Parameter; empty for all", device.key, &html)
+            field("country", "Country, such as NO", device.country, &html)
+            field("version", "App version, such as 2.1", device.version, &html)
+            field("locale", "Locale, such as de-AT", device.locale, &html)
+            field("channel", "Channel, such as beta", device.channel, &html)
+            field("os", "System, such as iOS", device.os, &html)
+            field("percent", "Percent bucket, from 0 to 100", device.percent, &html)
+            field("installation", "Or the installation's id (env.id)", device.installation, &html)
+            field("signals", "Signals, such as plan=gold, level=5", device.signals, &html)
+            html.element(.button, .type("submit"), text: "Explain")
+        }
+    }
+
+    private func field(
+        _ name: StaticString, _ label: String, _ value: String, _ html: inout HTMLWriter
+    ) {
+        html.element(.div, .class("field")) { html in
+            html.element(.label, .for(name), text: label)
+            html.void(.input, .id(name), .type("text"), .name(name), .value(value))
+        }
+    }
+
+    private func overview(_ html: inout HTMLWriter) {
+        let keys = set.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        html.element(.h2, .id("values"), text: "Values")
+        html.element(.table, .class("records"), .role("table")) { html in
+            let count = Wording.count(keys.count, "parameter", "parameters")
+            html.element(
+                .caption, text: keys.count > Self.listed ? "\(count), here the first \(Self.listed)" : count)
+            html.element(.thead, .role("rowgroup")) { html in
+                html.element(.tr, .role("row")) { html in
+                    html.columnHeading("Parameter")
+                    html.columnHeading("Value")
+                    html.columnHeading("From")
+                }
+            }
+            html.element(.tbody, .role("rowgroup")) { html in
+                for key in keys.prefix(Self.listed) {
+                    html.newline()
+                    var filter = RecordFilter(context: context(for: key).context)
+                    let winner = set.winner(for: key, &filter)
+                    html.element(.tr, .role("row")) { html in
+                        html.element(.th, .role("rowheader"), .scope("row")) { html in
+                            html.element(.a, .href(.parameters(id, device.asking(for: key))), text: key)
+                        }
+                        html.element(.td, .role("cell"), .class("wide says")) { value(winner, &$0) }
+                        html.element(.td, .role("cell"), .cellLabel("From")) { html in
+                            if let winner { html.element(.a, .href(.record(id, winner.id)), text: winner.id) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private func explanation(_ html: inout HTMLWriter) {
+        let (context, note) = context(for: device.key)
+        var filter = RecordFilter(context: context)
+        let explanation = set.explanation(of: device.key, &filter)
+        html.element(.h2, .id("values")) { html in
+            html.text(device.key)
+            html.text(": ")
+            value(explanation.winner, &html)
+        }
+        if let note { html.element(.p, .class("soft"), text: note) }
+        html.element(.table, .class("records"), .role("table")) { html in
+            html.element(.caption, text: "The values in the order in which they are asked")
+            html.element(.thead, .role("rowgroup")) { html in
+                html.element(.tr, .role("row")) { html in
+                    html.columnHeading("Record")
+                    html.columnHeading("Value")
+                    html.columnHeading("Why")
+                }
+            }
+            html.element(.tbody, .role("rowgroup")) { html in
+                for candidate in explanation.candidates {
+                    html.newline()
+                    row(candidate, &html)
+                }
+            }
+        }
+        html.element(.p) { html in
+            html.element(.a, .href(.parameters(id, device.asking(for: ""))), text: "All parameters")
+        }
+    }
+
+    private func row(_ candidate: ParameterExplanation.Candidate, _ html: inout HTMLWriter) {
+        html.element(.tr, .role("row")) { html in
+            html.element(.th, .role("rowheader"), .scope("row")) { html in
+                html.element(.a, .href(.record(id, candidate.parameter.id)), text: candidate.parameter.id)
+            }
+            html.element(.td, .role("cell"), .class("wide says")) { html in
+                value(candidate.parameter, &html)
+                if let filter = candidate.parameter.filter {
+                    html.element(.div, .class("soft")) { html in
+                        html.text("if ")
+                        html.element(.code, .ownDirection, text: String(filter.prefix(2000)))
+                    }
+                }
+            }
+            html.element(.td, .role("cell"), .cellLabel("Why"), text: Self.reason(candidate))
+        }
+    }
+
+    private static func reason(_ candidate: ParameterExplanation.Candidate) -> String {
+        switch candidate.verdict {
+        case .wins: candidate.parameter.hasFilter ? "Wins: its filter is true." : "Wins: it has no filter."
+        case .outranked(let winner): "Comes after \(winner)."
+        case .excluded(let outcome): "\(outcome)"
+        }
+    }
+
+    private func value(_ parameter: ParameterRecord?, _ html: inout HTMLWriter) {
+        switch parameter?.content {
+        case .value(let json)?:
+            let text = json.text
+            let shown = text.unicodeScalars.count > 300 ? "\(text.unicodeScalars.prefix(300))…" : text
+            html.element(.code, .ownDirection, text: shown)
+        case .inAppDefault?: html.text("the app’s own default, as this record says")
+        case nil: html.text("the app’s own default, as no record applies")
+        }
+    }
+
+    /// The device's context for one parameter. A percentage is that of each seed that the parameter's filters name, so that an
+    /// installation is looked for that is in this bucket of all of them.
+    private func context(for key: String) -> (context: FilterContext, note: String?) {
+        guard device.installation.isEmpty, let percent = device.bucket else { return (device.context(id: nil), nil) }
+        let seeds = Set(set.candidates(for: key).flatMap { Self.seeds(of: $0.filter ?? "") }).sorted()
+        guard !seeds.isEmpty else { return (device.context(id: nil), nil) }
+        if let id = installations.installation(within: percent, ofSeeds: seeds) {
+            return (device.context(id: id), nil)
+        }
+        return (
+            device.context(id: nil),
+            "No installation was found that is in this bucket of \(seeds.count) seeds at once; give an installation’s id."
+        )
+    }
+
+    /// The seeds of `[env.id, 'seed']|bucketSample(…)`, as text of the filter language.
+    private static func seeds(of filter: String) -> [String] {
+        filter.split(separator: "[env.id, ", omittingEmptySubsequences: false).dropFirst().compactMap { part in
+            part.firstRange(of: "]|bucketSample(").map { String(part[..<$0.lowerBound]) }
+        }
+    }
+}
+
+/// A device as the page's form describes it; what is empty is not known of it.
+struct DescribedDevice: Equatable {
+    private static let textBytes = 300
+
+    private(set) var key: String
+    private(set) var country: String
+    private(set) var version: String
+    private(set) var locale: String
+    private(set) var channel: String
+    private(set) var os: String
+    private(set) var percent: String
+    private(set) var installation: String
+    private(set) var signals: String
+
+    init(query: String) {
+        func text(_ name: String) -> String {
+            let text = FormText.parameter(name, of: query) ?? ""
+            return String(decoding: text.utf8.prefix(Self.textBytes), as: UTF8.self)
+        }
+        key = String(decoding: (FormText.parameter("key", of: query) ?? "").utf8.prefix(1024), as: UTF8.self)
+        (country, version, locale, channel) = (text("country"), text("version"), text("locale"), text("channel"))
+        (os, percent, installation, signals) = (text("os"), text("percent"), text("installation"), text("signals"))
+    }
+
+    func asking(for key: String) -> DescribedDevice {
+        var other = self
+        other.key = key
+        return other
+    }
+
+    /// From 0 up to 100, 100 counting as the end of the last bucket.
+    var bucket: Double? {
+        guard let number = Double(percent), number >= 0, number <= 100 else { return nil }
+        return min(number, 99.9999)
+    }
+
+    var problems: [String] {
+        percent.isEmpty || bucket != nil ? [] : ["The percent bucket is no number from 0 to 100."]
+    }
+
+    var parts: [(name: StaticString, value: String)] {
+        [
+            ("key", key), ("country", country), ("version", version), ("locale", locale), ("channel", channel),
+            ("os", os), ("percent", percent), ("installation", installation), ("signals", signals),
+        ].filter { !$0.1.isEmpty }
+    }
+
+    func context(id: String?) -> FilterContext {
+        var custom: [String: FilterValue] = [:]
+        for part in signals.split(separator: ",") {
+            let pair = part.split(separator: "=", maxSplits: 1)
+            guard pair.count == 2 else { continue }
+            custom[Self.trimmed(pair[0])] = Self.value(Self.trimmed(pair[1]))
+        }
+        if let id = id ?? (installation.isEmpty ? nil : installation) { custom["id"] = .string(id) }
+        func known(_ text: String) -> String? { text.isEmpty ? nil : text }
+        return .app(
+            channel: known(channel), version: known(version), locale: known(locale), country: known(country),
+            os: known(os), custom: custom)
+    }
+
+    private static func trimmed(_ text: Substring) -> String {
+        var text = text.drop { $0 == " " }
+        while text.last == " " { text.removeLast() }
+        return String(text)
+    }
+
+    private static func value(_ text: String) -> FilterValue {
+        switch text {
+        case "true": true
+        case "false": false
+        default: Double(text).flatMap { $0.isFinite ? .number($0) : nil } ?? .string(text)
+        }
+    }
+}
+
+/// Finds ids of installations by the bucket that they are in, for one page.
+private final class InstallationFinder {
+    /// For all of a page: a hundred are needed for one seed on average, and ten thousand for two.
+    private var triesLeft = 100_000
+    private var found: [[String]: String?] = [:]
+
+    /// - Parameters:
+    ///   - percent: at least 0, less than 100; the id is in the hundredth that it lies in.
+    ///   - seeds: literals of the filter language.
+    /// - Returns: `nil` where none was found.
+    func installation(within percent: Double, ofSeeds seeds: [String]) -> String? {
+        if let known = found[seeds] { return known }
+        let id = search(percent, seeds)
+        found[seeds] = .some(id)
+        return id
+    }
+
+    private func search(_ percent: Double, _ seeds: [String]) -> String? {
+        guard seeds.count <= 2 else { return nil }
+        let filters = seeds.compactMap {
+            try? FilterExpression(parsing: "[env.id, \($0)]|bucketSample(\(Int(percent.rounded(.down))), 1, 100)")
+        }
+        guard filters.count == seeds.count else { return nil }
+        for number in 0..<50_000 where triesLeft > 0 {
+            triesLeft -= 1
+            let id = "installation-\(number)"
+            let context = FilterContext.app(custom: ["id": .string(id)])
+            if filters.allSatisfy({ $0.matches(context) }) { return id }
+        }
+        return nil
+    }
+}
