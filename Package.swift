@@ -144,7 +144,7 @@ let package = Package(
             name: "SnapshotExchange",
             dependencies: [
                 "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "Dumps", "FileStorage",
-                "MozillaLZ4", .target(name: "CArchive", condition: tools),
+                "ConfigParameters", "MozillaLZ4", .target(name: "CArchive", condition: tools),
             ],
             swiftSettings: strict),
         .target(
@@ -231,6 +231,7 @@ let package = Package(
                 "SnapshotBundle", "Dumps", "DumpsRefresh", "SnapshotServer", "SnapshotExchange", "SnapshotDiff",
                 "SnapshotHistory", "SnapshotOrigin", "StaticMirror", "DemoOrigin", "RemoteSettings",
                 "FileStorage", "LibC", "SigningKeys", "SnapshotSources", "Publish",
+                "ConfigParameters", "TargetFilter",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tools),
             ],
@@ -239,8 +240,8 @@ let package = Package(
             name: "rsbench",
             dependencies: [
                 "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "CZlib",
-                "RemoteSettings", "AsyncHTTPTransport",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "RemoteSettings", "AsyncHTTPTransport", "RemoteConfiguration", "InMemoryOrigin", "Dumps",
+                "DumpsRefresh", "RemoteSettingsHTTP", .product(name: "Crypto", package: "swift-crypto"),
             ],
             path: "Tests/Benchmark/rsbench", swiftSettings: strict),
         .executableTarget(

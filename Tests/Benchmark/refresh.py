@@ -104,9 +104,9 @@ class RefreshBenchmark:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--tables", choices=["refresh", "runtime"], help="only these")
+    parser.add_argument("--tables", choices=["refresh", "runtime", "config"], help="only these")
     arguments = parser.parse_args()
-    runs, tables = arguments.runs, [arguments.tables] if arguments.tables else ["refresh", "runtime"]
+    runs, tables = arguments.runs, [arguments.tables] if arguments.tables else ["refresh", "runtime", "config"]
     with tempfile.TemporaryDirectory() as name:
         scratch = pathlib.Path(name)
         rsbench = RSDUMP.with_name("rsbench")
@@ -121,6 +121,8 @@ def main():
                         print(in_process.run(rsbench, benchmark.refreshed, benchmark.cold_urls, scratch))
             if "runtime" in tables and rsbench.exists():
                 runtime.run(RSDUMP, server, names, scratch, runs)
+            if "config" in tables and rsbench.exists():
+                print(subprocess.run([rsbench, "config", str(runs * 4)], check=True, capture_output=True, text=True).stdout)
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ public struct RemoteSettingsContext: Hashable, Sendable {
         self.preferences = preferences
     }
 
-    var filterContext: FilterContext {
+    package var filterContext: FilterContext {
         let texts = (customTargettingAttributes ?? [:]).mapValues(FilterValue.string)
         return .app(
             channel: channel, version: appVersion, locale: locale, formFactor: formFactor, country: country,

@@ -20,8 +20,15 @@ struct DefaultsTable {
         let record: String
     }
 
-    let collection: CollectionID
+    /// What messages call the collection.
+    let name: String
     let rows: [Row]
+
+    /// - Parameter rows: sorted by key.
+    init(name: String, rows: [Row]) {
+        self.name = name
+        self.rows = rows
+    }
 
     /// - Throws: ``ExchangeError`` that names a record without one of the fields, with a key that is not a string, or with
     ///   the key of another record.
@@ -41,7 +48,7 @@ struct DefaultsTable {
             }
             rows[text] = Row(key: text, value: value, record: entry.id)
         }
-        self.collection = collection.id
+        name = "\(collection.id)"
         self.rows = rows.values.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
     }
 
@@ -60,7 +67,7 @@ struct DefaultsTable {
 
     func refused(_ row: Row, expected: String, found: String) -> ExchangeError {
         ExchangeError(
-            .usage, "\(collection)", entry: "record \(row.record)", expected: expected, found: found,
+            .usage, name, entry: "record \(row.record)", expected: expected, found: found,
             remedy: "export to json, or choose another field with --value")
     }
 }

@@ -25,7 +25,7 @@ struct ClientOptions: ParsableArguments {
     var context: [String] = []
 
     func validate() throws {
-        _ = try appContext()
+        _ = try appContext(context)
     }
 
     /// A service over the network, and a function that ends its connections.
@@ -43,7 +43,7 @@ struct ClientOptions: ParsableArguments {
         let policy = try settings.policy(file: packaged.map { DumpsDirectory($0).configurationPath } ?? "--server")
         let transport = AsyncHTTPClientTransport(jobs: 8)
         let config = RemoteSettingsConfig(
-            server: .custom(url: "\(try settings.serverURL())"), appContext: try appContext(),
+            server: .custom(url: "\(try settings.serverURL())"), appContext: try appContext(context),
             packaged: packaged.map { [.directory($0)] } ?? [], trustRoots: policy.roots, signer: settings.trust.signer,
             acceptsUnsigned: settings.trust.acceptsUnsigned, allowsPlainHTTP: settings.allowsPlainHTTP,
             userAgent: UserAgent(name: "rsdump", version: RSDump.version),
@@ -51,31 +51,32 @@ struct ClientOptions: ParsableArguments {
         let service = RemoteSettingsService(storageDir: storage, config: config)
         return (service, { await transport.shutdown() })
     }
+}
 
-    private func appContext() throws(ValidationError) -> RemoteSettingsContext? {
-        guard !context.isEmpty else { return nil }
-        var app = RemoteSettingsContext()
-        for pair in context {
-            guard let equals = pair.firstIndex(of: "="), equals != pair.startIndex else {
-                throw ValidationError(
-                    "--context is \(String(reflecting: pair)), expected KEY=VALUE, such as country=DE")
-            }
-            let value = String(pair[pair.index(after: equals)...])
-            switch String(pair[..<equals]) {
-            case "channel": app.channel = value
-            case "version": app.appVersion = value
-            case "appId": app.appId = value
-            case "locale": app.locale = value
-            case "os": app.os = value
-            case "osVersion": app.osVersion = value
-            case "formFactor": app.formFactor = value
-            case "country": app.country = value
-            case let key:
-                app.customTargettingAttributes = (app.customTargettingAttributes ?? [:]).merging([key: value]) { $1 }
-            }
+/// What the pairs of `--context` say about the app; `nil` where there are none.
+func appContext(_ context: [String]) throws(ValidationError) -> RemoteSettingsContext? {
+    guard !context.isEmpty else { return nil }
+    var app = RemoteSettingsContext()
+    for pair in context {
+        guard let equals = pair.firstIndex(of: "="), equals != pair.startIndex else {
+            throw ValidationError(
+                "--context is \(String(reflecting: pair)), expected KEY=VALUE, such as country=DE")
         }
-        return app
+        let value = String(pair[pair.index(after: equals)...])
+        switch String(pair[..<equals]) {
+        case "channel": app.channel = value
+        case "version": app.appVersion = value
+        case "appId": app.appId = value
+        case "locale": app.locale = value
+        case "os": app.os = value
+        case "osVersion": app.osVersion = value
+        case "formFactor": app.formFactor = value
+        case "country": app.country = value
+        case let key:
+            app.customTargettingAttributes = (app.customTargettingAttributes ?? [:]).merging([key: value]) { $1 }
+        }
     }
+    return app
 }
 
 extension CommandFailure {

@@ -9,6 +9,7 @@ enum RSBench {
                rsbench stored DUMPS COLLECTION OUTPUT
                rsbench runtime DUMPS STORED STORAGE COLLECTION [RUNS]
                rsbench sync DUMPS COLLECTION [SECONDS]
+               rsbench config [RUNS]
         """
 
     static func main() async {
@@ -47,6 +48,10 @@ enum RSBench {
             print(try rows.comparison().text)
         case ("sync", 2...3):
             print(try await SyncRows(dumps: try PackagedDumps(words[0], words[1]), seconds: try number(2, 3)).text())
+        case ("config", 0...1):
+            let runs = try number(0, 20)
+            print(try await ConfigRows(runs: runs).table().text)
+            if let memory = try await ConfigRows(runs: runs).memory() { print(memory) }
         default: throw BenchmarkError(usage)
         }
     }

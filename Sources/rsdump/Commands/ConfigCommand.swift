@@ -1,0 +1,249 @@
+import ArgumentParser
+import ConfigParameters
+import Dumps
+import FileStorage
+import RemoteSettings
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotExchange
+import TargetFilter
+
+/// `rsdump config`
+struct ConfigCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "config",
+        abstract: "Read collections of remote config parameters: values, mistakes, defaults.",
+        subcommands: [ConfigGet.self, ConfigCheck.self, ConfigDefaults.self])
+}
+
+/// `rsdump config get`
+struct ConfigGet: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "get",
+        abstract: "Print the value of a parameter for a device, as JSON.",
+        discussion: """
+            Conditions are evaluated for the given context. env.id, which percentages depend on, is --context id=…; env.now is \
+            the present time unless --context now=… says otherwise. A key without a value for such a device is not printed; \
+            the command then exits with 1.
+
+            Examples:
+              rsdump config get banner_text --context locale=de-AT --context id=device-1 --explain
+              rsdump config get --all --collection main/app-config
+            """)
+
+    @Argument(help: "The parameter's key.")
+    var key: String?
+
+    @Flag(help: "Print all parameters, one KEY=VALUE per line.")
+    var all = false
+
+    @OptionGroup var source: ParameterSource
+
+    @Option(
+        parsing: .singleValue,
+        help: ArgumentHelp(
+            "A property of the device, for filters; may be repeated. Keys: channel, version, appId, locale, os, osVersion, "
+                + "formFactor, country; any other is a signal: a number, true or false as such, anything else as text.",
+            valueName: "key=value"))
+    var context: [String] = []
+
+    @Flag(help: "Say for each of the key's records why it wins or does not.")
+    var explain = false
+
+    func validate() throws {
+        guard (key != nil) != all else { throw ValidationError("name a key, or give --all") }
+        _ = try appContext(context)
+    }
+
+    func run() async throws {
+        let (parameters, name) = try source.parameters()
+        var filter = RecordFilter(context: try filterContext())
+        let keys = key.map { [$0] } ?? parameters.keys.sorted()
+        if let key, !parameters.contains(key) {
+            throw CommandFailure(.someFailed, "\(name): expected a parameter \(key), found none with this key")
+        }
+        var isMissing = false
+        for key in keys {
+            let explanation = parameters.explanation(of: key, &filter)
+            if case .value(let json)? = explanation.winner?.content {
+                let value = PlainJSON.text(json)
+                Console.print(all ? "\(key)=\(value)" : value)
+            } else {
+                isMissing = true
+                if !all || explain { Console.error("\(key): such a device uses the app's own default") }
+            }
+            if explain { for candidate in explanation.candidates { Console.error("  \(candidate)") } }
+        }
+        if isMissing, !all { throw ExitCode(ExitStatus.someFailed.rawValue) }
+    }
+
+    private func filterContext() throws -> FilterContext {
+        var app = try appContext(context) ?? RemoteSettingsContext()
+        for (key, text) in app.customTargettingAttributes ?? [:] {
+            guard let json = try? JSONValue(parsing: Bytes(utf8: text), limits: Limits()) else { continue }
+            switch json {
+            case .number, .bool:
+                app.attributes[key] = json
+                app.customTargettingAttributes?[key] = nil
+            default: break
+            }
+        }
+        if app.attributes["now"] == nil {
+            app.attributes["now"] = .number(JSONNumber(HTTPEnvironment.system.now().milliseconds))
+        }
+        return app.filterContext
+    }
+}
+
+/// `rsdump config check`
+struct ConfigCheck: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Check a collection of parameters for mistakes.",
+        discussion: """
+            Found are records that are no parameters, keys with several records without filter, filters that cannot be parsed \
+            (errors, exit code 2); keys whose values have different types, and keys that have no record for every device \
+            (warnings).
+
+            Examples:
+              rsdump config check main/app-config
+              rsdump config check parameters.json    an array of records, or an answer of a server
+            """)
+
+    @Argument(
+        help: ArgumentHelp(
+            "A collection in the dumps directory, a bundle, or a JSON file of records.",
+            valueName: "file|bucket/collection"))
+    var file: String
+
+    @OptionGroup var dumps: DumpsOptions
+
+    func run() async throws {
+        let (parameters, name) = try ParameterSource.parameters(file, dumps)
+        let findings = parameters.findings()
+        for finding in findings { Console.print("\(finding.isError ? "error" : "warning"): \(name): \(finding)") }
+        let errors = findings.count(where: \.isError)
+        guard errors == 0 else {
+            throw CommandFailure(.usage, "\(name): \(Counted.text(errors, "error")) in its parameters")
+        }
+        if findings.isEmpty {
+            Console.print("\(name): \(Counted.text(parameters.keys.count, "parameter")), nothing to complain about")
+        }
+    }
+}
+
+/// `rsdump config defaults`
+struct ConfigDefaults: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "defaults",
+        abstract: "Write the parameters' default values as a file for an app.",
+        discussion: """
+            A parameter's default is its record without filter; parameters that have none are left out, as are those whose \
+            default is the app's own. swift writes an accessor for each key, with its type taken from all of its values.
+
+            Examples:
+              rsdump config defaults --to plist -o RemoteConfigDefaults.plist
+              rsdump config defaults --to swift --collection main/app-config -o Parameters.swift
+            """)
+
+    /// What defaults can be written as.
+    enum Form: String, CaseIterable, ExpressibleByArgument {
+        case plist, json, xml, swift
+    }
+
+    @Option(name: .customLong("to"), help: "plist, json, xml or swift.")
+    var form: Form
+
+    @Option(
+        name: .shortAndLong, help: ArgumentHelp("The file to write; standard output without it.", valueName: "file"))
+    var output: String?
+
+    @OptionGroup var source: ParameterSource
+
+    func run() async throws {
+        let (parameters, name) = try source.parameters()
+        let text: [UInt8]
+        switch form {
+        case .swift: text = Array(ParameterAccessors(parameters, name: name).text.utf8)
+        case .plist: text = try ParameterDefaults(parameters, name: name).text(.plist)
+        case .json: text = try ParameterDefaults(parameters, name: name).text(.json)
+        case .xml: text = try ParameterDefaults(parameters, name: name).text(.xml)
+        }
+        if let output {
+            try FileStore.replace(output, with: Bytes(text))
+        } else {
+            Console.write(text, to: 1)
+        }
+    }
+}
+
+/// The options that say where the parameters are.
+struct ParameterSource: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "A collection in the dumps directory, a bundle, or a JSON file of records; may be left out where the dumps "
+                + "directory has one collection.",
+            valueName: "file|bucket/collection"))
+    var collection: String?
+
+    @OptionGroup var dumps: DumpsOptions
+
+    /// - Returns: the parameters, and what messages call the collection.
+    func parameters() throws -> (parameters: ParameterSet, name: String) {
+        if let collection { return try Self.parameters(collection, dumps) }
+        let collections = try dumps.directory.lockFile(limits: Limits()).collections.keys.sorted()
+        guard let only = collections.first, collections.count == 1 else {
+            throw CommandFailure(
+                .usage,
+                "\(dumps.path): expected one collection, found \(collections.count); name one with --collection")
+        }
+        return try Self.parameters("\(only)", dumps)
+    }
+
+    static func parameters(_ file: String, _ dumps: DumpsOptions) throws -> (parameters: ParameterSet, name: String) {
+        let table: RecordTable
+        if file.hasSuffix(".json") {
+            table = try records(file)
+        } else {
+            let id = file.hasSuffix(".zip") ? nil : try? CollectionID(file)
+            let path = id.map(dumps.directory.bundlePath) ?? file
+            guard FileStore.exists(path) else {
+                throw CommandFailure(
+                    .usage,
+                    "\(path): expected a bundle, found no such file; give the path of a .zip or .json, or "
+                        + "BUCKET/COLLECTION and --dumps DIR")
+            }
+            table = try BundleReader(path: path, limits: Limits()).payload().records
+        }
+        do throws(ParameterRecordError) {
+            return (try ParameterSet(table), file)
+        } catch {
+            throw CommandFailure(.usage, "\(file): \(error)")
+        }
+    }
+
+    /// The records of a JSON file: an array of them, or an object with them as `data` or `changes`.
+    private static func records(_ file: String) throws -> RecordTable {
+        let limits = Limits()
+        guard let content = try FileStore.read(file, limit: limits.changesetBytes) else {
+            throw CommandFailure(.usage, "\(file): expected a JSON file of records, found no such file")
+        }
+        do {
+            let document = try JSONValue(parsing: content, limits: limits)
+            guard let records = document.array ?? document["data"]?.array ?? document["changes"]?.array else {
+                throw CommandFailure(
+                    .usage,
+                    "\(file): expected an array of records, or an object with \"data\" or \"changes\", found another value"
+                )
+            }
+            let changeset = JSONValue.members([
+                "metadata": .object([]), "timestamp": .count(1), "changes": .array(records),
+            ])
+            return try Changeset(parsing: Bytes(JSONText.compact(changeset)), limits: limits).records
+        } catch let error as CommandFailure {
+            throw error
+        } catch {
+            throw CommandFailure(.usage, "\(file): expected JSON records, found \(error)")
+        }
+    }
+}

@@ -1,0 +1,133 @@
+"""`rsdump config get`, `check` and `defaults`: remote config parameters, seen from outside."""
+import json
+import plistlib
+import subprocess
+
+import jsonschema
+import pytest
+
+import rsdump
+
+SCHEMA = rsdump.REPOSITORY / "Sources/ConfigParameters/Documentation.docc/Resources/parameter-record.schema.json"
+
+RECORDS = [
+    {"id": "banner", "key": "banner_text", "value": "Welcome"},
+    {"id": "banner-de", "key": "banner_text", "value": "Willkommen", "filter_expression": "env.locale in ['de', 'de-AT']"},
+    {"id": "banner-trial", "key": "banner_text", "value": "Try it", "priority": 10,
+     "filter_expression": "[env.id, 'trial']|bucketSample(0, 10, 100)"},
+    {"id": "adult", "key": "adult", "value": True, "filter_expression": "env.age >= 18"},
+    {"id": "price", "key": "price", "value": 2.5},
+    {"id": "limit", "key": "limit", "value": 3, "note": "kept"},
+    {"id": "menu", "key": "menu", "value": {"items": ["ü", 0.5]}},
+    {"id": "own", "key": "class", "in_app_default": True},
+]
+
+
+@pytest.fixture
+def parameters(tmp_path):
+    def write(records):
+        path = tmp_path / "parameters.json"
+        path.write_text(json.dumps(records))
+        return path
+    return write
+
+
+def get(path, *arguments):
+    return rsdump.run("config", "get", "--collection", path, *arguments)
+
+
+def test_value_for_a_device(parameters):
+    path = parameters(RECORDS)
+    assert get(path, "banner_text", "--context", "id=device-3").out == '"Welcome"\n'
+    german = get(path, "banner_text", "--context", "locale=de-AT", "--context", "id=device-3", "--explain")
+    assert german.out == '"Willkommen"\n' and german.code == rsdump.DONE
+    assert german.says("banner-de (priority 0): wins", "banner (default): outranked by banner-de",
+                       "banner-trial (priority 10): excluded: the filter is false")
+    shares = [get(path, "banner_text", "--context", f"id=device-{number}").out for number in range(40)]
+    assert 0 < shares.count('"Try it"\n') < 14
+    # A signal is a number where it is one.
+    assert get(path, "adult", "--context", "age=21").out == "true\n"
+    child = get(path, "adult", "--context", "age=9")
+    assert child.code == rsdump.SOME_FAILED and child.out == "" and "the app's own default" in child.err
+    missing = get(path, "nothing")
+    assert missing.code == rsdump.SOME_FAILED and missing.says("expected a parameter nothing")
+
+
+def test_all_values(parameters):
+    outcome = get(parameters({"data": RECORDS}), "--all", "--context", "id=device-3")
+    assert outcome.code == rsdump.DONE
+    assert outcome.out == 'banner_text="Welcome"\nlimit=3\nmenu={"items":["ü",0.5]}\nprice=2.5\n'
+    assert get(parameters(RECORDS), "price", "--all").code == rsdump.USAGE
+    assert get(parameters(RECORDS)).code == rsdump.USAGE
+
+
+def test_check(parameters):
+    good = rsdump.run("config", "check", parameters(RECORDS[:3] + RECORDS[4:7]))
+    assert good.code == rsdump.DONE and good.says("4 parameters, nothing to complain about")
+    warned = rsdump.run("config", "check", parameters(RECORDS[:4]))
+    assert warned.code == rsdump.DONE and warned.says("warning: ", "adult: every record has a filter")
+    bad = rsdump.run("config", "check", parameters([
+        {"id": "a", "key": "k", "value": 1}, {"id": "b", "key": "k", "value": "1"},
+        {"id": "c", "key": "l", "value": 1, "filter_expression": "1 +"}]))
+    assert bad.code == rsdump.USAGE
+    assert bad.says("error: ", "k: more than one record has no filter (a, b)", "k: its values are of different types",
+                    "l: the record c never applies: at byte 3")
+    stranger = rsdump.run("config", "check", parameters([*RECORDS, {"id": "stranger", "name": "x"}]))
+    assert stranger.code == rsdump.USAGE and stranger.says("the record stranger is not a parameter")
+    for content in ("", "{", "5", '{"data": 5}'):
+        path = parameters([])
+        path.write_text(content)
+        assert rsdump.run("config", "check", path).code == rsdump.USAGE
+    assert rsdump.run("config", "check", "main/none", "--dumps", path.parent).code == rsdump.USAGE
+
+
+def test_defaults(parameters, tmp_path):
+    path = parameters(RECORDS)
+    expected = {"banner_text": "Welcome", "price": 2.5, "limit": 3, "menu": {"items": ["ü", 0.5]}}
+    assert json.loads(rsdump.run("config", "defaults", "--to", "json", "--collection", path).out) == expected
+    output = tmp_path / "Defaults.plist"
+    assert rsdump.run("config", "defaults", "--to", "plist", "--collection", path, "-o", output).code == rsdump.DONE
+    assert plistlib.loads(output.read_bytes()) == expected
+    xml = rsdump.run("config", "defaults", "--to", "xml", "--collection", path)
+    assert xml.code == rsdump.USAGE and xml.says("menu"), "lists cannot be said in it"
+    xml = rsdump.run("config", "defaults", "--to", "xml", "--collection", parameters(RECORDS[:6]))
+    assert "<key>banner_text</key>" in xml.out and "<value>Welcome</value>" in xml.out
+
+
+def test_accessors(parameters, tmp_path):
+    hostile = [{"id": "h1", "key": 'quo"te \\(x) ü\u2028', "value": 'a"b\\(c)\n'}, {"id": "h2", "key": "9lives", "value": 9},
+               {"id": "h3", "key": "`", "value": True}, {"id": "h4", "key": "bannerText", "value": 1}]
+    outcome = rsdump.run("config", "defaults", "--to", "swift", "--collection", parameters(RECORDS + hostile))
+    assert outcome.code == rsdump.DONE
+    for line in ('public var bannerText2: String { string(forKey: "banner_text", default: "Welcome") }',
+                 'public var bannerText: Int { number(forKey: "bannerText", default: 1).intValue }',
+                 'public var adult: Bool { bool(forKey: "adult", default: false) }',
+                 'public var price: Double { number(forKey: "price", default: 2.5).doubleValue }',
+                 'public var limit: Int { number(forKey: "limit", default: 3).intValue }',
+                 'public var menu: RemoteConfigValue { configValue(forKey: "menu") }',
+                 "public var `class`: RemoteConfigValue",
+                 "public var _9lives: Int { number(forKey: \"9lives\", default: 9).intValue }"):
+        assert line in outcome.out, outcome.out
+    source = tmp_path / "Parameters.swift"
+    source.write_text(outcome.out)
+    checked = subprocess.run(["swiftc", "-frontend", "-parse", source], capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_schema_and_tool_agree(parameters):
+    schema = json.loads(SCHEMA.read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    good = [*RECORDS, {"id": "a", "key": "ü" * 256, "value": None, "priority": None, "filter_expression": None}]
+    bad = [
+        {"id": "a"}, {"id": "a", "key": "k"}, {"id": "a", "key": 5, "value": 1}, {"id": "a", "key": "", "value": 1},
+        {"id": "a", "key": "a\nb", "value": 1}, {"id": "a", "key": "k", "value": 1, "in_app_default": True},
+        {"id": "a", "key": "k", "in_app_default": False}, {"id": "a", "key": "k", "value": 1, "priority": 1.5},
+        {"id": "a", "key": "k", "value": 1, "priority": 2**53}, {"id": "a", "key": "k" * 257, "value": 1},
+        {"id": "a", "key": "k", "value": 1, "filter_expression": True}]
+    for record in good:
+        validator.validate(record)
+    assert rsdump.run("config", "check", parameters(good)).code == rsdump.DONE
+    for record in bad:
+        assert not validator.is_valid(record), record
+        assert rsdump.run("config", "check", parameters([record])).code == rsdump.USAGE, record
