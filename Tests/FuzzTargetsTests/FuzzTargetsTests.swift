@@ -24,9 +24,10 @@ struct FuzzTargetsTests {
         let seeds = try target.seeds(SeedSource(root: Self.root))
         #expect(!seeds.isEmpty)
         var (round, input) = (0, [UInt8]())
-        // A budget in time, because some targets sign certificates and write files.
-        let end = ContinuousClock.now + .milliseconds(400)
-        while round < 20 * seeds.count, ContinuousClock.now < end {
+        // A budget in time, because some targets sign certificates and write files; RSFUZZ_SECONDS makes it more.
+        let seconds = ProcessInfo.processInfo.environment["RSFUZZ_SECONDS"].flatMap(Int.init)
+        let end = ContinuousClock.now + (seconds.map { .seconds($0) } ?? .milliseconds(200))
+        while seconds != nil || round < 20 * seeds.count, ContinuousClock.now < end {
             // Three changes on top of each other, then the next seed.
             if round % 4 == 0 {
                 input = seeds[round / 4 % seeds.count]

@@ -260,44 +260,78 @@ extension FuzzTarget {
     }
 
     static let configuration = FuzzTarget(
-        "configuration", "dumps.yaml; what the editor makes of it can be read", longest: 2048,
+        "configuration", "dumps.yaml; what the editor makes of it can be read, and has other settings only where asked",
+        longest: 2048,
         words: [
-            "server: ", "collections:\n", "  - ", "main/fuzz", "attachments: ", "none", "all", "include: ",
-            "max-size: ", "max-total: ",
-            "pin: ", "at: ", "until: ", "reason: ", "trust:\n", "  roots:\n", "signer: ", "unsigned: true", "budget:",
-            "&a ", "*a", "<<: ",
-            "!!int ", "|\n", ">\n", "---\n", "...\n", "# ", "{", "}", "[", "]", "\t", "? ", "2026-01-01", "~", "\"",
-            "'",
+            "version: 1\n", "server: ", "allow-plain-http: true\n", "trust:\n", "  roots:\n", "    - ", "  signer: x\n",
+            "  accept-unsigned: true\n", "attachments: ", "none", "all", "include: ", "max-size: ", "max-total: ",
+            "budget:\n",
+            "bundle: 1 MiB\n", "attachment: ", "total: ", "collections:\n", "  main/fuzz:\n", "    pin: 7\n",
+            "    pin:\n",
+            "      at: 7\n", "      until: 2026-01-01\n", "      reason: x\n", "&a ", "*a", "<<: ", "!!int ", "|\n",
+            ">\n",
+            "---\n", "...\n", "# ", "{", "}", "[", "]", "\t", "? ", "~", "\"", "'", "\r", "\r\n", "\u{85}", "\u{2028}",
+            "\u{FEFF}", String(repeating: "0", count: 64),
         ],
         seeds: { source in
-            [
-                Array(
-                    "server: https://h/v1\ncollections:\n  - main/fuzz\n  - main/other:\n      attachments: none\n"
-                        .utf8),
-                Array(
-                    "collections:\n  main/a:\n    attachments:\n      include: \"n == 'x'\"\n      max-size: 10 MiB\n"
-                        .utf8),
-            ] + [source.file("dumps/dumps.yaml")].compactMap(\.self)
+            let root = String(repeating: "0a", count: 32)
+            return [
+                """
+                version: 1
+                server: https://h/v1  # ours
+                trust:
+                  roots:
+                    - "\(root)"
+                  signer: s.example.org
+                budget:
+                  bundle: 1 MiB
+                  total: 5 MiB
+                collections:
+                  main/fuzz:
+                    attachments:
+                      include: "n == 'x'"
+                      max-size: 10 MiB
+                    pin:
+                      at: 7
+                      reason: "why: not"
+                      until: 2026-01-01
+                  main/other:
+                    pin: 9
+
+                """, "version: 1\nserver: prod\ncollections: {main/a: , main/b: {attachments: none}}\n", "version: 1\n",
+            ].map { Array($0.utf8) } + [source.file("dumps/dumps.yaml")].compactMap(\.self)
         }
     ) { input in
         let text = String(decoding: input, as: UTF8.self)
-        let configuration: DumpsConfiguration
+        let before: DumpsConfiguration
         do throws(ConfigurationError) {
-            configuration = try ConfigurationReader.read(text, file: "fuzz.yaml")
+            before = try ConfigurationReader.read(text, file: "fuzz.yaml")
         } catch {
             try require(!"\(error)".isEmpty, "an error without a text")
             return
         }
-        guard var editor = try? ConfigurationEditor(text, file: "fuzz.yaml") else { return }
-        guard let isNew = try? editor.add(fuzzedCollection, attachments: nil), isNew else { return }
-        let edited: DumpsConfiguration
-        do throws(ConfigurationError) {
-            edited = try ConfigurationReader.read(editor.text, file: "fuzz.yaml")
-        } catch {
-            throw Finding("what the editor made cannot be read: \(error): \(editor.text.debugDescription)")
+        let others = Set(before.collections.map(\.id)).subtracting([fuzzedCollection])
+        let pin = Pin(
+            at: Timestamp(milliseconds: 7),
+            reason: Pin.isReason(String(text.prefix(20))) ? String(text.prefix(20)) : nil)
+        let edits: [(inout ConfigurationEditor) throws -> Void] = [
+            { _ = try $0.add(fuzzedCollection, attachments: "none") },
+            { _ = try $0.remove(fuzzedCollection) },
+            { try $0.setPin(pin, of: fuzzedCollection) },
+            { _ = try $0.removePin(of: fuzzedCollection) },
+            { try $0.setServer("https://example.org/v1") },
+            { try $0.addRoot(SHA256Digest(hashing: Bytes())) },
+        ]
+        for edit in edits {
+            guard var editor = try? ConfigurationEditor(text, file: "fuzz.yaml"), (try? edit(&editor)) != nil else {
+                continue
+            }
+            guard let after = try? ConfigurationReader.read(editor.text, file: "fuzz.yaml") else {
+                throw Finding("what the editor made cannot be read: \(editor.text.debugDescription)")
+            }
+            try require(
+                Set(after.collections.map(\.id)).subtracting([fuzzedCollection]) == others,
+                "the editor has changed other collections: \(editor.text.debugDescription)")
         }
-        try require(
-            Set(edited.collections.map(\.id)) == Set(configuration.collections.map(\.id)).union([fuzzedCollection]),
-            "the editor has changed other collections: \(editor.text.debugDescription)")
     }
 }
