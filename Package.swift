@@ -313,6 +313,13 @@ let package = Package(
         .executableTarget(
             name: "storage-process", dependencies: ["RemoteSettings", "AsyncHTTPTransport"],
             path: "Tests/StorageProcess", swiftSettings: strict),
+        .executableTarget(
+            name: "soak",
+            dependencies: [
+                "RemoteSettings", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle",
+                "FileStorage", "DemoOrigin",
+            ],
+            path: "Tests/Soak", swiftSettings: strict),
         .testTarget(
             name: "RemoteSettingsTests",
             dependencies: [

@@ -176,7 +176,7 @@ import Testing
         try collection.put("a")
         let client = place.service {
             let now = $0.environment.now
-            $0.environment.now = { Timestamp(milliseconds: now().milliseconds - 90_000_000) }
+            $0.environment.now = { Timestamp(milliseconds: now().milliseconds - 93_600_000) }
         }.makeClient(collectionName: collection.name)
         let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
         #expect(error.map { "\($0)" }?.contains("clock") == true)

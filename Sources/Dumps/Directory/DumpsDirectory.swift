@@ -117,12 +117,12 @@ package struct DumpsDirectory: Sendable {
     /// Makes the work directory.
     package func prepareWork() throws(FileError) {
         try refuseLinks()
-        try FileStore.makeDirectories(stagingPath)
-        try FileStore.makeDirectories(pendingDirectory)
+        try FileStore.makeDirectories(stagingPath, below: path)
+        try FileStore.makeDirectories(pendingDirectory, below: path)
         let ignore = "\(workPath)/.gitignore"
         if FileStore.size(ignore) == nil {
             // Collections that are refreshed at the same time may come here together.
-            try FileStore.replace(ignore, with: Bytes(utf8: "*\n"), isContended: true)
+            try FileStore.replace(ignore, below: path, with: Bytes(utf8: "*\n"), isContended: true)
         }
     }
 
@@ -131,17 +131,17 @@ package struct DumpsDirectory: Sendable {
     /// - Parameter keepingDownloads: keeps downloads for the next refresh, because a collection failed.
     package func finishWork(keepingDownloads: Bool) throws(FileError) {
         try refuseLinks()
-        try FileStore.removeTree(pendingDirectory)
+        try FileStore.removeTree(pendingDirectory, below: path)
         for name in try FileStore.list(workPath) ?? [] where name.hasSuffix(".tmp") {
-            try FileStore.remove("\(workPath)/\(name)")
+            try FileStore.remove("\(workPath)/\(name)", below: path)
         }
         if keepingDownloads {
             try FileStore.removeIfEmpty(stagingPath)
         } else {
-            try FileStore.removeTree(stagingPath)
+            try FileStore.removeTree(stagingPath, below: path)
         }
         let left = try FileStore.list(workPath) ?? []
-        if left.allSatisfy({ $0 == ".gitignore" }) { try FileStore.removeTree(workPath) }
+        if left.allSatisfy({ $0 == ".gitignore" }) { try FileStore.removeTree(workPath, below: path) }
     }
 }
 
@@ -164,6 +164,6 @@ extension DumpsDirectory {
     package func writePending(_ id: CollectionID, _ entry: LockFile.Collection) throws(FileError) {
         let lock = LockFile(collections: [id: entry])
         try FileStore.replace(
-            "\(path)/\(LockFile.notePath(of: id))", with: Bytes(lock.text), flushing: false)
+            "\(path)/\(LockFile.notePath(of: id))", below: path, with: Bytes(lock.text), flushing: false)
     }
 }

@@ -65,8 +65,8 @@ package struct Rebuild: Sendable {
             (file.sha256, file.omitted.map(AttachmentInput.omitted) ?? .bundle(bundle))
         }
         let path = "\(output)/\(LockFile.Bundle.path(of: id))"
-        try FileStore.makeDirectories(FileStore.parent(of: path))
-        try FileStore.remove(path)
+        try FileStore.makeDirectories(FileStore.parent(of: path), below: output)
+        try FileStore.remove(path, below: output)
         let written = try BundleWriter(
             snapshot, attachments: Dictionary(sources) { first, _ in first }, limits: limits
         ).write(toNewFile: path)

@@ -23,11 +23,11 @@ extension LocalCollection {
             let cached = held.source == .cached ? held.snapshot : nil
             let stale = cached.map { storage.staleAttachments(id, from: $0.records, to: snapshot.records) } ?? []
             let file = CacheFile(snapshot, server: "\(server)", highWaterMark: snapshot.timestamp)
-            try FileStore.makeDirectories(FileStore.parent(of: storage.snapshotPath(id)))
-            try FileStore.remove(storage.previousPath(id))
+            try FileStore.makeDirectories(FileStore.parent(of: storage.snapshotPath(id)), below: storage.path)
+            try FileStore.remove(storage.previousPath(id), below: storage.path)
             // Should the link fail, only the fallback to earlier attachments is lost.
             if !stale.isEmpty { try? FileStore.link(storage.snapshotPath(id), as: storage.previousPath(id)) }
-            try FileStore.replace(storage.snapshotPath(id), with: file.bytes)
+            try FileStore.replace(storage.snapshotPath(id), below: storage.path, with: file.bytes)
             storage.removeOrphanedAttachments(id, keeping: snapshot.records, stale, now: session.now)
 
             var stored = held
@@ -87,7 +87,7 @@ extension StorageDirectory {
                 // Another process may be writing it.
                 continue
             }
-            try? FileStore.remove(path)
+            try? FileStore.remove(path, below: self.path)
         }
     }
 }

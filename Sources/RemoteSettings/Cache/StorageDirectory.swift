@@ -61,10 +61,8 @@ struct StorageDirectory: Sendable {
 
     /// Removes everything that was stored of a collection.
     func remove(_ id: CollectionID) throws(FileError) {
-        try FileStore.remove(snapshotPath(id))
-        try FileStore.remove(previousPath(id))
-        try FileStore.remove(damagedPath(id))
-        try FileStore.removeTree(attachmentsPath(id))
+        for file in [snapshotPath(id), previousPath(id), damagedPath(id)] { try FileStore.remove(file, below: path) }
+        try FileStore.removeTree(attachmentsPath(id), below: path)
     }
 
     func identity(_ id: CollectionID) -> CacheIdentity? { FileStore.identity(snapshotPath(id)) }
@@ -75,7 +73,7 @@ struct StorageDirectory: Sendable {
     /// - Returns: the version that is there now.
     func setAside(_ id: CollectionID, _ identity: CacheIdentity) -> CacheIdentity? {
         let path = snapshotPath(id)
-        if FileStore.identity(path) == identity { try? FileStore.rename(path, to: damagedPath(id)) }
+        if FileStore.identity(path) == identity { try? FileStore.rename(path, to: damagedPath(id), below: self.path) }
         return self.identity(id)
     }
 
@@ -103,7 +101,6 @@ struct ChainDirectory: ChainStore.Keeper {
     func keep(_ pem: Bytes, x5u: String) {
         // A chain that cannot be stored is fetched again next time.
         try? storage.prepare()
-        try? FileStore.makeDirectories(storage.chainsPath)
-        try? FileStore.replace(storage.chainPath(x5u: x5u), with: pem, isContended: true)
+        try? FileStore.replace(storage.chainPath(x5u: x5u), below: storage.path, with: pem, isContended: true)
     }
 }

@@ -101,8 +101,7 @@ package struct ArchiveExtraction {
         guard claimed >= 0, claimed <= limits.attachmentBytes else {
             throw refused(.overLimit, shown, entry.name, "at most \(limits.attachmentBytes) bytes", "\(claimed)")
         }
-        try FileStore.makeDirectories(FileStore.parent(of: target))
-        let file = try WritableFile(creating: target)
+        let file = try WritableFile(creating: target, below: directory)
         defer { file.abandon() }
         var size = 0
         try archive.read(entry.name) { piece in
