@@ -23,6 +23,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "RemoteSettings", targets: ["RemoteSettings"]),
+        .library(name: "RemoteConfiguration", targets: ["RemoteConfiguration"]),
         .library(name: "FirefoxDumps", targets: ["FirefoxDumps"]),
         .executable(name: "rsdump", targets: ["rsdump"]),
     ],
@@ -51,6 +52,7 @@ let package = Package(
         .systemLibrary(
             name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"]), .brew(["libarchive"])]),
 
+        .target(name: "LibC", swiftSettings: strict),
         .target(name: "RemoteSettingsModel", swiftSettings: strict),
         .target(
             name: "ContentSignature",
@@ -62,31 +64,35 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(name: "Deflate", dependencies: ["RemoteSettingsModel", "CZlib"], swiftSettings: strict),
+        .target(name: "MozillaLZ4", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(
-            name: "MozillaLZ4", dependencies: ["RemoteSettingsModel", .target(name: "CLZ4", condition: tools)],
-            swiftSettings: strict),
-        .target(name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel", "Deflate"], swiftSettings: strict),
+            name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel", "Deflate", "LibC"], swiftSettings: strict),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(
             name: "CurlTransport",
-            dependencies: ["RemoteSettingsHTTP", "CCurl"],
+            dependencies: ["RemoteSettingsHTTP", "CCurl", "LibC"],
             swiftSettings: strict),
         .target(name: "URLSessionTransport", dependencies: ["RemoteSettingsHTTP"], swiftSettings: strict),
         .target(
             name: "SnapshotBundle",
-            dependencies: ["RemoteSettingsModel", "Deflate", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: [
+                "RemoteSettingsModel", "Deflate", "LibC", .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: strict),
         .target(
             name: "TargetFilter",
-            dependencies: ["RemoteSettingsModel", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["RemoteSettingsModel", "LibC", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
+
+        .target(
+            name: "ConfigParameters", dependencies: ["RemoteSettingsModel", "TargetFilter"], swiftSettings: strict),
 
         .target(
             name: "SnapshotDiff",
             dependencies: ["RemoteSettingsModel", "SnapshotBundle", "FileStorage", "Dumps", "SnapshotHistory"],
             swiftSettings: strict),
 
-        .target(name: "FileStorage", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
+        .target(name: "FileStorage", dependencies: ["RemoteSettingsModel", "LibC"], swiftSettings: strict),
         .target(
             name: "SnapshotFetch",
             dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "FileStorage"],
@@ -95,10 +101,17 @@ let package = Package(
             name: "RemoteSettings",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "TargetFilter",
-                "FileStorage", "SnapshotFetch",
+                "FileStorage", "SnapshotFetch", "MozillaLZ4",
                 .target(name: "URLSessionTransport", condition: apple),
                 .target(name: "CurlTransport", condition: notApple),
                 .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+
+        .target(
+            name: "RemoteConfiguration",
+            dependencies: [
+                "RemoteSettings", "RemoteSettingsModel", "TargetFilter", "ConfigParameters", "FileStorage", "LibC",
             ],
             swiftSettings: strict),
 
@@ -109,7 +122,7 @@ let package = Package(
         .target(
             name: "SnapshotHistory",
             dependencies: [
-                "RemoteSettingsModel", "SnapshotBundle", "FileStorage",
+                "RemoteSettingsModel", "SnapshotBundle", "FileStorage", "LibC",
                 .product(name: "Subprocess", package: "swift-subprocess", condition: tools),
             ],
             swiftSettings: strict),
@@ -124,7 +137,7 @@ let package = Package(
             name: "DumpsRefresh",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "SnapshotFetch",
-                "SnapshotHistory", "FileStorage", "Dumps", "Deflate",
+                "SnapshotHistory", "FileStorage", "Dumps", "Deflate", "LibC",
             ],
             swiftSettings: strict),
         .target(
@@ -141,14 +154,14 @@ let package = Package(
             name: "SnapshotOrigin",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "ContentSignature",
-                "Deflate", "MozillaLZ4",
+                "Deflate", "MozillaLZ4", .target(name: "CLZ4", condition: tools),
             ],
             swiftSettings: strict),
         .target(
             name: "StaticMirror",
             dependencies: [
                 "RemoteSettingsModel", "SnapshotBundle", "SnapshotHistory", "SnapshotOrigin",
-                "Dumps", "FileStorage",
+                "Dumps", "FileStorage", "LibC",
             ],
             swiftSettings: strict),
         .target(name: "CMappedFaults"),
@@ -157,7 +170,7 @@ let package = Package(
             dependencies: [
                 "CMappedFaults",
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "SnapshotOrigin", "SnapshotHistory",
-                "SnapshotPage", "Dumps", "ContentSignature", "FileStorage",
+                "SnapshotPage", "Dumps", "ContentSignature", "FileStorage", "LibC",
                 .product(name: "Hummingbird", package: "hummingbird", condition: tools),
                 .product(name: "HummingbirdCore", package: "hummingbird", condition: tools),
                 .product(name: "HummingbirdTLS", package: "hummingbird", condition: tools),
@@ -171,18 +184,37 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "DemoOrigin",
+            name: "SigningKeys",
             dependencies: [
-                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "FileStorage",
+                "RemoteSettingsModel", "ContentSignature", "FileStorage",
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
+            swiftSettings: strict),
+        .target(
+            name: "SnapshotSources",
+            dependencies: [
+                "RemoteSettingsModel", "SnapshotBundle", "TargetFilter", "ConfigParameters", "FileStorage", "Dumps",
+                .product(name: "Yams", package: "Yams", condition: tools),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "Publish",
+            dependencies: [
+                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "SigningKeys", "SnapshotSources",
+                "FileStorage",
+                "Dumps",
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "DemoOrigin",
+            dependencies: ["RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "FileStorage", "SigningKeys"],
             path: "Examples/DemoOrigin", swiftSettings: strict),
         .target(
             name: "AsyncHTTPTransport",
             dependencies: [
-                "RemoteSettingsModel", "RemoteSettingsHTTP",
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "LibC",
                 .product(name: "AsyncHTTPClient", package: "async-http-client", condition: tools),
                 .product(name: "NIOCore", package: "swift-nio", condition: tools),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
@@ -195,7 +227,7 @@ let package = Package(
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "AsyncHTTPTransport", "ContentSignature",
                 "SnapshotBundle", "Dumps", "DumpsRefresh", "SnapshotServer", "SnapshotExchange", "SnapshotDiff",
                 "SnapshotHistory", "SnapshotOrigin", "StaticMirror", "DemoOrigin", "RemoteSettings",
-                "FileStorage",
+                "FileStorage", "LibC", "SigningKeys", "SnapshotSources", "Publish",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tools),
             ],
@@ -212,6 +244,33 @@ let package = Package(
             name: "rsbench-app", dependencies: ["RemoteSettings", "SnapshotBundle"],
             path: "Tests/Benchmark/rsbench-app", swiftSettings: strict),
 
+        .target(
+            name: "FuzzTargets",
+            dependencies: [
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "TargetFilter",
+                "Deflate", "MozillaLZ4", "FileStorage", "RemoteSettings", "Dumps", "DumpsRefresh",
+                "SnapshotExchange", "SnapshotOrigin", "SnapshotPage",
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            path: "Tests/Fuzz/FuzzTargets", swiftSettings: strict),
+        .executableTarget(
+            name: "rsfuzz", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/rsfuzz", swiftSettings: strict),
+
+        .target(
+            name: "FuzzServerTargets",
+            dependencies: [
+                "FuzzTargets", "RemoteSettingsModel", "SnapshotServer",
+                .product(name: "HTTPTypes", package: "swift-http-types", condition: tools),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
+            ],
+            path: "Tests/Fuzz/FuzzServerTargets", swiftSettings: strict),
+        .executableTarget(
+            name: "rsfuzz-server", dependencies: ["FuzzTargets", "FuzzServerTargets"], path: "Tests/Fuzz/rsfuzz-server",
+            swiftSettings: strict),
+        .testTarget(
+            name: "FuzzTargetsTests", dependencies: ["FuzzTargets", "FuzzServerTargets"], swiftSettings: strict),
         .testTarget(
             name: "RemoteSettingsModelTests", dependencies: ["RemoteSettingsModel"],
             exclude: ["canonical_cases.py", "canonical_cases.txt"],
@@ -255,7 +314,8 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "DeflateTests", dependencies: ["Deflate", "RemoteSettingsModel"], swiftSettings: strict),
         .testTarget(
-            name: "MozillaLZ4Tests", dependencies: ["MozillaLZ4", "RemoteSettingsModel"], swiftSettings: strict),
+            name: "MozillaLZ4Tests", dependencies: ["MozillaLZ4", "SnapshotOrigin", "RemoteSettingsModel"],
+            swiftSettings: strict),
         .testTarget(
             name: "SnapshotDiffTests", dependencies: ["SnapshotDiff", "RemoteSettingsModel"], swiftSettings: strict),
         .testTarget(
@@ -287,8 +347,29 @@ let package = Package(
             name: "TargetFilterTests", dependencies: ["TargetFilter", "RemoteSettingsModel"],
             exclude: ["filter_cases.py", "filter_cases.jsonl"], swiftSettings: strict),
         .testTarget(
+            name: "ConfigParametersTests", dependencies: ["ConfigParameters", "TargetFilter", "RemoteSettingsModel"],
+            swiftSettings: strict),
+        .testTarget(
             name: "DumpsTests",
             dependencies: ["Dumps", "FileStorage", "RemoteSettingsModel", "SnapshotBundle"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SnapshotSourcesTests",
+            dependencies: [
+                "SnapshotSources", "ConfigParameters", "TargetFilter", "Dumps", "FileStorage", "RemoteSettingsModel",
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "PublishTests",
+            dependencies: [
+                "Publish", "SnapshotSources", "SigningKeys", "ContentSignature", "Dumps", "SnapshotBundle",
+                "FileStorage",
+                "RemoteSettingsModel",
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SigningKeysTests",
+            dependencies: ["SigningKeys", "ContentSignature", "FileStorage", "RemoteSettingsModel"],
             swiftSettings: strict),
         .testTarget(
             name: "FileStorageTests", dependencies: ["FileStorage", "RemoteSettingsModel"], swiftSettings: strict),
@@ -306,10 +387,20 @@ let package = Package(
         .target(
             name: "InMemoryOrigin",
             dependencies: [
-                "SnapshotOrigin", "DemoOrigin", "SnapshotBundle", "ContentSignature", "RemoteSettingsHTTP",
+                "SnapshotOrigin", "SigningKeys", "SnapshotBundle", "ContentSignature", "RemoteSettingsHTTP",
                 "RemoteSettingsModel", "CZlib",
             ],
             path: "Tests/InMemoryOrigin", swiftSettings: strict),
+        .executableTarget(
+            name: "config-process", dependencies: ["RemoteConfiguration", "AsyncHTTPTransport"],
+            path: "Tests/ConfigProcess", swiftSettings: strict),
+        .testTarget(
+            name: "RemoteConfigurationTests",
+            dependencies: [
+                "RemoteConfiguration", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "Dumps",
+                "DumpsRefresh", "InMemoryOrigin", "FaultyServer", "config-process",
+            ],
+            swiftSettings: strict),
         .executableTarget(
             name: "storage-process", dependencies: ["RemoteSettings", "AsyncHTTPTransport"],
             path: "Tests/StorageProcess", swiftSettings: strict),
@@ -317,7 +408,7 @@ let package = Package(
             name: "soak",
             dependencies: [
                 "RemoteSettings", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle",
-                "FileStorage", "DemoOrigin",
+                "FileStorage", "SigningKeys",
             ],
             path: "Tests/Soak", swiftSettings: strict),
         .testTarget(

@@ -1,6 +1,7 @@
 import ContentSignature
 import FileStorage
 import RemoteSettingsModel
+import SigningKeys
 import SnapshotBundle
 
 /// A dumps directory of sample collections, to be served and changed. They are signed with keys that are made at the start.
@@ -12,7 +13,7 @@ package actor DemoOrigin {
     private static let x5u = "https://demo.invalid/chains/demo.pem"
 
     private let directory: String
-    private let signing: (signer: DemoSigner, chain: VerifiedChain)
+    private let signing: (signer: ContentSigner, chain: VerifiedChain)
     private let verifiedAt: Timestamp
     private var lock = LockFile()
     private var collections: [String: DemoCollection] = [:]
@@ -26,11 +27,14 @@ package actor DemoOrigin {
     package init(directory: String, now: Timestamp) throws {
         self.directory = directory
         verifiedAt = now
-        let authority = try DemoAuthority(now: now)
-        root = authority.root
-        let signer = try authority.signer()
-        let chain = try CertificateChain(pem: signer.chain)
-            .verified(anchors: TrustAnchors([root]), signer: signer.name, at: now)
+        let authority = try CertificateAuthority(
+            rootNamed: "rsdump demo root", key: PrivateKey(), days: 3650, now: now)
+        let signer = try authority.issueIntermediate(
+            named: "rsdump demo intermediate", key: PrivateKey(), days: 365, now: now
+        ).issueSigner(now: now)
+        let unverified = try CertificateChain(pem: signer.chain)
+        root = unverified.root
+        let chain = try unverified.verified(anchors: TrustAnchors([root]), signer: signer.name, at: now)
         signing = (signer, chain)
         try FileStore.makeDirectories("\(directory)/main")
         let time = Timestamp(milliseconds: now.milliseconds - 86_400_000)
@@ -82,7 +86,7 @@ package actor DemoOrigin {
     }
 
     private static func write(
-        _ collection: DemoCollection, at time: Timestamp, _ signing: (signer: DemoSigner, chain: VerifiedChain),
+        _ collection: DemoCollection, at time: Timestamp, _ signing: (signer: ContentSigner, chain: VerifiedChain),
         verifiedAt: Timestamp, in directory: String
     ) throws -> (CollectionID, LockFile.Collection) {
         let id = try CollectionID(bucket: "main", name: collection.name)
@@ -103,7 +107,7 @@ package actor DemoOrigin {
 
     private static func signed(
         _ collection: DemoCollection, _ id: CollectionID, at time: Timestamp,
-        _ signing: (signer: DemoSigner, chain: VerifiedChain)
+        _ signing: (signer: ContentSigner, chain: VerifiedChain)
     ) throws -> Snapshot {
         func changeset(_ metadata: String) throws -> UnverifiedSnapshot {
             let records = collection.records.sorted { $0.key < $1.key }.map(\.value).joined(separator: ",")

@@ -84,7 +84,7 @@ package final class Metrics: Sendable {
 }
 
 /// Why a connection was ended.
-enum Refusal: String, CaseIterable {
+package enum Refusal: String, CaseIterable {
     case malformed
     case headersTooLarge = "headers-too-large"
     case bodyTooLarge = "body-too-large"

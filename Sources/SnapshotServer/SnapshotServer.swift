@@ -3,6 +3,7 @@ import Dumps
 import Hummingbird
 import HummingbirdCore
 import HummingbirdTLS
+import LibC
 import Logging
 import NIOCore
 import NIOSSL
@@ -10,14 +11,6 @@ import RemoteSettingsModel
 import ServiceLifecycle
 import SnapshotHistory
 import SnapshotOrigin
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 /// A read-only Remote Settings server over a directory of dumps: the API, and a page for people. Nothing is written.
 package struct SnapshotServer: Sendable {

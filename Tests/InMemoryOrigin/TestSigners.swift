@@ -1,7 +1,7 @@
 import ContentSignature
-import DemoOrigin
 import RemoteSettingsHTTP
 import RemoteSettingsModel
+import SigningKeys
 import Synchronization
 
 /// How one signature in a collection's metadata is made; by default, as it should be.
@@ -51,27 +51,38 @@ final class TestSigners: Sendable {
 
     let root: SHA256Digest
     let otherRoot: SHA256Digest
-    private let authority: DemoAuthority
-    private let otherAuthority: DemoAuthority
-    private let signers = Mutex<[Key: DemoSigner]>([:])
+    private let authority: CertificateAuthority
+    private let otherAuthority: CertificateAuthority
+    private let now: Timestamp
+    private let signers = Mutex<[Key: ContentSigner]>([:])
 
     private init() throws {
         let now = HTTPEnvironment.system.now()
-        authority = try DemoAuthority(now: now)
-        otherAuthority = try DemoAuthority(now: now)
-        root = authority.root
-        otherRoot = otherAuthority.root
+        self.now = now
+        let roots = try ["one", "other"].map {
+            try CertificateAuthority(rootNamed: "\($0) root", key: PrivateKey(), days: 3650, now: now)
+        }
+        let issuers = try roots.map {
+            try $0.issueIntermediate(named: "intermediate", key: PrivateKey(), days: 365, now: now)
+        }
+        (authority, otherAuthority) = (issuers[0], issuers[1])
+        guard let root = authority.root, let otherRoot = otherAuthority.root else {
+            preconditionFailure("certificates that were just made have bytes")
+        }
+        (self.root, self.otherRoot) = (root, otherRoot)
     }
 
-    func signer(_ signer: SignatureForm.Signer, for collection: CollectionID) throws -> DemoSigner {
+    func signer(_ signer: SignatureForm.Signer, for collection: CollectionID) throws -> ContentSigner {
         let key = Key(signer: signer, name: .expected(for: collection))
         return try signers.withLock { signers in
             if let known = signers[key] { return known }
             let made =
                 switch signer {
-                case .current, .next: try authority.signer(key.name)
-                case .expired: try authority.signer(key.name, days: -30 ... -1)
-                case .ofOtherRoot: try otherAuthority.signer(key.name)
+                case .current, .next: try authority.issueSigner(key.name, now: now)
+                case .expired:
+                    try authority.issueSigner(
+                        key.name, from: now.advanced(by: .seconds(-30 * 86_400)), days: -1, now: now)
+                case .ofOtherRoot: try otherAuthority.issueSigner(key.name, now: now)
                 }
             signers[key] = made
             return made

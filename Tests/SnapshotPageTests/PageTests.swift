@@ -56,7 +56,8 @@ struct PageTests {
         // A page is made in memory for each reader, and so has an end.
         for index in 250..<2100 { fixture.records["r\(1000 + index)"] = [:] }
         func rows(_ query: String) async throws -> Int {
-            try await fixture.answer("/collections/main/samples\(query)").text.components(separatedBy: "/records/r").count
+            try await fixture.answer("/collections/main/samples\(query)").text.components(separatedBy: "/records/r")
+                .count
                 - 1
         }
         #expect(try await rows("?show=all") == 2000)

@@ -1,8 +1,8 @@
 import ContentSignature
-import DemoOrigin
 import FileStorage
 import RemoteSettingsHTTP
 import RemoteSettingsModel
+import SigningKeys
 import SnapshotBundle
 
 /// Writes signed states of a few collections into a dumps directory, as often as it is told to.
@@ -24,8 +24,11 @@ struct SoakAuthor {
     private static let x5u = "https://soak.invalid/chains/soak.pem"
 
     private let directory: String
-    private let authority: DemoAuthority
-    private var signing: (signer: DemoSigner, chain: VerifiedChain)
+    private let authority: CertificateAuthority
+    private let root: SHA256Digest
+    /// When the first key was made.
+    private let start = Self.now
+    private var signing: (signer: ContentSigner, chain: VerifiedChain)
     private var lock = LockFile()
     private var collections: [String: Collection] = [:]
 
@@ -33,30 +36,34 @@ struct SoakAuthor {
 
     init(directory: String) throws {
         self.directory = directory
-        authority = try DemoAuthority(now: Self.now)
-        signing = try Self.signing(authority, days: -1...9)
+        authority = try CertificateAuthority(rootNamed: "soak root", key: PrivateKey(), days: 3650, now: start)
+            .issueIntermediate(named: "soak intermediate", key: PrivateKey(), days: 365, now: start)
+        guard let root = authority.root else { preconditionFailure("a certificate that was just made has bytes") }
+        self.root = root
+        signing = try Self.signing(authority, root, days: -1...9, after: start)
         try FileStore.makeDirectories("\(directory)/main")
     }
 
     private static func signing(
-        _ authority: DemoAuthority, days: ClosedRange<Int>
-    ) throws -> (DemoSigner, VerifiedChain) {
-        let signer = try authority.signer(days: days)
+        _ authority: CertificateAuthority, _ root: SHA256Digest, days: ClosedRange<Int>, after start: Timestamp
+    ) throws -> (ContentSigner, VerifiedChain) {
+        let signer = try authority.issueSigner(
+            from: start.advanced(by: .seconds(days.lowerBound * 86_400)), days: days.upperBound, now: start)
         let chain = try CertificateChain(pem: signer.chain)
-            .verified(anchors: TrustAnchors([authority.root]), signer: signer.name, at: now)
+            .verified(anchors: TrustAnchors([root]), signer: signer.name, at: now)
         return (signer, chain)
     }
 
     mutating func run() throws {
         for name in Self.names { try publish(name, verifiedAt: Self.now) }
         try writeLock()
-        say("root \(authority.root)")
+        say("root \(root)")
         while let line = readLine() {
             let words = line.split(separator: " ").map(String.init)
             switch words.first {
             case "signer":
                 guard words.count == 3, let first = Int(words[1]), let last = Int(words[2]) else { break }
-                signing = try Self.signing(authority, days: first...last)
+                signing = try Self.signing(authority, root, days: first...last, after: start)
             case "publish": try publish(words[1], verifiedAt: Self.now)
             case "expired":
                 try publish(words[1], verifiedAt: Timestamp(milliseconds: Self.now.milliseconds - 86_000_000))

@@ -77,7 +77,7 @@ package struct DumpsDirectory: Sendable {
 
     /// The text of `dumps.yaml`; `nil` where there is none.
     package func configurationText() throws -> String? {
-        guard let bytes = try FileStore.read(configurationPath, limit: 4 << 20) else { return nil }
+        guard let bytes = try FileStore.read(configurationPath, limit: Limits().configurationBytes) else { return nil }
         guard let text = String(validating: bytes.array, as: UTF8.self) else {
             throw ConfigurationError(
                 file: configurationPath, problem: "the text is not UTF-8", remedy: "save it as UTF-8")
@@ -119,6 +119,9 @@ package struct DumpsDirectory: Sendable {
         try refuseLinks()
         try FileStore.makeDirectories(stagingPath, below: path)
         try FileStore.makeDirectories(pendingDirectory, below: path)
+        // A note lasts only as long as the directories that it is in.
+        try FileStore.flush(directory: workPath)
+        try FileStore.flush(directory: path)
         let ignore = "\(workPath)/.gitignore"
         if FileStore.size(ignore) == nil {
             // Collections that are refreshed at the same time may come here together.
@@ -159,11 +162,10 @@ extension DumpsDirectory {
         return entries
     }
 
-    /// Writes down a bundle's future lock entry, before the bundle is renamed into place. The note is not flushed to the
-    /// disk: if it is lost, the bundle is downloaded again.
+    /// Writes down a bundle's future lock entry, before the bundle is renamed into place. The note is flushed to the disk: if
+    /// the machine fails and the bundle's new name lasts, nothing else explains to a reader why it is not the lock's.
     package func writePending(_ id: CollectionID, _ entry: LockFile.Collection) throws(FileError) {
         let lock = LockFile(collections: [id: entry])
-        try FileStore.replace(
-            "\(path)/\(LockFile.notePath(of: id))", below: path, with: Bytes(lock.text), flushing: false)
+        try FileStore.replace("\(path)/\(LockFile.notePath(of: id))", below: path, with: Bytes(lock.text))
     }
 }

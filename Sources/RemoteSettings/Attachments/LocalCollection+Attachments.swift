@@ -79,7 +79,9 @@ extension LocalCollection {
             guard staleFallback, let stale = stale(wanted) else { throw error }
             let digest = SHA256Digest(hashing: stale.bytes)
             if case .stalePackaged = stale.source, (try? keep(stale.bytes, as: digest)) == nil { throw error }
-            return AttachmentFile(path: session.storage.attachmentPath(id, digest), source: stale.source)
+            return AttachmentFile(
+                path: session.storage.attachmentPath(id, digest), source: stale.source,
+                earlierRecord: stale.earlierRecord)
         }
     }
 }
@@ -131,21 +133,25 @@ extension LocalCollection {
 
     /// The attachment of an earlier version of the same record, as a verified snapshot has it.
     private func stale(_ wanted: WantedAttachment) -> AttachmentContent? {
-        func digest(in records: RecordTable?) -> SHA256Digest? {
-            guard let found = try? records?.record(id: wanted.record)?.attachment()?.hash else { return nil }
-            return found == wanted.digest ? nil : found
+        func earlier(in records: RecordTable?) -> (record: RemoteSettingsRecord, digest: SHA256Digest)? {
+            guard let record = records?.record(id: wanted.record), let digest = try? record.attachment()?.hash,
+                digest != wanted.digest
+            else { return nil }
+            return (RemoteSettingsRecord(record), digest)
         }
         let loader = session.loader
         let held = held()
         let previous = loader.previousRecords(id, isKnownSigned: held.isKnownSigned)
-        if let earlier = digest(in: previous), let bytes = cached(earlier, size: nil) {
-            return AttachmentContent(bytes: bytes, source: .staleCached)
+        if let earlier = earlier(in: previous), let bytes = cached(earlier.digest, size: nil) {
+            return AttachmentContent(bytes: bytes, source: .staleCached, earlierRecord: earlier.record)
         }
         for bundle in held.bundles {
             let snapshot = try? bundle.snapshot(loader.verifier, now: session.now)
-            guard let earlier = digest(in: snapshot?.records), let bytes = packaged(earlier, size: nil, in: bundle)
+            guard let earlier = earlier(in: snapshot?.records),
+                let bytes = packaged(earlier.digest, size: nil, in: bundle)
             else { continue }
-            return AttachmentContent(bytes: bytes, source: .stalePackaged(bundle.sourceName))
+            return AttachmentContent(
+                bytes: bytes, source: .stalePackaged(bundle.sourceName), earlierRecord: earlier.record)
         }
         return nil
     }

@@ -77,17 +77,48 @@ struct SnapshotLoader: Sendable {
     }
 
     /// Reads and verifies. Does I/O and never fails: what cannot serve is in the result, with the reason.
-    func load(_ id: CollectionID) -> HeldState {
+    ///
+    /// - Parameter usesPackaged: whether a packaged snapshot may serve. What it says about the collection counts in any case.
+    func load(_ id: CollectionID, usesPackaged: Bool = true) -> HeldState {
         var held = HeldState()
+        let file = cacheFile(id, &held)
+        choose(id, file, usesPackaged: usesPackaged, &held)
+        return held
+    }
+
+    /// Like ``load(_:usesPackaged:)``, with a cache file's content that was kept elsewhere in place of the cache.
+    func load(_ id: CollectionID, kept content: Bytes?) -> HeldState {
+        var held = HeldState()
+        var file: CacheFile?
+        if let content {
+            do {
+                let kept = try CacheFile(parsing: content, of: id, path: storage.keptPath(id), limits: limits)
+                guard ServerIdentity(kept.server) == server else {
+                    throw SnapshotRefusal(.otherServer(found: kept.server, expected: server.description))
+                }
+                note(kept.highWaterMark, wasSigned: kept.chain != nil, &held)
+                file = kept
+            } catch {
+                refuse(.init(source: .cached, timestamp: nil, reason: SnapshotRefusal(error).reason), of: id, &held)
+            }
+        }
+        choose(id, file, &held)
+        return held
+    }
+
+    /// Serves the newest that can be trusted of a cache file and what is packaged.
+    private func choose(
+        _ id: CollectionID, _ file: CacheFile?, usesPackaged: Bool = true, _ held: inout HeldState
+    ) {
         var candidates: [Candidate] = []
-        if let file = cacheFile(id, &held) { candidates.append(.cached(file)) }
+        if let file { candidates.append(.cached(file)) }
         var problems: [SnapshotStatus.Unused] = []
         let bundles = packaged.bundles(of: id, problems: &problems)
         for bundle in bundles {
             note(bundle, &held)
             if let unused = bundle.missing { refuse(unused, of: id, &held) }
         }
-        candidates += bundles.map(Candidate.packaged)
+        if usesPackaged { candidates += bundles.map(Candidate.packaged) }
         // Of equal timestamps the cached one comes first: the sort is stable.
         candidates.sort { $0.timestamp > $1.timestamp }
         for candidate in candidates {
@@ -104,7 +135,6 @@ struct SnapshotLoader: Sendable {
             }
         }
         if held.snapshot == nil { noteOthers(id, problems, &held) }
-        return held
     }
 
     /// Makes a candidate the snapshot that serves. Of packaged ones that may be used, the bundle is kept in any case.
@@ -131,7 +161,14 @@ struct SnapshotLoader: Sendable {
     }
 
     private func cacheFile(_ id: CollectionID, _ held: inout HeldState) -> CacheFile? {
-        guard let identity = storage.identity(id) else {
+        let identity: CacheIdentity?
+        do {
+            identity = try storage.identity(id)
+        } catch {
+            refuse(.init(source: .cached, timestamp: nil, reason: SnapshotRefusal(error).reason), of: id, &held)
+            return nil
+        }
+        guard let identity else {
             let told = storage.toldByDamaged(id, limits: limits)
             note(told.highWaterMark, wasSigned: told.wasSigned, &held)
             return nil

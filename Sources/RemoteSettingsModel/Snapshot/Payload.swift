@@ -24,7 +24,7 @@ package struct Payload: Sendable {
     }
 
     /// Writes the payload of canonical records. The bytes are not scanned again: where each record goes is known.
-    init(_ table: RecordTable, timestamp: Timestamp) {
+    package init(_ table: RecordTable, timestamp: Timestamp) {
         let head = "{\"data\":[".utf8
         let tail = "],\"last_modified\":\"\(timestamp)\"}".utf8
         var output: [UInt8] = []

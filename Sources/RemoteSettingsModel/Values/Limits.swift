@@ -18,6 +18,10 @@ public struct Limits: Sendable, Hashable {
     public var attachmentsZipBytes = 64 << 20
     /// What the files of the server's zip have together after decompression, in bytes.
     public var attachmentsZipContentBytes = 512 << 20
+    /// The server's bundle of changesets for a first launch, in bytes as served.
+    public var startupBundleBytes = 16 << 20
+    /// The same in bytes after decompression.
+    public var startupBundleContentBytes = 64 << 20
     /// Attachments of a collection.
     public var attachments = 100_000
     /// Records of a collection.
@@ -34,6 +38,10 @@ public struct Limits: Sendable, Hashable {
     public var metadataBytes = 1 << 20
     /// The first line of a file in an app's storage directory, in bytes: the metadata and the chain as JSON strings.
     public var cacheHeadBytes = 4 << 20
+    /// `dumps.yaml`, in bytes.
+    public var configurationBytes = 4 << 20
+    /// The file that says which servers asked for no requests, in bytes.
+    public var backoffFileBytes = 1 << 20
     /// `dumps.lock.json`, in bytes.
     public var lockBytes = 64 << 20
     /// A bundle's `manifest.json`, in bytes.

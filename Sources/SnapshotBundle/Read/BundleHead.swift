@@ -11,18 +11,6 @@ package struct BundleHead: Hashable, Sendable {
     /// Attachment files that records of the collection name and that were left out of the bundle.
     package var omitted: Int
     package var trust: Provenance.Kind
-
-    package init(
-        collection: CollectionID, timestamp: Timestamp, records: Int, attachments: Int, omitted: Int,
-        trust: Provenance.Kind
-    ) {
-        self.collection = collection
-        self.timestamp = timestamp
-        self.records = records
-        self.attachments = attachments
-        self.omitted = omitted
-        self.trust = trust
-    }
 }
 
 extension BundleHead {

@@ -6,18 +6,25 @@ import SnapshotHistory
 
 /// One side of a comparison, opened: which collections it has, and how each of them is read.
 package struct DiffSide: Sendable {
-    /// Where a side is.
+    /// The place of a side.
     package enum Place: Hashable, Sendable, CustomStringConvertible {
         /// A bundle (`.zip`) or a directory of dumps.
         case path(String)
-        /// What a commit has: of the present dumps directory, or of the directory or bundle at a path.
+        /// The dumps directory, or the directory or bundle at a path, in a commit.
         case git(revision: String, path: String?)
-        /// What the server has now.
+        /// The server's present state.
         case server
+        /// What publishing the sources in this directory would make.
+        case sources(String)
 
-        /// - Parameter text: `server`, `git:REV`, `git:REV:PATH` or a path.
+        /// - Parameter text: `server`, `git:REV`, `git:REV:PATH`, `sources:DIR` or a path.
         /// - Returns: `nil` where the text is empty or lacks the revision or the path behind a colon.
         package init?(_ text: String) {
+            if text.hasPrefix("sources:") {
+                guard text.utf8.count > 8 else { return nil }
+                self = .sources(String(text.dropFirst(8)))
+                return
+            }
             guard text.hasPrefix("git:") else {
                 guard !text.isEmpty else { return nil }
                 self = text == "server" ? .server : .path(text)
@@ -35,6 +42,7 @@ package struct DiffSide: Sendable {
             case .git(let revision, nil): "git:\(revision)"
             case .git(let revision, let path?): "git:\(revision):\(path)"
             case .server: "server"
+            case .sources(let path): "sources:\(path)"
             }
         }
     }
@@ -43,11 +51,11 @@ package struct DiffSide: Sendable {
         case bundle(BundleReader)
         case directory(DumpsDirectory, LockFile)
         case revision(GitRepository, GitRepository.Revision, LockFile)
-        case server([CollectionID: Snapshot])
+        case states([CollectionID: ComparedSnapshot])
     }
 
     private let source: Source
-    /// What the reader of the comparison should know about this side, a line each.
+    /// Notes for the reader of the comparison about this side, one line each.
     package let notes: [String]
 
     /// The one collection of a side that is a bundle.
@@ -59,7 +67,7 @@ package struct DiffSide: Sendable {
         switch source {
         case .bundle(let bundle): [bundle.head.collection]
         case .directory(_, let lock), .revision(_, _, let lock): Set(lock.collections.keys)
-        case .server(let snapshots): Set(snapshots.keys)
+        case .states(let states): Set(states.keys)
         }
     }
 
@@ -81,7 +89,7 @@ package struct DiffSide: Sendable {
         source = .directory(directory, lock)
     }
 
-    /// Opens what a commit has at a path of a work tree: a directory of dumps, or a bundle. Runs git.
+    /// Opens a directory of dumps, or a bundle, in a commit; the path is one of the work tree. Runs git.
     ///
     /// - Throws: `HistoryError`, ``DiffError`` where the commit has no such bundle, or `BundleError`.
     package init(revision name: String, path: String) async throws {
@@ -104,9 +112,14 @@ package struct DiffSide: Sendable {
         source = .revision(repository, revision, lock ?? LockFile())
     }
 
-    /// - Parameter snapshots: what the server answered, verified.
+    /// - Parameter snapshots: the server's collections, verified.
     package init(server snapshots: [CollectionID: Snapshot]) {
-        source = .server(snapshots)
+        self.init(states: snapshots.mapValues { ComparedSnapshot($0) })
+    }
+
+    /// - Parameter states: what is compared, wherever it comes from.
+    package init(states: [CollectionID: ComparedSnapshot]) {
+        source = .states(states)
         notes = []
     }
 
@@ -116,7 +129,7 @@ package struct DiffSide: Sendable {
     func state(of id: CollectionID) async throws -> ComparedSnapshot? {
         switch source {
         case .bundle(let bundle): return bundle.head.collection == id ? try ComparedSnapshot(bundle) : nil
-        case .server(let snapshots): return snapshots[id].map { snapshot in ComparedSnapshot(snapshot) }
+        case .states(let states): return states[id]
         case .directory(let directory, let lock):
             guard let entry = lock.collections[id] else { return nil }
             let bundle = try BundleReader(path: directory.bundlePath(id), limits: Limits())
@@ -133,21 +146,21 @@ package struct DiffSide: Sendable {
         }
     }
 
-    /// Whether both sides hold the same bundle, as far as that can be told without reading the older one out of git.
+    /// Whether both sides have the same bundle, by their hashes. `false` where reading a bundle would be needed to know.
     func isSameBundle(of id: CollectionID, as other: DiffSide) throws -> Bool {
         guard let mine = try bundleHash(of: id), let others = try other.bundleHash(of: id) else { return false }
         return mine == others
     }
 
-    /// The bundle's SHA-256: for a commit the one in its lock, for a directory that of the file; `nil` for the others,
-    /// which would have to be read.
+    /// The bundle's SHA-256: for a commit from its lock, for a directory from the file; `nil` for other sides, whose bundle
+    /// would have to be read.
     private func bundleHash(of id: CollectionID) throws -> SHA256Digest? {
         switch source {
         case .revision(_, _, let lock): return lock.collections[id]?.bundle.sha256
         case .directory(let directory, let lock):
             guard lock.collections[id] != nil else { return nil }
             return try directory.bundleHash(id)
-        case .bundle, .server: return nil
+        case .bundle, .states: return nil
         }
     }
 }
@@ -157,7 +170,7 @@ package enum DiffError: Error, Hashable, Sendable, CustomStringConvertible {
     case nothing(path: String)
     case noDumps(path: String)
     case noBundle(revision: String, path: String)
-    /// Neither side has these collections; together they have `others` others.
+    /// Neither side has these collections. Together the sides have `others` collections.
     case unknown([CollectionID], old: String, new: String, others: Int)
 
     package var description: String {

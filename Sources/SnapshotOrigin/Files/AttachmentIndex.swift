@@ -3,15 +3,15 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The attachments of all collections by their location. Looked up by name, never in a file system.
+/// The attachments of all collections by their location. A lookup never touches a file system.
 ///
-/// Nothing keeps a collection from naming a location of another one. Who has what belongs there is looked for in this order:
-/// the collection that the location itself names, present states, what is not left out, the first by name. So no collection
-/// takes the files of another from its clients.
+/// Nothing keeps a collection from naming a location of another one. A location's file is looked for in this order: the
+/// collection that the location itself names, present states, files that are not left out, the first collection by name.
+/// So no collection takes the files of another from its clients.
 final class AttachmentIndex: Sendable {
     private final class Place: Sendable {
         let bundle: BundleReader
-        /// `nil` for an older state, whose records are read where they are needed.
+        /// `nil` for an older state, whose records are read only when they are needed.
         let collection: ServedCollection?
         let file: Manifest.File
         let resource = Lazily<OriginResource>()
@@ -45,7 +45,7 @@ final class AttachmentIndex: Sendable {
     /// Locations that collections claim for different files: a line each, for reports.
     let conflicts: [String]
 
-    /// Reads the manifests. Present states come before older ones, which clients that are behind still ask for.
+    /// Reads the manifests. Present states come before older ones, for which outdated clients still ask.
     ///
     /// - Throws: `BundleError`.
     init(_ collections: [ServedCollection]) throws(BundleError) {
@@ -80,7 +80,7 @@ final class AttachmentIndex: Sendable {
         self.conflicts = conflicts
     }
 
-    /// The locations whose bytes the bundles have, sorted.
+    /// The locations of the attachments that the bundles contain, sorted.
     var locations: [String] {
         places.values.filter { $0.file.omitted == nil }.map(\.file.location).sorted()
     }
@@ -116,8 +116,8 @@ final class AttachmentIndex: Sendable {
                 ? .wrapped(GzipMember.wrap(packed.bytes, crc: packed.crc, size: packed.size)) : .none)
     }
 
-    /// What a record says of its attachment, where it may stand in a header: `type/subtype` and parameters, in printable
-    /// ASCII (RFC 9110 §8.3.1).
+    /// The media type that a record states, if it is safe in a header: `type/subtype` and parameters, in printable ASCII
+    /// (RFC 9110 §8.3.1).
     private static func contentType(_ text: String) -> String {
         let isSafe =
             text.utf8.count <= 200 && text.utf8.allSatisfy { (0x20...0x7E).contains($0) } && text.contains("/")

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// An address of this page: a path and a query of the same origin, encoded. No other address can be made.
+/// An address of this page: an encoded path and query of the same origin. No other address can be expressed.
 struct PageLink: Equatable {
     let text: String
 

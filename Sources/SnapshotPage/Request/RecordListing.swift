@@ -1,14 +1,14 @@
-/// Which of a collection's records a page shows.
+/// The selection of a collection's records that a page shows.
 struct RecordListing: Equatable {
     static let pageSize = 100
-    /// Records on a page where as many as possible are asked for: a page is made in memory, for each reader.
+    /// The records on a page for a reader who asked for all: each page is made in memory.
     static let largePageSize = 2000
-    /// Bytes of a search that are looked at.
+    /// The most bytes of a search text.
     static let searchBytes = 200
 
-    /// Words that a record must all contain; empty for every record.
+    /// The words that a record must contain; empty to select every record.
     var search = ""
-    /// From 1.
+    /// The number of the page, from 1.
     var page = 1
     /// Whether as many records as possible are on one page.
     var isLarge = false
@@ -20,27 +20,16 @@ struct RecordListing: Equatable {
         page = max(1, FormText.parameter("page", of: query).flatMap(Int.init) ?? 1)
     }
 
-    func with(page: Int) -> RecordListing {
+    /// The listing with other settings: its first page, where none is named.
+    func with(page: Int = 1, isLarge: Bool? = nil, search: String? = nil) -> RecordListing {
         var other = self
         other.page = page
+        other.isLarge = isLarge ?? other.isLarge
+        other.search = search ?? other.search
         return other
     }
 
-    func with(isLarge: Bool) -> RecordListing {
-        var other = self
-        other.page = 1
-        other.isLarge = isLarge
-        return other
-    }
-
-    func without(search: Void = ()) -> RecordListing {
-        var other = self
-        other.search = ""
-        other.page = 1
-        return other
-    }
-
-    /// The part of `count` records that is on this page.
+    /// The positions, among `count` records, of those on this page.
     func range(of count: Int) -> Range<Int> {
         let first = min((min(page, pages(of: count)) - 1) * size, count)
         return first..<min(first + size, count)

@@ -154,24 +154,27 @@ struct Responder: HTTPResponder {
 }
 
 /// The path and the query of a request, as they were sent.
-struct RequestTarget {
-    let path: Substring
-    let query: Substring?
+package struct RequestTarget {
+    package let path: Substring
+    package let query: Substring?
 
     /// - Parameter text: in origin form: a path, and what follows a question mark.
-    init(_ text: String) {
+    package init(_ text: String) {
         let mark = text.utf8.firstIndex(of: UInt8(ascii: "?"))
         path = text[..<(mark ?? text.endIndex)]
         query = mark.map { text[text.utf8.index(after: $0)...] }
     }
 
-    /// Whether it may ask for a delta or an archive: these are made by the first request.
-    var isSlow: Bool {
+    /// Whether it may ask for a delta, a list or an archive: these are made by the first request.
+    package var isSlow: Bool {
         // What is percent-encoded may be one of them.
         if [path, query ?? ""].contains(where: { $0.utf8.contains(UInt8(ascii: "%")) }) { return true }
         if path.hasPrefix("/attachments/bundles/") { return true }
+        if path.hasSuffix("/records") || path.hasSuffix("/collections") { return true }
         guard let query = query?.utf8 else { return false }
-        return query.indices.contains { query[$0...].starts(with: "_since".utf8) }
+        return query.indices.contains { index in
+            ["_since", "_limit"].contains { query[index...].starts(with: $0.utf8) }
+        }
     }
 }
 

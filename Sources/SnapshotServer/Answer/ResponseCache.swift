@@ -91,6 +91,10 @@ extension OriginResource {
         headers[.eTag] = isGzip ? "\"\(tag)-gzip\"" : "\"\(tag)\""
         headers.append(contentsOf: HTTPFields.api(freshness))
         if let lastModified { headers[.lastModified] = HTTPDate.text(lastModified) }
+        if let list {
+            for name in [.totalRecords, .totalObjects] as [HTTPField.Name] { headers[name] = "\(list.total)" }
+            headers[.nextPage] = list.next
+        }
         if hasGzip { headers[.vary] = "Accept-Encoding" }
         if allowsRanges {
             headers[.acceptRanges] = "bytes"
@@ -101,12 +105,20 @@ extension OriginResource {
     }
 }
 
+extension HTTPField.Name {
+    // All three are tokens, which is all that is checked.
+    fileprivate static let totalRecords = HTTPField.Name("Total-Records") ?? .contentLength
+    fileprivate static let totalObjects = HTTPField.Name("Total-Objects") ?? .contentLength
+    fileprivate static let nextPage = HTTPField.Name("Next-Page") ?? .location
+}
+
 extension HTTPFields {
     /// What all answers of the API say: scripts of other sites may read them, and browsers guess no types.
     static func api(_ freshness: OriginResource.Freshness) -> HTTPFields {
         [
             .accessControlAllowOrigin: "*",
-            .accessControlExposeHeaders: "Backoff, Retry-After, Alert, Content-Length, ETag, Last-Modified",
+            .accessControlExposeHeaders:
+                "Backoff, Retry-After, Alert, Content-Length, ETag, Last-Modified, Next-Page, Total-Records, Total-Objects",
             .xContentTypeOptions: "nosniff", .cacheControl: freshness.cacheControl,
         ]
     }

@@ -92,7 +92,7 @@ actor DumpsLoader {
             faultsSeen = faults
             report("a bundle was shortened while it was served; all bundles are read again")
         }
-        let identity = FileStore.identity(directory.lockPath)
+        let identity = try? FileStore.identity(directory.lockPath)
         if let lockSeen, lockSeen == identity, problems.isEmpty { return nil }
         let lock = try directory.recoveredLock(limits: limits).lock
         let before = problems
@@ -104,7 +104,7 @@ actor DumpsLoader {
                 next[id] = known
                 continue
             }
-            let file = FileStore.identity(directory.bundlePath(id))
+            let file = try? FileStore.identity(directory.bundlePath(id))
             if let known = refused[id], known.entry == entry, known.file == file {
                 problems[id] = known.problem
                 next[id] = loaded[id]

@@ -4,6 +4,7 @@ import DumpsRefresh
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotDiff
+import SnapshotSources
 
 /// `rsdump diff`
 struct Diff: AsyncParsableCommand {
@@ -17,12 +18,15 @@ struct Diff: AsyncParsableCommand {
               git:REV:PATH   another directory, or a bundle, in a commit
               server         what the server has now of dumps.yaml's collections,
                              fetched and verified; nothing is written
+              sources:DIR    what rsdump publish would make of sources, on the
+                             dumps directory (--dumps); needs no keys
 
             Examples:
               rsdump diff git:HEAD dumps               what is not committed yet
               rsdump diff git:HEAD dumps --stat        how much that is
               rsdump diff dumps server main/regions    what a refresh would change
               rsdump diff old.zip new.zip --format json
+              rsdump diff dumps sources:sources        what publish would change
               rsdump diff git:v1 git:v2 --format markdown
 
             Markdown is meant for the body of a pull request: its length is limited, and the largest changes come first. Text \
@@ -70,33 +74,39 @@ struct Diff: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await running {
-            let report: DiffReport
-            var failed: [CollectionID: CommandFailure] = [:]
-            do {
-                let (before, after) = (try await open(old, failed: &failed), try await open(new, failed: &failed))
-                var names = collections
-                if !failed.isEmpty {
-                    let all = names.isEmpty ? before.collections.union(after.collections).sorted() : names
-                    names = all.filter { failed[$0] == nil }
-                    if names.isEmpty, let failure = failed.min(by: { $0.key < $1.key })?.value { throw failure }
+        let report: DiffReport
+        var failed: [CollectionID: CommandFailure] = [:]
+        do {
+            let (before, after) = (try await open(old, failed: &failed), try await open(new, failed: &failed))
+            var names = collections
+            if names.isEmpty {
+                // Collections that the sources do not have are none of their business.
+                if case .sources = new {
+                    names = after.collections.sorted()
+                } else if case .sources = old {
+                    names = before.collections.sorted()
                 }
-                report = try await DiffReport(from: (old, before), to: (new, after), names: names)
-            } catch {
-                throw CommandFailure(comparing: error)
             }
-            switch format {
-            case .text: Console.print(DiffText(report, showsRecords: !stat, paint: Style.output.paint).text)
-            case .json: OutputFormat.json.print("", DiffJSON.document(report))
-            case .markdown: Console.write(Array(DiffMarkdown(report).text.utf8), to: 1)
+            if !failed.isEmpty {
+                let all = names.isEmpty ? before.collections.union(after.collections).sorted() : names
+                names = all.filter { failed[$0] == nil }
+                if names.isEmpty, let failure = failed.min(by: { $0.key < $1.key })?.value { throw failure }
             }
-            let failures = failed.sorted { $0.key < $1.key }.map(\.value)
-            if let last = failures.last {
-                for failure in failures.dropLast() { Console.error("rsdump: \(Console.visible("\(failure)"))") }
-                throw last
-            }
-            if exitCode, !report.isSame { throw ExitStatus.someFailed.code }
+            report = try await DiffReport(from: (old, before), to: (new, after), names: names)
+        } catch {
+            throw CommandFailure(comparing: error)
         }
+        switch format {
+        case .text: Console.print(DiffText(report, showsRecords: !stat, paint: Style.output.paint).text)
+        case .json: OutputFormat.json.print("", DiffJSON.document(report))
+        case .markdown: Console.write(Array(DiffMarkdown(report).text.utf8), to: 1)
+        }
+        let failures = failed.sorted { $0.key < $1.key }.map(\.value)
+        if let last = failures.last {
+            for failure in failures.dropLast() { Console.error(failure) }
+            throw last
+        }
+        if exitCode, !report.isSame { throw ExitStatus.someFailed.code }
     }
 
     private func open(
@@ -108,6 +118,10 @@ struct Diff: AsyncParsableCommand {
         case .git(let revision, let path):
             side = try await DiffSide(revision: revision, path: path ?? dumps.directory.path)
         case .server: side = DiffSide(server: try await askServer(failed: &failed))
+        case .sources(let path):
+            let sources = try SnapshotSources(path.withoutTrailingSlashes).read(collections)
+            side = DiffSide(
+                states: try Publishing.preview(sources, in: dumps.directory, at: HTTPEnvironment.system.now()))
         }
         for note in side.notes { Console.error("note: \(note)") }
         return side

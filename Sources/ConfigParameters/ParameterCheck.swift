@@ -1,0 +1,94 @@
+import RemoteSettingsModel
+import TargetFilter
+
+/// Something in a parameter set that its author probably did not mean.
+package struct ParameterFinding: Hashable, Sendable {
+    package enum Problem: Hashable, Sendable {
+        /// More than one record of the key has no filter, so that all but one never apply.
+        case severalDefaults
+        /// The record's filter cannot be parsed, so that the record never applies.
+        case invalidFilter(FilterError)
+        /// The key's values are of different types. The kinds are those of the finding's records, in their order.
+        case changingType(kinds: [String])
+        /// Every record of the key has a filter, so that an app to which none applies uses its own default.
+        case noDefault
+    }
+
+    package let key: String
+    /// The ids of the records that are concerned, sorted.
+    package let records: [String]
+    package let problem: Problem
+}
+
+extension ParameterFinding {
+    /// Whether the set does not do what is written in it. Otherwise it may be meant so.
+    package var isError: Bool {
+        switch problem {
+        case .severalDefaults, .invalidFilter: true
+        case .changingType, .noDefault: false
+        }
+    }
+}
+
+extension ParameterFinding: CustomStringConvertible {
+    package var description: String {
+        let named = records.joined(separator: ", ")
+        return switch problem {
+        case .severalDefaults:
+            "\(key): more than one record has no filter (\(named)); only one of them ever applies: give the others a "
+                + "filter, or remove them"
+        case .invalidFilter(let error): "\(key): the record \(named) never applies: \(error)"
+        case .changingType(let kinds):
+            "\(key): its values are of different types: "
+                + zip(records, kinds).map { "\($0) is \($1)" }.joined(separator: ", ")
+        case .noDefault:
+            "\(key): every record has a filter (\(named)); an app to which none applies uses its own default"
+        }
+    }
+}
+
+extension ParameterSet {
+    /// What the set's author probably did not mean, sorted by key. Evaluates nothing.
+    package func findings(limits: FilterLimits = FilterLimits()) -> [ParameterFinding] {
+        keys.sorted().flatMap { findings(for: $0, limits: limits) }
+    }
+
+    private func findings(for key: String, limits: FilterLimits) -> [ParameterFinding] {
+        let candidates = candidates(for: key).sorted { $0.id < $1.id }
+        var findings: [ParameterFinding] = []
+        func find(_ problem: ParameterFinding.Problem, in records: [ParameterRecord]) {
+            findings.append(ParameterFinding(key: key, records: records.map(\.id), problem: problem))
+        }
+        let unconditional = candidates.filter { !$0.hasFilter }
+        if unconditional.count > 1 { find(.severalDefaults, in: unconditional) }
+        if unconditional.isEmpty { find(.noDefault, in: candidates) }
+        for candidate in candidates {
+            guard let text = candidate.filter else { continue }
+            do throws(FilterError) {
+                _ = try FilterExpression(parsing: text, limits: limits)
+            } catch {
+                find(.invalidFilter(error), in: [candidate])
+            }
+        }
+        let typed = candidates.compactMap { candidate in candidate.kind.map { (candidate, $0) } }
+        if Set(typed.map(\.1)).count > 1 { find(.changingType(kinds: typed.map(\.1)), in: typed.map(\.0)) }
+        return findings
+    }
+}
+
+extension ParameterRecord {
+    /// How a message names the type of the value; `nil` where there is none.
+    package var kind: String? {
+        guard case .value(let json) = content else { return nil }
+        return json.withSpan { span in
+            switch span.isEmpty ? 0 : span[0] {
+            case UInt8(ascii: "\""): "a string"
+            case UInt8(ascii: "{"): "an object"
+            case UInt8(ascii: "["): "an array"
+            case UInt8(ascii: "t"), UInt8(ascii: "f"): "a boolean"
+            case UInt8(ascii: "n"): "null"
+            default: "a number"
+            }
+        }
+    }
+}

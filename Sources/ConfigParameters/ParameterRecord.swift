@@ -1,0 +1,172 @@
+import RemoteSettingsModel
+import TargetFilter
+
+/// One record of a parameter set: one value of one parameter, with the condition under which it applies. The article
+/// <doc:ParameterRecords> defines the format.
+///
+/// It keeps the whole record, so that members that this version does not know are not lost.
+package struct ParameterRecord: Sendable {
+    /// What a record says about its parameter's value.
+    package enum Content: Sendable {
+        /// The value, as canonical JSON.
+        case value(Bytes)
+        /// There is no value: where this record wins, the app's own default applies.
+        case inAppDefault
+    }
+
+    /// The record in canonical form, with members that this version does not know.
+    package let record: Record
+    /// The parameter's name: 1 to 256 characters, none of them a control character.
+    package let key: String
+    /// Where the value lies in the record's JSON; `nil` for ``Content/inAppDefault``.
+    private let valueRange: Range<Int>?
+    /// Where the filter lies in the record's JSON, with its quotation marks.
+    private let filterRange: Range<Int>?
+    /// The priority that the record states; `nil` where it states none.
+    package let priority: Int64?
+
+    package static let keyMember = "key"
+    package static let valueMember = "value"
+    package static let priorityMember = "priority"
+    package static let inAppDefaultMember = "in_app_default"
+
+    /// The most Unicode scalars that a key may have.
+    package static var keyScalars: Int { 256 }
+    /// The largest magnitude of a priority: whole numbers up to it are exact in every JSON reader.
+    package static var largestPriority: Int64 { (1 << 53) - 1 }
+
+    package var id: String { record.id }
+
+    package var content: Content { valueRange.map { .value(record.json[$0]) } ?? .inAppDefault }
+
+    /// Whether the record applies under a condition only.
+    package var hasFilter: Bool { filterRange != nil }
+
+    /// The condition, as it was written; `nil` for a record that applies to every app.
+    package var filter: String? {
+        guard let filterRange else { return nil }
+        var reader = JSONReader(record.json[filterRange], limits: Limits())
+        return try? reader.string()
+    }
+
+    /// Of the records of a key that apply, the one of the highest rank wins. A record that states no priority has
+    /// priority 0; one that states neither priority nor filter is the parameter's default and ranks below every other.
+    package var rank: Int64 { priority ?? (hasFilter ? 0 : .min) }
+
+    /// Reads a record.
+    ///
+    /// - Throws: ``ParameterRecordError``, which names the record, where it is not a parameter.
+    package init(_ record: Record) throws(ParameterRecordError) {
+        func failure(_ problem: ParameterRecordError.Problem) -> ParameterRecordError {
+            ParameterRecordError(record: record.id, problem: problem)
+        }
+        let json = record.json
+        guard let members = json.withSpan({ ParameterMembers(scanning: $0) }) else { throw failure(.unreadable) }
+        guard let key = members.key else { throw failure(.noKey) }
+        self.record = record
+        self.key = try Self.key(json[key], failure)
+        priority = try Self.priority(members.priority.map { json[$0] }, failure)
+        filterRange = try Self.filter(members.filter, json, failure)
+        switch members.inAppDefault.map({ json[$0].text }) {
+        case nil, "false", "null":
+            guard let value = members.value else { throw failure(.noValue) }
+            valueRange = value
+        case "true":
+            guard members.value == nil else { throw failure(.valueAndInAppDefault) }
+            valueRange = nil
+        default: throw failure(.invalidInAppDefault)
+        }
+    }
+
+    private static func key(
+        _ json: Bytes, _ failure: (ParameterRecordError.Problem) -> ParameterRecordError
+    ) throws(ParameterRecordError) -> String {
+        let isPlain = json.withSpan { span in
+            guard span.count > 2, span[0] == UInt8(ascii: "\"") else { return false }
+            for index in 1..<span.count - 1 where !(0x20..<0x7F).contains(span[index]) || span[index] == 0x5C {
+                return false
+            }
+            return true
+        }
+        if isPlain, json.count <= keyScalars + 2 { return json[1..<json.count - 1].text }
+        var reader = JSONReader(json, limits: Limits())
+        guard let key = try? reader.string() else { throw failure(.keyIsNoText) }
+        let scalars = key.unicodeScalars
+        guard !scalars.isEmpty, scalars.count <= keyScalars,
+            !scalars.contains(where: { $0.properties.generalCategory == .control })
+        else { throw failure(.invalidKey) }
+        return key
+    }
+
+    private static func priority(
+        _ json: Bytes?, _ failure: (ParameterRecordError.Problem) -> ParameterRecordError
+    ) throws(ParameterRecordError) -> Int64? {
+        guard let text = json?.text, text != "null" else { return nil }
+        guard let number = Int64(text), number.magnitude <= largestPriority.magnitude else {
+            throw failure(.invalidPriority(found: String(text.prefix(40))))
+        }
+        return number
+    }
+
+    /// A filter of white space alone counts as none, as everywhere in Remote Settings.
+    private static func filter(
+        _ range: Range<Int>?, _ json: Bytes, _ failure: (ParameterRecordError.Problem) -> ParameterRecordError
+    ) throws(ParameterRecordError) -> Range<Int>? {
+        guard let range else { return nil }
+        let slice = json[range]
+        if slice.starts(with: "null".utf8) { return nil }
+        var reader = JSONReader(slice, limits: Limits())
+        guard let text = try? reader.string() else { throw failure(.filterIsNoText) }
+        return text.unicodeScalars.allSatisfy(\.properties.isWhitespace) ? nil : range
+    }
+}
+
+/// Why a record is not one value of a parameter.
+package struct ParameterRecordError: Error, Hashable, Sendable {
+    package enum Problem: Hashable, Sendable {
+        case unreadable
+        case noKey
+        case keyIsNoText
+        case invalidKey
+        case noValue
+        case valueAndInAppDefault
+        case invalidInAppDefault
+        case invalidPriority(found: String)
+        case filterIsNoText
+    }
+
+    /// The record's id.
+    package let record: String
+    package let problem: Problem
+
+    package init(record: String, problem: Problem) {
+        self.record = record
+        self.problem = problem
+    }
+}
+
+extension ParameterRecordError: CustomStringConvertible {
+    package var description: String {
+        "the record \(record) is not a parameter: \(problem); a collection that is read as remote config must hold "
+            + "records with \"key\" and \"value\" only"
+    }
+}
+
+extension ParameterRecordError.Problem: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .unreadable: "expected an object of canonical JSON, found something else"
+        case .noKey: "expected a member \"key\" with the parameter's name, found none"
+        case .keyIsNoText: "expected a string as its \"key\", found another value"
+        case .invalidKey:
+            "expected a \"key\" of 1 to \(ParameterRecord.keyScalars) characters without control characters, found "
+                + "another text"
+        case .noValue: "expected a member \"value\" (or \"in_app_default\": true), found none"
+        case .valueAndInAppDefault: "expected either \"value\" or \"in_app_default\": true, found both"
+        case .invalidInAppDefault: "expected true or false as \"in_app_default\", found another value"
+        case .invalidPriority(let found):
+            "expected a whole number from -(2^53 - 1) to 2^53 - 1 as its \"priority\", found \(found)"
+        case .filterIsNoText: "expected a string as its \"filter_expression\", found another value"
+        }
+    }
+}

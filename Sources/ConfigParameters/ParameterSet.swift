@@ -1,0 +1,140 @@
+import RemoteSettingsModel
+import TargetFilter
+
+/// The parameters of one state of a collection, found by their keys.
+///
+/// Making one is a single pass over the records. Filters are evaluated and values read when a key is asked for.
+package struct ParameterSet: Sendable {
+    /// In the order of ids.
+    package let records: [ParameterRecord]
+    /// For each key the first of its records.
+    private var firstOfKey: [String: Int32] = [:]
+    /// For each record the next one of the same key; -1 behind the last.
+    private var nextOfKey: [Int32]
+
+    /// The set without parameters.
+    package init() {
+        records = []
+        nextOfKey = []
+    }
+
+    /// - Throws: ``ParameterRecordError`` for the first record that is not a parameter.
+    package init(_ table: some Sequence<Record>) throws(ParameterRecordError) {
+        var records: [ParameterRecord] = []
+        records.reserveCapacity(table.underestimatedCount)
+        var isSorted = true
+        for record in table {
+            let parameter = try ParameterRecord(record)
+            if let last = records.last, !Self.precedes(last, parameter) { isSorted = false }
+            records.append(parameter)
+        }
+        if !isSorted { records.sort(by: Self.precedes) }
+        self.records = records
+        nextOfKey = Array(repeating: -1, count: records.count)
+        firstOfKey.reserveCapacity(records.count)
+        for position in records.indices.reversed() {
+            // A collection has far fewer than 2^31 records (`Limits.records`).
+            let number = Int32(truncatingIfNeeded: position)
+            if let next = firstOfKey.updateValue(number, forKey: records[position].key) { nextOfKey[position] = next }
+        }
+    }
+
+    private static func precedes(_ left: ParameterRecord, _ right: ParameterRecord) -> Bool {
+        left.id.utf8.lexicographicallyPrecedes(right.id.utf8)
+    }
+
+    /// Every key that has a record, in no order.
+    package var keys: some Collection<String> & Sendable { firstOfKey.keys }
+
+    package func contains(_ key: String) -> Bool { firstOfKey[key] != nil }
+
+    /// The records of a key, the one that is asked first coming first: by rank, then by id.
+    package func candidates(for key: String) -> [ParameterRecord] {
+        guard let first = firstOfKey[key] else { return [] }
+        var found: [ParameterRecord] = []
+        var position = Int(first)
+        while position >= 0 {
+            found.append(records[position])
+            position = Int(nextOfKey[position])
+        }
+        // The sort is stable: records of one rank stay in the order of their ids.
+        if found.count > 1 { found.sort { $0.rank > $1.rank } }
+        return found
+    }
+
+    /// The record that decides a key: of its records whose filter passes, the one of the highest rank, and of equal ranks
+    /// the one with the smallest id; `nil` where none passes.
+    ///
+    /// - Parameter filter: decides for one context. Use one for all keys: each distinct filter is evaluated once.
+    package func winner(for key: String, _ filter: inout RecordFilter) -> ParameterRecord? {
+        for candidate in candidates(for: key) where Self.outcome(of: candidate, &filter).isIncluded { return candidate }
+        return nil
+    }
+
+    private static func outcome(of candidate: ParameterRecord, _ filter: inout RecordFilter) -> FilterOutcome {
+        candidate.filter.map { filter.outcome(of: $0) } ?? .passed
+    }
+}
+
+/// Which of a key's records wins in one context, and why the others do not.
+package struct ParameterExplanation: Sendable {
+    package enum Verdict: Hashable, Sendable {
+        case wins
+        /// Its filter passes as well, but the record of this id comes before it.
+        case outranked(by: String)
+        /// Its filter does not pass.
+        case excluded(FilterOutcome)
+    }
+
+    package struct Candidate: Sendable {
+        package let parameter: ParameterRecord
+        package let verdict: Verdict
+    }
+
+    package let key: String
+    /// The key's records by rank, then by id.
+    package let candidates: [Candidate]
+
+    /// The record that wins; `nil` where none applies, so that the app's own default does.
+    package var winner: ParameterRecord? { candidates.first { $0.verdict == .wins }?.parameter }
+}
+
+extension ParameterSet {
+    /// Like ``winner(for:_:)``, with every record of the key and the reason for each. Evaluates all of the key's filters.
+    package func explanation(of key: String, _ filter: inout RecordFilter) -> ParameterExplanation {
+        var winner: String?
+        var explained: [ParameterExplanation.Candidate] = []
+        for candidate in candidates(for: key) {
+            let outcome = Self.outcome(of: candidate, &filter)
+            let verdict: ParameterExplanation.Verdict
+            if !outcome.isIncluded {
+                verdict = .excluded(outcome)
+            } else if let winner {
+                verdict = .outranked(by: winner)
+            } else {
+                winner = candidate.id
+                verdict = .wins
+            }
+            explained.append(.init(parameter: candidate, verdict: verdict))
+        }
+        return ParameterExplanation(key: key, candidates: explained)
+    }
+}
+
+extension ParameterExplanation.Candidate: CustomStringConvertible {
+    package var description: String {
+        let rank =
+            switch (parameter.priority, parameter.hasFilter) {
+            case (let priority?, _): "priority \(priority)"
+            case (nil, true): "priority 0"
+            case (nil, false): "default"
+            }
+        let reason =
+            switch verdict {
+            case .wins: parameter.hasFilter ? "wins: its filter is true" : "wins: it has no filter"
+            case .outranked(let winner): "outranked by \(winner)"
+            case .excluded(let outcome): "\(outcome)"
+            }
+        return "\(parameter.id) (\(rank)): \(reason)"
+    }
+}

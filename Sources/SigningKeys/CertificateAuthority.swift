@@ -1,0 +1,301 @@
+import ContentSignature
+import Crypto
+import RemoteSettingsModel
+import SwiftASN1
+import X509
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What a certificate is for.
+package enum CertificateRole: String, CaseIterable, Sendable {
+    /// Pinned by apps; issues intermediate certificates.
+    case root
+    /// Issues signing certificates.
+    case intermediate
+    /// Signs collections.
+    case signer
+}
+
+/// A certificate with what this package asks of it. Nothing about it is verified.
+package struct SigningCertificate: Sendable {
+    let x509: Certificate
+
+    /// The certificates of a PEM text, in its order.
+    ///
+    /// - Throws: ``SigningKeyError`` where there is none, or one of them cannot be read.
+    package static func all(of pem: Bytes, place: String) throws(SigningKeyError) -> [SigningCertificate] {
+        try all(of: PEMText.normalized(pem), place: place)
+    }
+
+    static func all(of text: String, place: String) throws(SigningKeyError) -> [SigningCertificate] {
+        let blocks = PEMText.blocks(text).filter { $0.contains("BEGIN CERTIFICATE-") }
+        func refused(_ found: String) -> SigningKeyError {
+            SigningKeyError(
+                place, expected: "certificates as PEM", found: found, remedy: "name the file that rsdump keys wrote")
+        }
+        guard !blocks.isEmpty else { throw refused("none") }
+        guard blocks.count <= Limits().chainCertificates else { throw refused("\(blocks.count) of them") }
+        do {
+            return try blocks.map { SigningCertificate(x509: try Certificate(pemEncoded: $0)) }
+        } catch {
+            throw refused("a damaged one: \(error)")
+        }
+    }
+
+    static func first(of text: String, place: String) throws(SigningKeyError) -> SigningCertificate {
+        // `all` never answers an empty list.
+        try all(of: text, place: place)[0]
+    }
+
+    init(x509: Certificate) {
+        self.x509 = x509
+    }
+
+    func isFor(_ key: PrivateKey) -> Bool {
+        P384.Signing.PublicKey(x509.publicKey)?.rawRepresentation == key.p384.publicKey.rawRepresentation
+    }
+
+    /// The subject's common name.
+    package var name: String {
+        let commonName = x509.subject.lazy.joined().first { $0.type == .RDNAttributeType.commonName }
+        return commonName.flatMap { String($0.value) } ?? "\(x509.subject)"
+    }
+
+    package var notBefore: Timestamp { Timestamp(x509.notValidBefore) }
+    package var notAfter: Timestamp { Timestamp(x509.notValidAfter) }
+    /// SHA-256 of the DER; what apps pin, if it is a root.
+    package var sha256: RemoteSettingsModel.SHA256Digest? {
+        (try? x509.serializeAsPEM().derBytes).flatMap { RemoteSettingsModel.SHA256Digest(SHA256.hash(data: $0)) }
+    }
+
+    var isAuthority: Bool {
+        if case .isCertificateAuthority = try? x509.extensions.basicConstraints { true } else { false }
+    }
+
+    package var role: CertificateRole {
+        isAuthority ? x509.subject == x509.issuer ? .root : .intermediate : .signer
+    }
+
+    var dnsNames: [String] {
+        let names = (try? x509.extensions.subjectAlternativeNames).flatMap(\.self) ?? SubjectAlternativeNames()
+        return names.compactMap { if case .dnsName(let name) = $0 { name } else { nil } }
+    }
+
+    func pem() throws -> String { try x509.serializeAsPEM().pemString + "\n" }
+}
+
+extension SigningCertificate {
+    /// Whether the other certificate's name and signature are those of this one's issuer.
+    func isIssued(by issuer: SigningCertificate) -> Bool {
+        x509.issuer == issuer.x509.subject && issuer.x509.publicKey.isValidSignature(x509.signature, for: x509)
+    }
+}
+
+/// A certificate that issues others, and its key: a root or an intermediate one. No I/O, no clock.
+///
+/// The certificates have the profile that content signatures ask for: P-384 keys, code signing as their only purpose.
+package struct CertificateAuthority: Sendable {
+    /// Its own certificate, then its issuers, root last.
+    package let certificates: [SigningCertificate]
+    private let key: PrivateKey
+
+    package var certificate: SigningCertificate { certificates[0] }
+
+    /// SHA-256 of the root's DER, which clients pin.
+    package var root: RemoteSettingsModel.SHA256Digest? { certificates.last?.sha256 }
+
+    /// Makes a root certificate.
+    ///
+    /// - Parameters:
+    ///   - key: the root's key.
+    ///   - days: how long it is valid, from a day before `now` on.
+    package init(rootNamed name: String, key: PrivateKey, days: Int, now: Timestamp) throws {
+        let subject = try DistinguishedName { CommonName(name) }
+        let root = try Self.certificate(
+            subject, key.p384.publicKey, issuer: (subject, key), from: now.advanced(by: .seconds(-86_400)),
+            until: now.adding(days: days), Self.authorityExtensions(maxPathLength: nil))
+        certificates = [root]
+        self.key = key
+    }
+
+    /// - Parameter certificates: the authority's own, then its issuers.
+    /// - Throws: ``SigningKeyError`` where the first one is not the key's, or cannot issue others.
+    package init(key: PrivateKey, certificates: [SigningCertificate], place: String) throws(SigningKeyError) {
+        guard let own = certificates.first, own.isFor(key) else {
+            throw SigningKeyError(
+                place, kind: .untrusted, expected: "the certificate of its key", found: "one of another key",
+                remedy: "put back the key and the certificate that were made together")
+        }
+        guard own.isAuthority else {
+            throw SigningKeyError(
+                place, kind: .untrusted, expected: "a certificate that may issue others",
+                found: "\(own.name), which may not",
+                remedy: "use the directory that has the root's or the intermediate certificate's key")
+        }
+        self.certificates = certificates
+        self.key = key
+    }
+
+    /// Issues an intermediate certificate.
+    ///
+    /// - Parameters:
+    ///   - days: how long it is valid from `now` on; no longer than this authority's own certificate.
+    /// - Returns: an authority with this one's certificates behind its own.
+    package func issueIntermediate(
+        named name: String, key: PrivateKey, days: Int, now: Timestamp
+    ) throws -> CertificateAuthority {
+        let certificate = try issueIntermediate(named: name, for: key.p384.publicKey, days: days, now: now)
+        return try CertificateAuthority(key: key, certificates: [certificate] + certificates, place: name)
+    }
+
+    private func issueIntermediate(
+        named name: String, for key: P384.Signing.PublicKey, days: Int, now: Timestamp
+    ) throws -> SigningCertificate {
+        try issue(
+            DistinguishedName { CommonName(name) }, key, from: now.advanced(by: .seconds(-86_400)),
+            until: now.adding(days: days), Self.authorityExtensions(maxPathLength: 0))
+    }
+
+    /// Issues a signing certificate and returns what signs with it.
+    ///
+    /// - Parameters:
+    ///   - from: when its validity begins; `nil` for a day before `now`.
+    ///   - days: how long it is valid, from `now` on; no longer than this authority's own certificate.
+    package func issueSigner(
+        _ name: SignerName = .remoteSettings, key: PrivateKey = PrivateKey(), from: Timestamp? = nil, days: Int = 70,
+        now: Timestamp
+    ) throws -> ContentSigner {
+        let certificate = try issueSigner(name, for: key.p384.publicKey, from: from, days: days, now: now)
+        return try ContentSigner(key: key, chain: Self.pem([certificate] + certificates), place: name.dnsName)
+    }
+
+    private func issueSigner(
+        _ name: SignerName, for key: P384.Signing.PublicKey, from: Timestamp? = nil, days: Int, now: Timestamp
+    ) throws -> SigningCertificate {
+        var extensions = Certificate.Extensions()
+        try extensions.append(.init(try ExtendedKeyUsage([.codeSigning]), critical: true))
+        try extensions.append(.init(KeyUsage(digitalSignature: true), critical: true))
+        try extensions.append(.init(SubjectAlternativeNames([.dnsName(name.dnsName)]), critical: false))
+        return try issue(
+            DistinguishedName { CommonName(name.dnsName) }, key, from: from ?? now.advanced(by: .seconds(-86_400)),
+            until: now.adding(days: days), extensions)
+    }
+
+    /// Issues the certificate that a request asks for, as PEM: the certificate, then its issuers.
+    ///
+    /// - Throws: ``SigningKeyError`` where the request is not signed by its own key, or its key is not of P-384.
+    package func issue(
+        _ request: CertificateRequest, as role: CertificateRole, named name: String, days: Int, now: Timestamp
+    ) throws -> Bytes {
+        let key = try request.verifiedKey()
+        let certificate =
+            role == .signer
+            ? try issueSigner(SignerName(name), for: key, days: days, now: now)
+            : try issueIntermediate(named: name, for: key, days: days, now: now)
+        return try Self.pem([certificate] + certificates)
+    }
+
+    static func pem(_ certificates: [SigningCertificate]) throws -> Bytes {
+        Bytes(utf8: try certificates.map { try $0.pem() }.joined())
+    }
+
+    private func issue(
+        _ subject: DistinguishedName, _ publicKey: P384.Signing.PublicKey, from: Timestamp, until: Timestamp,
+        _ extensions: Certificate.Extensions
+    ) throws -> SigningCertificate {
+        try Self.certificate(
+            subject, publicKey, issuer: (certificate.x509.subject, key), from: from,
+            until: min(until, certificate.notAfter), extensions)
+    }
+
+    private static func certificate(
+        _ subject: DistinguishedName, _ publicKey: P384.Signing.PublicKey,
+        issuer: (name: DistinguishedName, key: PrivateKey), from: Timestamp, until: Timestamp,
+        _ extensions: Certificate.Extensions
+    ) throws -> SigningCertificate {
+        SigningCertificate(
+            x509: try Certificate(
+                version: .v3, serialNumber: .init(), publicKey: .init(publicKey), notValidBefore: from.date,
+                notValidAfter: until.date, issuer: issuer.name, subject: subject, extensions: extensions,
+                issuerPrivateKey: .init(issuer.key.p384)))
+    }
+
+    private static func authorityExtensions(maxPathLength: Int?) throws -> Certificate.Extensions {
+        var extensions = Certificate.Extensions()
+        try extensions.append(.init(try ExtendedKeyUsage([.codeSigning]), critical: true))
+        try extensions.append(
+            .init(BasicConstraints.isCertificateAuthority(maxPathLength: maxPathLength), critical: true))
+        try extensions.append(.init(KeyUsage(keyCertSign: true, cRLSign: true), critical: true))
+        return extensions
+    }
+}
+
+/// A request for a certificate (PKCS#10), which the holder of an issuer's key answers elsewhere.
+package struct CertificateRequest: Sendable {
+    private let request: CertificateSigningRequest
+    private let place: String
+
+    /// Makes a request, signed by the key that it is for.
+    package init(named name: String, key: PrivateKey) throws {
+        request = try CertificateSigningRequest(
+            version: .v1, subject: DistinguishedName { CommonName(name) }, privateKey: .init(key.p384),
+            attributes: CertificateSigningRequest.Attributes())
+        place = name
+    }
+
+    /// - Throws: ``SigningKeyError`` where the text is no request.
+    package init(pem: Bytes, place: String) throws(SigningKeyError) {
+        do {
+            request = try CertificateSigningRequest(pemEncoded: PEMText.normalized(pem))
+        } catch {
+            throw SigningKeyError(
+                place, expected: "a request for a certificate as PEM", found: "something else",
+                remedy: "make one with: rsdump keys request DIR")
+        }
+        self.place = place
+    }
+
+    package func pem() throws -> Bytes { Bytes(utf8: try request.serializeAsPEM().pemString + "\n") }
+
+    /// The name that it asks for.
+    package var name: String? {
+        let commonName = request.subject.lazy.joined().first { $0.type == .RDNAttributeType.commonName }
+        return commonName.flatMap { String($0.value) }
+    }
+
+    fileprivate func verifiedKey() throws(SigningKeyError) -> P384.Signing.PublicKey {
+        guard let key = P384.Signing.PublicKey(request.publicKey) else {
+            throw SigningKeyError(
+                place, kind: .untrusted, expected: "a key of P-384", found: "another kind of key",
+                remedy: "make the request with: rsdump keys request DIR")
+        }
+        guard request.publicKey.isValidSignature(request.signature, for: request) else {
+            throw SigningKeyError(
+                place, kind: .untrusted, expected: "a signature by the key that the request is for",
+                found: "another one",
+                remedy: "make the request again")
+        }
+        return key
+    }
+}
+
+extension Timestamp {
+    /// Dates before 1970 become 1970.
+    fileprivate init(_ date: Date) {
+        self.init(milliseconds: UInt64(clamping: Int64(date.timeIntervalSince1970)) * 1000)
+    }
+
+    /// Certificates have whole seconds.
+    fileprivate var date: Date { Date(timeIntervalSince1970: Double(seconds)) }
+
+    fileprivate func adding(days: Int) -> Timestamp { advanced(by: .seconds(days.saturatingDays)) }
+}
+
+extension Int {
+    /// Seconds of so many days; more than a century is a century.
+    fileprivate var saturatingDays: Int { Swift.max(-36_525, Swift.min(self, 36_525)) * 86_400 }
+}

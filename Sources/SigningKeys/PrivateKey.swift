@@ -1,0 +1,89 @@
+import Crypto
+import RemoteSettingsModel
+
+/// A P-384 private key, which content signatures and their certificates are made with, and its PEM text.
+///
+/// No description of it shows the key.
+package struct PrivateKey: Sendable, CustomStringConvertible {
+    let p384: P384.Signing.PrivateKey
+
+    /// Makes a new key from the system's source of randomness.
+    package init() {
+        p384 = P384.Signing.PrivateKey()
+    }
+
+    /// Reads a PEM text: `PRIVATE KEY` (PKCS#8) or `EC PRIVATE KEY` (SEC 1), not encrypted. No I/O.
+    ///
+    /// Text around the key is ignored, as `openssl ecparam` writes parameters before it. Line feeds may be written as `\n`,
+    /// as they are where a variable holds one line.
+    ///
+    /// - Parameter place: the file or the variable, for the error.
+    /// - Throws: ``SigningKeyError`` that says what the text is instead.
+    package init(pem: Bytes, place: String) throws(SigningKeyError) {
+        func refused(_ found: String) -> SigningKeyError {
+            SigningKeyError(
+                place, expected: "a P-384 private key as PEM, not encrypted", found: found,
+                remedy: "make one with: rsdump keys create DIR")
+        }
+        let text = PEMText.normalized(pem)
+        guard !text.contains("ENCRYPTED") else {
+            throw refused("an encrypted one; decrypt it with: openssl pkcs8 -in FILE -out FILE")
+        }
+        let blocks = PEMText.blocks(text).filter { $0.hasPrefix("-----BEGIN") && $0.contains("PRIVATE KEY-----") }
+        guard let block = blocks.first else {
+            throw refused(
+                text.contains("BEGIN CERTIFICATE") ? "a certificate" : text.isEmpty ? "no text" : "no private key in it"
+            )
+        }
+        guard blocks.count == 1 else { throw refused("\(blocks.count) private keys") }
+        do {
+            p384 = try P384.Signing.PrivateKey(pemRepresentation: block)
+        } catch {
+            throw refused("a key of another curve or kind, or a damaged one")
+        }
+    }
+
+    /// As `PRIVATE KEY` (PKCS#8), with a line feed at the end.
+    var pem: Bytes { Bytes(utf8: p384.pemRepresentation + "\n") }
+
+    package var description: String { "a P-384 private key" }
+}
+
+/// PEM texts as they come out of files and out of variables of the environment.
+enum PEMText {
+    /// The text with line feeds only, also where each is written as a backslash and an n.
+    static func normalized(_ text: Bytes) -> String {
+        var scalars = String.UnicodeScalarView()
+        var isEscaped = false
+        for scalar in text.text.unicodeScalars {
+            if isEscaped {
+                isEscaped = false
+                if scalar == "n" {
+                    scalars.append("\n")
+                } else if scalar != "r" {
+                    scalars.append(contentsOf: ["\\", scalar])
+                }
+            } else if scalar == "\\" {
+                isEscaped = true
+            } else if scalar != "\r" {
+                scalars.append(scalar)
+            }
+        }
+        return String(scalars)
+    }
+
+    /// Each block with its first and last line; what is between blocks is left out.
+    static func blocks(_ text: String) -> [String] {
+        var blocks: [String] = []
+        var block: [Substring]?
+        for line in text.split(separator: "\n") {
+            if line.hasPrefix("-----BEGIN ") { block = [] }
+            block?.append(line)
+            if line.hasPrefix("-----END "), let lines = block {
+                blocks.append(lines.joined(separator: "\n") + "\n")
+                block = nil
+            }
+        }
+        return blocks
+    }
+}

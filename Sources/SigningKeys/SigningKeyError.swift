@@ -1,0 +1,27 @@
+/// Why a key, a certificate or a request for one cannot be made or used.
+package struct SigningKeyError: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Kind: Hashable, Sendable {
+        /// The arguments, or what is in the directory, do not fit what was asked for.
+        case usage
+        /// A key and a certificate do not belong together, or a certificate is not what is asked for.
+        case untrusted
+    }
+
+    package let kind: Kind
+    /// The file, the variable of the environment or the directory.
+    package let place: String
+    package let expected: String
+    package let found: String
+    /// What to do next.
+    package let remedy: String
+
+    package init(_ place: String, kind: Kind = .usage, expected: String, found: String, remedy: String) {
+        self.kind = kind
+        self.place = place
+        self.expected = expected
+        self.found = found
+        self.remedy = remedy
+    }
+
+    package var description: String { "\(place): expected \(expected), found \(found); \(remedy)" }
+}

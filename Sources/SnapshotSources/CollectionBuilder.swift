@@ -1,0 +1,336 @@
+import ConfigParameters
+import Dumps
+import FileStorage
+import RemoteSettingsModel
+import SnapshotBundle
+import TargetFilter
+
+/// Gathers records and metadata of one collection from its files, and everything that is wrong with them.
+struct CollectionBuilder {
+    private static let keys = ["metadata", "id-from", "records", "conditions", "parameters", "groups", "$schema"]
+    /// What publishing sets.
+    private static let reserved = ["id", "bucket", "last_modified", "signature", "signatures"]
+
+    let id: CollectionID
+    /// The directory that attachments are in or below.
+    let root: String
+    var problems = ProblemList()
+    private var records: [String: SourceRecord] = [:]
+    private var attachments: [SHA256Digest: AttachmentInput] = [:]
+    private var metadata: [JSONValue.Member] = []
+    private var idMember: String?
+    private var hasParameters = false
+    private var files: [String: RecordAttachment] = [:]
+
+    init(id: CollectionID, root: String) {
+        self.id = id
+        self.root = root
+    }
+
+    /// Takes the file that is the collection, or `collection.yaml`.
+    mutating func add(collection node: SourceNode, file: String) {
+        if case .list(let records) = node.content {
+            for record in records { add(record: record, file: file) }
+            return
+        }
+        guard let members = node.members else {
+            problems.add(file, node.line, "the file is \(node.kind)", "write records: or parameters: into it")
+            return
+        }
+        if let member = node["id-from"] {
+            if let name = member.string, !name.isEmpty {
+                idMember = name
+            } else {
+                problems.add(file, member.line, "id-from is \(member.kind)", "name the member that ids come from")
+            }
+        }
+        for member in members {
+            switch member.key {
+            case "metadata": take(metadata: member.value, file)
+            case "records": take(records: member.value, file)
+            case "parameters", "groups", "conditions":
+                hasParameters = true
+            case "id-from", "$schema": break
+            default:
+                problems.add(
+                    file, member.line, "unknown key \(String(reflecting: String(member.key.prefix(60))))",
+                    "known here: \(Self.keys.joined(separator: ", "))")
+            }
+        }
+        if hasParameters {
+            var compiler = ParameterCompiler(file: file)
+            for parameter in compiler.records(of: node) { insert(parameter) }
+            for problem in compiler.problems.problems { problems.add(problem) }
+            problems.notes += compiler.problems.notes
+        }
+    }
+
+    private mutating func take(metadata node: SourceNode, _ file: String) {
+        guard let members = node.members else {
+            if !node.isNull { problems.add(file, node.line, "metadata is \(node.kind)", "write key: value pairs") }
+            return
+        }
+        for member in members {
+            if Self.reserved.contains(member.key) {
+                problems.add(file, member.line, "publish sets \(member.key) itself", "leave it out")
+            } else {
+                metadata.append(.init(key: member.key, value: member.value.json))
+            }
+        }
+    }
+
+    private mutating func take(records node: SourceNode, _ file: String) {
+        switch node.content {
+        case .null: break
+        case .list(let records): for record in records { add(record: record, file: file) }
+        case .mapping(let members):
+            for member in members { add(record: member.value, file: file, id: member.key, line: member.line) }
+        default: problems.add(file, node.line, "records is \(node.kind)", "write a list of records, or id: record")
+        }
+    }
+
+    /// - Parameters:
+    ///   - id: the record's id where it has none of its own.
+    ///   - line: where that id is written.
+    mutating func add(record node: SourceNode, file: String, id given: String? = nil, line: Int? = nil) {
+        guard !problems.isFull else { return }
+        let line = line ?? node.line
+        guard let members = node.members else {
+            problems.add(file, line, "a record is \(node.kind)", "write its members as key: value pairs")
+            return
+        }
+        guard let id = identifier(node, given, file, line) else { return }
+        var written: [JSONValue.Member] = [.init(key: "id", value: .string(id))]
+        for member in members {
+            switch member.key {
+            case "id": break
+            case "last_modified":
+                problems.add(file, member.line, "publish sets last_modified itself", "leave it out")
+            case "deleted" where member.value.json == .bool(true):
+                problems.add(file, member.line, "the record says that it is deleted", "remove the record instead")
+            case "attachment":
+                guard let value = attachment(member.value, file) else { continue }
+                written.append(.init(key: member.key, value: value))
+            case RecordFilter.fieldName:
+                checkFilter(member.value, file)
+                written.append(.init(key: member.key, value: member.value.json))
+            default: written.append(.init(key: member.key, value: member.value.json))
+            }
+        }
+        let text = JSONText.compact(.object(written))
+        insert(SourceRecord(id: id, members: Bytes(text)[1..<text.count - 1], file: file, line: line))
+    }
+
+    private mutating func insert(_ record: SourceRecord) {
+        if let other = records[record.id] {
+            problems.add(
+                record.file, record.line, "the id \(record.id) is used in \(other.file):\(other.line) already",
+                "give one of the records another id")
+        } else {
+            records[record.id] = record
+        }
+    }
+
+    private mutating func identifier(_ node: SourceNode, _ given: String?, _ file: String, _ line: Int) -> String? {
+        if let own = node["id"] {
+            guard let text = own.string else {
+                problems.add(
+                    file, own.line, "the id is \(own.kind)", "write a text, in quotes where it looks like a number")
+                return nil
+            }
+            return checked(text, file, own.line)
+        }
+        if let idMember {
+            switch node[idMember]?.content {
+            case .string(let text)? where !text.isEmpty: return RecordIdentifier.derived(from: text)
+            case .number(let number)?: return RecordIdentifier.derived(from: number.text)
+            default:
+                problems.add(
+                    file, line, "the record has no text in \(idMember), which ids come from (id-from)",
+                    "write one, or give the record an id")
+                return nil
+            }
+        }
+        guard let given else {
+            problems.add(file, line, "the record has no id", "write one, or say id-from: MEMBER for all records")
+            return nil
+        }
+        return checked(given, file, line)
+    }
+
+    private mutating func checked(_ text: String, _ file: String, _ line: Int) -> String? {
+        guard Identifier.isValid(text.utf8) else {
+            problems.add(
+                file, line, "the id is \(String(reflecting: String(text.prefix(60))))",
+                "write a letter or digit, then letters, digits, - and _ (at most 255)")
+            return nil
+        }
+        return text
+    }
+
+    private mutating func checkFilter(_ node: SourceNode, _ file: String) {
+        guard !node.isNull else { return }
+        guard let text = node.string else {
+            problems.add(file, node.line, "\(RecordFilter.fieldName) is \(node.kind)", "write a filter as a text")
+            return
+        }
+        do throws(FilterError) {
+            if !text.unicodeScalars.allSatisfy(\.properties.isWhitespace) { _ = try FilterExpression(parsing: text) }
+        } catch {
+            problems.add(file, node.line, "\(error)", "correct the filter")
+        }
+    }
+
+    /// Everything that was added.
+    ///
+    /// - Throws: ``SourceProblems``.
+    func finish(limits: Limits) throws(SourceProblems) -> CollectionSource {
+        var problems = problems
+        let sorted = records.values.sorted { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
+        if sorted.count > limits.records {
+            problems.add(root, nil, "there are more than \(limits.records) records", "split the collection")
+        }
+        if hasParameters { checkParameters(sorted, limits, &problems) }
+        guard problems.problems.isEmpty else {
+            throw SourceProblems(
+                problems: problems.problems.sorted { ($0.file, $0.line ?? 0) < ($1.file, $1.line ?? 0) })
+        }
+        return CollectionSource(
+            id: id, records: sorted, attachments: attachments, metadata: metadata, notes: problems.notes)
+    }
+
+    /// A collection that apps read as remote config has no other records.
+    private func checkParameters(_ records: [SourceRecord], _ limits: Limits, _ problems: inout ProblemList) {
+        for record in records {
+            do {
+                let text = Bytes([UInt8(ascii: "{")] + record.members.array + [UInt8(ascii: "}")])
+                _ = try ParameterRecord(Record(id: record.id, json: CanonicalJSON.canonicalize(text, limits: limits)))
+            } catch let error as ParameterRecordError {
+                problems.add(record.file, record.line, "\(error.problem)", "correct it, or move the record elsewhere")
+            } catch {
+                problems.add(record.file, record.line, "\(error)", "correct the value")
+            }
+        }
+    }
+}
+
+extension CollectionBuilder {
+    /// The `attachment` member as a server has it, of a path, or of a mapping with `file`, `filename` and `mimetype`.
+    private mutating func attachment(_ node: SourceNode, _ file: String) -> JSONValue? {
+        if node.isNull { return .null }
+        let path: SourceNode
+        var (filename, mimetype): (String?, String?)
+        if let members = node.members {
+            for member in members where !["file", "filename", "mimetype"].contains(member.key) {
+                problems.add(
+                    file, member.line, "unknown key \(String(reflecting: String(member.key.prefix(60))))",
+                    "an attachment has file, filename and mimetype; publish finds out the rest")
+                return nil
+            }
+            guard let own = node["file"] else {
+                problems.add(file, node.line, "the attachment has no file", "write file: and a path")
+                return nil
+            }
+            path = own
+            filename = node["filename"]?.string
+            mimetype = node["mimetype"]?.string
+        } else {
+            path = node
+        }
+        guard let relative = path.string, let found = self.file(relative, path.line, file) else {
+            if path.string == nil { problems.add(file, path.line, "the attachment is \(path.kind)", "write a path") }
+            return nil
+        }
+        return .members([
+            "filename": .string(filename ?? found.filename), "hash": .string("\(found.hash)"),
+            "location": .string(found.location), "mimetype": .string(mimetype ?? found.mimetype),
+            "size": .count(found.size),
+        ])
+    }
+
+    /// - Returns: `nil` where there is no such file, or its path is refused; then the problem is noted.
+    private mutating func file(_ relative: String, _ line: Int, _ file: String) -> RecordAttachment? {
+        let parts = relative.split(separator: "/", omittingEmptySubsequences: false)
+        guard !parts.isEmpty, parts.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." }),
+            !relative.unicodeScalars.contains(where: { $0.value < 0x20 || $0 == "\\" })
+        else {
+            problems.add(
+                file, line, "the path \(String(reflecting: String(relative.prefix(120)))) is not below \(root)",
+                "write a path relative to this directory, without . and ..")
+            return nil
+        }
+        if let known = files[relative] { return known }
+        var directory = root
+        for part in parts.dropLast() {
+            directory += "/\(part)"
+            guard FileStore.isDirectory(directory) else {
+                problems.add(file, line, "\(directory) is no directory", "add it; links are not followed")
+                return nil
+            }
+        }
+        let path = "\(root)/\(relative)"
+        guard FileStore.size(path) != nil else {
+            problems.add(file, line, "\(path) is no regular file", "add the file; links are not followed")
+            return nil
+        }
+        do throws(FileError) {
+            let (digest, size) = try FileStore.digestAndSize(of: path)
+            let name = String(parts[parts.count - 1])
+            let ending = name.split(separator: ".", omittingEmptySubsequences: false).dropFirst().last.map {
+                String($0)
+            }
+            let isPlain = ending.map { $0.utf8.count <= 12 && Identifier.isValid($0.utf8) } ?? false
+            let location = "\(id.bucket)/\(id.name)/\(digest)" + (isPlain ? ".\(ending ?? "")" : "")
+            let attachment = RecordAttachment(
+                location: location, hash: digest, size: UInt64(clamping: size), filename: name,
+                mimetype: MediaType.of(ending: ending ?? ""))
+            attachments[digest] = .file(path: path)
+            files[relative] = attachment
+            return attachment
+        } catch {
+            problems.add(file, line, "\(error)", "make the file readable")
+            return nil
+        }
+    }
+}
+
+/// The media types of usual attachments, by the ending of their names.
+enum MediaType {
+    static func of(ending: String) -> String {
+        switch ending.lowercased() {
+        case "svg": "image/svg+xml"
+        case "png": "image/png"
+        case "jpg", "jpeg": "image/jpeg"
+        case "gif": "image/gif"
+        case "webp": "image/webp"
+        case "avif": "image/avif"
+        case "ico": "image/x-icon"
+        case "json": "application/json"
+        case "pdf": "application/pdf"
+        case "txt": "text/plain"
+        case "html": "text/html"
+        case "css": "text/css"
+        case "xml": "application/xml"
+        case "zip": "application/zip"
+        case "wasm": "application/wasm"
+        case "mp3": "audio/mpeg"
+        case "mp4": "video/mp4"
+        default: "application/octet-stream"
+        }
+    }
+}
+
+/// Ids of records that are made of texts.
+enum RecordIdentifier {
+    /// A valid id for a text: the text itself where it is one; else its valid characters and a piece of its SHA-256, so that
+    /// different texts have different ids.
+    static func derived(from text: String) -> String {
+        if Identifier.isValid(text.utf8), text.utf8.count <= 200 { return text }
+        let shown = text.unicodeScalars.map { scalar in
+            scalar.isASCII && Identifier.isValid(String(scalar).utf8) ? Character(scalar) : "-"
+        }
+        let trimmed = String(shown.drop { $0 == "-" }.prefix(150))
+        let piece = SHA256Digest(hashing: Bytes(utf8: text)).hex.prefix(12)
+        return trimmed.isEmpty ? String(piece) : "\(trimmed)-\(piece)"
+    }
+}

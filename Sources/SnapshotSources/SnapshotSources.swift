@@ -1,0 +1,163 @@
+import ConfigParameters
+import Dumps
+import FileStorage
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// A directory of collections as files that people write: `<bucket>/<collection>.yaml` (or `.yml`, `.json`), or a directory
+/// `<bucket>/<collection>/` with `collection.yaml` and a file a record. The article <doc:Sources> has the format.
+///
+/// Links are never followed, and no path leads out of the directory of its collection.
+package struct SnapshotSources: Sendable {
+    /// Bytes of a source file.
+    static let fileBytes = 64 << 20
+
+    package let path: String
+    private let limits: Limits
+
+    package init(_ path: String, limits: Limits = Limits()) {
+        self.path = path
+        self.limits = limits
+    }
+
+    /// The collections that the directory has, sorted, each with the file or directory that it is in. Does I/O.
+    ///
+    /// - Throws: ``SourceProblems`` where there is no such directory, or something in it is no collection; `FileError`.
+    package func collections() throws -> [(id: CollectionID, place: String)] {
+        var problems = ProblemList()
+        var found: [CollectionID: String] = [:]
+        guard FileStore.isDirectory(path), let buckets = try FileStore.list(path) else {
+            problems.add(path, nil, "there is no such directory", "name the directory of the sources with --sources")
+            throw SourceProblems(problems: problems.problems)
+        }
+        for bucket in buckets where !bucket.hasPrefix(".") {
+            let folder = "\(path)/\(bucket)"
+            guard FileStore.isDirectory(folder) else {
+                // READMEs and schemas may lie beside the buckets.
+                if FileStore.size(folder) == nil {
+                    problems.add(folder, nil, "it is a link", "replace it by a directory")
+                }
+                continue
+            }
+            for name in try FileStore.list(folder) ?? [] where !name.hasPrefix(".") {
+                let place = "\(folder)/\(name)"
+                let isDirectory = FileStore.isDirectory(place)
+                guard isDirectory || FileStore.size(place) != nil else {
+                    problems.add(place, nil, "it is neither a file nor a directory", "links are not followed")
+                    continue
+                }
+                guard let stem = isDirectory ? name : Self.stem(name) else { continue }
+                do {
+                    let id = try CollectionID(bucket: bucket, name: stem)
+                    if let other = found.updateValue(place, forKey: id) {
+                        problems.add(place, nil, "\(id) is in \(other) too", "keep one of them")
+                    }
+                } catch {
+                    problems.add(place, nil, "\(error)", "rename it")
+                }
+            }
+        }
+        guard problems.problems.isEmpty else { throw SourceProblems(problems: problems.problems) }
+        return found.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    /// The name of a source file without its ending; `nil` where it has another ending.
+    static func stem(_ name: String) -> String? {
+        for ending in [".yaml", ".yml", ".json"] where name.hasSuffix(ending) {
+            return String(name.dropLast(ending.utf8.count))
+        }
+        return nil
+    }
+
+    /// Reads and checks collections. Does I/O; reads every attachment.
+    ///
+    /// - Parameter names: none for all.
+    /// - Throws: ``SourceProblems`` with everything that is wrong in all of them, or `FileError`.
+    package func read(_ names: [CollectionID] = []) throws -> [CollectionSource] {
+        let places = try collections()
+        var problems: [ConfigurationError] = []
+        for name in names where !places.contains(where: { $0.id == name }) {
+            problems.append(
+                ConfigurationError(
+                    file: "\(path)/\(name).yaml", problem: "there is no such file, and no directory \(path)/\(name)",
+                    remedy: "make it, or name another collection"))
+        }
+        var sources: [CollectionSource] = []
+        for (id, place) in places where names.isEmpty || names.contains(id) {
+            do {
+                sources.append(try CollectionReader(id: id, place: place, limits: limits).read())
+            } catch let error as SourceProblems {
+                problems += error.problems
+            }
+        }
+        guard problems.isEmpty else { throw SourceProblems(problems: problems) }
+        return sources
+    }
+}
+
+/// Reads the files of one collection.
+struct CollectionReader {
+    let id: CollectionID
+    /// The file or the directory.
+    let place: String
+    let limits: Limits
+
+    func read() throws -> CollectionSource {
+        var builder = CollectionBuilder(
+            id: id, root: FileStore.isDirectory(place) ? place : FileStore.parent(of: place))
+        do throws(ConfigurationError) {
+            if FileStore.isDirectory(place) {
+                try readDirectory(&builder)
+            } else {
+                builder.add(collection: try node(place), file: place)
+            }
+        } catch {
+            builder.problems.add(error)
+        }
+        return try builder.finish(limits: limits)
+    }
+
+    private func readDirectory(_ builder: inout CollectionBuilder) throws(ConfigurationError) {
+        let names: [String]
+        do throws(FileError) {
+            names = try FileStore.list(place) ?? []
+        } catch {
+            throw ConfigurationError(file: place, problem: "\(error)", remedy: "make it readable")
+        }
+        let files = names.filter { !$0.hasPrefix(".") && SnapshotSources.stem($0) != nil }
+        let own = files.filter { SnapshotSources.stem($0) == "collection" }
+        guard own.count <= 1 else {
+            throw ConfigurationError(
+                file: "\(place)/\(own[1])", problem: "\(own[0]) is there too", remedy: "keep one of them")
+        }
+        // What it says about ids is needed for the others.
+        if let own = own.first { builder.add(collection: try node("\(place)/\(own)"), file: "\(place)/\(own)") }
+        for name in files where SnapshotSources.stem(name) != "collection" {
+            let file = "\(place)/\(name)"
+            do throws(ConfigurationError) {
+                let node = try node(file)
+                if case .list(let records) = node.content {
+                    for record in records { builder.add(record: record, file: file) }
+                } else {
+                    builder.add(record: node, file: file, id: SnapshotSources.stem(name))
+                }
+            } catch {
+                builder.problems.add(error)
+            }
+        }
+    }
+
+    private func node(_ file: String) throws(ConfigurationError) -> SourceNode {
+        let text: Bytes?
+        do throws(FileError) {
+            // The size is that of a regular file, which is not behind a link.
+            text = FileStore.size(file) == nil ? nil : try FileStore.read(file, limit: SnapshotSources.fileBytes)
+        } catch {
+            throw ConfigurationError(file: file, problem: "\(error)", remedy: "make it readable, or split it")
+        }
+        guard let text else {
+            throw ConfigurationError(file: file, problem: "it is no regular file", remedy: "links are not followed")
+        }
+        return try SourceReader(file: file, limits: limits).node(text)
+    }
+}

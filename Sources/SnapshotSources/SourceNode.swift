@@ -1,0 +1,303 @@
+import Dumps
+import RemoteSettingsModel
+import Yams
+
+/// A value of a source file, whether it is YAML or JSON, with the line that it begins on.
+struct SourceNode: Sendable {
+    enum Content: Sendable {
+        case null
+        case bool(Bool)
+        case number(JSONNumber)
+        case string(String)
+        case list([SourceNode])
+        case mapping([Member])
+    }
+
+    struct Member: Sendable {
+        let key: String
+        /// The key's line.
+        let line: Int
+        let value: SourceNode
+    }
+
+    let content: Content
+    let line: Int
+
+    var json: JSONValue {
+        switch content {
+        case .null: .null
+        case .bool(let value): .bool(value)
+        case .number(let number): .number(number)
+        case .string(let text): .string(text)
+        case .list(let elements): .array(elements.map(\.json))
+        case .mapping(let members): .object(members.map { .init(key: $0.key, value: $0.value.json) })
+        }
+    }
+
+    var string: String? { if case .string(let text) = content { text } else { nil } }
+    var members: [Member]? { if case .mapping(let members) = content { members } else { nil } }
+    var isNull: Bool { if case .null = content { true } else { false } }
+
+    subscript(key: String) -> SourceNode? { members?.first { $0.key == key }?.value }
+
+    /// How an error names the value's kind.
+    var kind: String {
+        switch content {
+        case .null: "nothing"
+        case .bool(let value): "\(value)"
+        case .number(let number): "the number \(String(number.text.prefix(40)))"
+        case .string(let text): "the text \(String(reflecting: String(text.prefix(60))))"
+        case .list: "a list"
+        case .mapping: "a mapping"
+        }
+    }
+}
+
+/// Reads a source file. JSON goes through this package's own reader, YAML through libyaml; both strictly.
+struct SourceReader {
+    let file: String
+    let limits: Limits
+
+    /// - Throws: `ConfigurationError` with the line of what is wrong.
+    func node(_ text: Bytes) throws(ConfigurationError) -> SourceNode {
+        file.hasSuffix(".json") ? try json(text) : try yaml(text)
+    }
+
+    private func error(_ line: Int?, _ problem: String, _ remedy: String) -> ConfigurationError {
+        ConfigurationError(file: file, line: line, problem: problem, remedy: remedy)
+    }
+}
+
+extension SourceReader {
+    private func json(_ text: Bytes) throws(ConfigurationError) -> SourceNode {
+        do throws(JSONError) {
+            var reader = JSONReader(text, limits: limits)
+            var lines = LineCounter(text)
+            let node = try value(&reader, &lines)
+            try reader.finish()
+            return node
+        } catch {
+            throw self.error(error.line(in: text), "not JSON: \(error.reason)", "correct this line")
+        }
+    }
+
+    private func value(_ reader: inout JSONReader, _ lines: inout LineCounter) throws(JSONError) -> SourceNode {
+        let (line, first) = lines.next(from: reader.offset)
+        switch first {
+        case UInt8(ascii: "{"):
+            var members: [SourceNode.Member] = []
+            try reader.beginObject()
+            while true {
+                let before = lines.next(from: reader.offset).line
+                guard let key = try reader.nextKey() else { break }
+                members.append(.init(key: key, line: before, value: try value(&reader, &lines)))
+            }
+            return SourceNode(content: .mapping(members), line: line)
+        case UInt8(ascii: "["):
+            var elements: [SourceNode] = []
+            try reader.beginArray()
+            while try reader.nextElement() { elements.append(try value(&reader, &lines)) }
+            return SourceNode(content: .list(elements), line: line)
+        case UInt8(ascii: "\""): return SourceNode(content: .string(try reader.string()), line: line)
+        case UInt8(ascii: "t"), UInt8(ascii: "f"): return SourceNode(content: .bool(try reader.bool()), line: line)
+        case UInt8(ascii: "n"):
+            _ = try reader.null()
+            return SourceNode(content: .null, line: line)
+        default: return SourceNode(content: .number(try reader.number()), line: line)
+        }
+    }
+
+    /// Finds lines of ever higher offsets, so that a document is gone through once.
+    private struct LineCounter {
+        private let document: Bytes
+        private var offset = 0
+        private var line = 1
+
+        init(_ document: Bytes) {
+            self.document = document
+        }
+
+        /// The line of the first token at or behind an offset, and that token's first byte; 0 at the end.
+        mutating func next(from start: Int) -> (line: Int, byte: UInt8) {
+            document.withSpan { span in
+                while offset < span.count {
+                    let byte = span[offset]
+                    if offset >= start, ![0x20, 0x09, 0x0A, 0x0D, 0x2C, 0x3A].contains(byte) { return (line, byte) }
+                    if byte == 0x0A { line += 1 }
+                    offset += 1
+                }
+                return (line, 0)
+            }
+        }
+    }
+}
+
+extension SourceReader {
+    private func yaml(_ bytes: Bytes) throws(ConfigurationError) -> SourceNode {
+        guard let text = String(validating: bytes.array, as: UTF8.self) else {
+            throw error(nil, "the text is not UTF-8", "save it as UTF-8")
+        }
+        try refuseAliases(bytes)
+        try refuseDepth(bytes)
+        let composed: Node?
+        do {
+            composed = try Yams.compose(yaml: text, .basic)
+        } catch let problem as YamlError {
+            throw invalid(problem)
+        } catch {
+            throw self.error(nil, "not YAML: \(error)", "correct the file")
+        }
+        guard let composed else { throw error(nil, "the file is empty", "write records: or parameters: into it") }
+        return try node(composed, depth: 0)
+    }
+
+    private func invalid(_ error: YamlError) -> ConfigurationError {
+        switch error {
+        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+            .composer(_, let problem, let mark, _):
+            return self.error(mark.line, "not YAML: \(problem)", "correct this line")
+        case .reader(let problem, _, _, _): return self.error(nil, "not YAML: \(problem)", "correct the file")
+        case .duplicatedKeysInMapping(let duplicates, let context):
+            return self.error(
+                context.mark.line, "\(duplicates.sorted().joined(separator: ", ")) appears twice in one mapping",
+                "keep one of them")
+        default: return self.error(nil, "not YAML: \(error)", "correct the file")
+        }
+    }
+
+    private func node(_ node: Node, depth: Int) throws(ConfigurationError) -> SourceNode {
+        let line = node.mark?.line ?? 1
+        guard depth < limits.jsonDepth else {
+            throw error(line, "values nest deeper than \(limits.jsonDepth) levels", "flatten them")
+        }
+        switch node {
+        case .scalar(let scalar):
+            // What stands in quotes has the tag of a text, though none is written.
+            let isText = scalar.tag.rawValue == "tag:yaml.org,2002:str"
+            guard scalar.tag.rawValue.isEmpty || isText else {
+                throw error(line, "the tag \(scalar.tag.rawValue) is not supported", "write the value without it")
+            }
+            guard scalar.style == .plain, !isText else {
+                return SourceNode(content: .string(scalar.string), line: line)
+            }
+            guard let content = PlainScalar.content(scalar.string, limits: limits) else {
+                throw error(
+                    line, "\(scalar.string) is a text to some readers of YAML, and something else to others",
+                    "write a text in quotes, a number as JSON has it, and true, false or null in lower case")
+            }
+            return SourceNode(content: content, line: line)
+        case .sequence(let elements):
+            var list: [SourceNode] = []
+            list.reserveCapacity(elements.count)
+            for element in elements { list.append(try self.node(element, depth: depth + 1)) }
+            return SourceNode(content: .list(list), line: line)
+        case .mapping(let pairs):
+            var members: [SourceNode.Member] = []
+            for (key, value) in pairs {
+                guard case .scalar(let name) = key else {
+                    throw error(key.mark?.line ?? line, "a key is a list or a mapping", "write a text as the key")
+                }
+                members.append(
+                    .init(
+                        key: name.string, line: key.mark?.line ?? line, value: try self.node(value, depth: depth + 1)))
+            }
+            return SourceNode(content: .mapping(members), line: line)
+        case .alias: throw error(line, "aliases are not supported", "write the value out")
+        }
+    }
+
+    /// An alias can stand for a tree of any size, and libyaml's callers compare whole trees. So a text with an anchor and an
+    /// alias of the same name is refused before it is parsed.
+    private func refuseAliases(_ text: Bytes) throws(ConfigurationError) {
+        var line = 1
+        var isStart = true
+        var anchors: Set<ArraySlice<UInt8>> = []
+        var aliases: [ArraySlice<UInt8>: Int] = [:]
+        let bytes = text.array
+        guard bytes.contains(UInt8(ascii: "&")), bytes.contains(UInt8(ascii: "*")) else { return }
+        for (index, byte) in bytes.enumerated() {
+            if isStart, byte == UInt8(ascii: "&") || byte == UInt8(ascii: "*") {
+                let name = bytes[(index + 1)...].prefix { !Self.endsName($0) }
+                if byte == UInt8(ascii: "&") {
+                    anchors.insert(name)
+                } else if aliases[name] == nil {
+                    aliases[name] = line
+                }
+            }
+            if byte == 0x0A { line += 1 }
+            isStart = Self.endsName(byte) || byte == UInt8(ascii: ":") || byte == UInt8(ascii: "-")
+        }
+        if let first = aliases.filter({ !$0.key.isEmpty && anchors.contains($0.key) }).values.min() {
+            throw error(
+                first, "anchors and aliases (&name, *name) are not supported",
+                "write the value out; or put a text in which both occur into a JSON file")
+        }
+    }
+
+    private static func endsName(_ byte: UInt8) -> Bool {
+        byte <= 0x20 || [0x2C, 0x5B, 0x5D, 0x7B, 0x7D].contains(byte)
+    }
+
+    /// The parser calls itself for each level, and has the stack of a task for it. Brackets inside of texts count too: a text
+    /// with hundreds of unclosed brackets in a row belongs into a JSON file.
+    private func refuseDepth(_ text: Bytes) throws(ConfigurationError) {
+        var (line, open, dashes) = (1, 0, 0)
+        for byte in text.array {
+            switch byte {
+            case UInt8(ascii: "["), UInt8(ascii: "{"): open += 1
+            case UInt8(ascii: "]"), UInt8(ascii: "}"): open = max(0, open - 1)
+            case UInt8(ascii: "-"), UInt8(ascii: "?"), UInt8(ascii: ":"): dashes += 1
+            case 0x0A: (line, dashes) = (line + 1, 0)
+            default: break
+            }
+            // Nested by indentation, each level has a line with at least as many spaces; that is bounded by libyaml.
+            guard open <= limits.jsonDepth, dashes <= 4096 else {
+                throw error(line, "values nest deeper than \(limits.jsonDepth) levels", "flatten them, or write JSON")
+            }
+        }
+    }
+}
+
+/// What an unquoted text of YAML means here: what both YAML 1.1 and JSON mean by it, else a text.
+enum PlainScalar {
+    /// - Returns: `nil` where readers of YAML differ about it, such as `no`, `0x1F`, `.5`, `1_000` or `12:30`.
+    static func content(_ text: String, limits: Limits) -> SourceNode.Content? {
+        switch text {
+        case "", "~", "null": return .null
+        case "true": return .bool(true)
+        case "false": return .bool(false)
+        default: break
+        }
+        if let first = text.utf8.first, first == UInt8(ascii: "-") || (48...57).contains(first),
+            case .number(let number)? = try? JSONValue(parsing: Bytes(utf8: text), limits: limits)
+        {
+            return .number(number)
+        }
+        return isAmbiguous(text) ? nil : .string(text)
+    }
+
+    private static func isAmbiguous(_ text: String) -> Bool {
+        guard text.utf8.count <= 40 else { return false }
+        let lower = text.lowercased()
+        if ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "<<", "="].contains(lower) { return true }
+        var digits = lower[...]
+        if let sign = digits.first, sign == "+" || sign == "-" { digits = digits.dropFirst() }
+        if digits == ".inf" || digits == ".nan" { return true }
+        for (prefix, allowed) in [("0x", "0123456789abcdef_"), ("0o", "01234567_"), ("0b", "01_")]
+        where digits.hasPrefix(prefix) && digits.utf8.count > 2 {
+            return digits.dropFirst(2).allSatisfy { allowed.contains($0) }
+        }
+        guard digits.contains(where: { ("0"..."9").contains($0) }) else { return false }
+        // Floats, integers with a sign, underscores or zeros before them, and numbers to the base of 60.
+        let parts = digits.split(separator: "e", maxSplits: 1, omittingEmptySubsequences: false)
+        let mantissa = parts[0].split(separator: ".", omittingEmptySubsequences: false)
+        func isDigits(_ text: Substring) -> Bool { text.allSatisfy { ("0"..."9").contains($0) || $0 == "_" } }
+        if mantissa.count <= 2, mantissa.allSatisfy(isDigits), mantissa.contains(where: { !$0.isEmpty }) {
+            guard parts.count == 2 else { return true }
+            let exponent = parts[1].drop { $0 == "+" || $0 == "-" }
+            return !exponent.isEmpty && isDigits(exponent)
+        }
+        let sixties = digits.split(separator: ":", omittingEmptySubsequences: false)
+        return sixties.count > 1 && sixties.allSatisfy { !$0.isEmpty && isDigits($0.prefix { $0 != "." }) }
+    }
+}

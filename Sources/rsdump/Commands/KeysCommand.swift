@@ -1,0 +1,349 @@
+import ArgumentParser
+import ContentSignature
+import FileStorage
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SigningKeys
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// `rsdump keys`
+struct KeysCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keys",
+        abstract: "Make, renew and look at the keys that publish signs with.",
+        discussion: """
+            A directory of keys holds root.key, intermediate.key and signer.key, which only their owner can read, and the \
+            certificates root.pem, intermediate.pem and chain.pem, which are public. Apps pin the root. publish needs \
+            signer.key and chain.pem only: keep root.key where nothing is published from, and intermediate.key where you \
+            renew.
+
+            In place of a file, a variable may hold the PEM text: \(KeyDirectory.variable(.signer)), \
+            \(KeyDirectory.chainVariable), \(KeyDirectory.variable(.intermediate)), \(KeyDirectory.variable(.root)).
+
+            Examples:
+              rsdump keys create keys
+              rsdump keys status keys
+              rsdump keys renew keys
+
+            With the root's key elsewhere:
+              rsdump keys request keys --for intermediate --output request.pem
+              rsdump keys issue OFFLINE request.pem --as intermediate --output chain.pem
+              rsdump keys renew keys --certificate chain.pem
+            """,
+        subcommands: [Create.self, Request.self, Issue.self, Renew.self, StatusCommand.self])
+
+    /// The variables that hold PEM texts in place of files.
+    static var environment: [String: String] {
+        let names = CertificateRole.allCases.map(KeyDirectory.variable) + [KeyDirectory.chainVariable]
+        return ProcessInfo.processInfo.environment.filter { names.contains($0.key) && !$0.value.isEmpty }
+    }
+
+    struct DirectoryArgument: ParsableArguments {
+        @Argument(help: ArgumentHelp("The directory of the keys.", valueName: "dir"))
+        var path: String
+
+        var keys: KeyDirectory { KeyDirectory(path.withoutTrailingSlashes) }
+    }
+
+    static func checkDays(_ days: Int?, _ option: String) throws {
+        guard let days, !(1...36_500).contains(days) else { return }
+        throw ValidationError("\(option) is \(days), expected 1 to 36500")
+    }
+
+    /// Writes a PEM text to a file, or to standard output.
+    static func put(_ pem: Bytes, to output: String?) throws {
+        guard let output else { return Console.write(pem.array, to: 1) }
+        try FileStore.replace(output, with: pem)
+    }
+
+    static func read(_ path: String) throws -> Bytes {
+        guard let bytes = try FileStore.read(path, limit: Limits().chainBytes) else {
+            throw CommandFailure(.usage, "\(path): expected a PEM file, found no such file; name another one")
+        }
+        return bytes
+    }
+}
+
+extension KeysCommand {
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make a root, an intermediate and a signing certificate, and their keys.")
+
+        @OptionGroup var directory: DirectoryArgument
+
+        @Option(help: ArgumentHelp("The start of the certificates' names.", valueName: "text"))
+        var name = KeyDirectory.Plan().name
+
+        @Option(
+            help: ArgumentHelp(
+                "The DNS name in the signing certificate. Clients expect the default, unless they are told another.",
+                valueName: "name"))
+        var signer = SignerName.remoteSettings.dnsName
+
+        @Option(help: ArgumentHelp("How long the root is valid.", valueName: "days"))
+        var rootDays = KeyDirectory.Plan().rootDays
+
+        @Option(help: ArgumentHelp("How long the intermediate certificate is valid.", valueName: "days"))
+        var intermediateDays = KeyDirectory.Plan().intermediateDays
+
+        @Option(help: ArgumentHelp("How long the signing certificate is valid.", valueName: "days"))
+        var signerDays = KeyDirectory.Plan().signerDays
+
+        func validate() throws {
+            try checkDays(rootDays, "--root-days")
+            try checkDays(intermediateDays, "--intermediate-days")
+            try checkDays(signerDays, "--signer-days")
+            guard (1...60).contains(name.unicodeScalars.count) else {
+                throw ValidationError("--name has \(name.unicodeScalars.count) characters, expected 1 to 60")
+            }
+            // RFC 5280 allows 64 characters for a common name.
+            guard (1...64).contains(signer.utf8.count), signer.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+                throw ValidationError("--signer is not a DNS name of at most 64 characters")
+            }
+        }
+
+        func run() async throws {
+            var plan = KeyDirectory.Plan()
+            plan.name = name
+            plan.signer = SignerName(signer)
+            plan.rootDays = rootDays
+            plan.intermediateDays = intermediateDays
+            plan.signerDays = signerDays
+            let keys = directory.keys
+            let root = try keys.create(plan, now: HTTPEnvironment.system.now())
+            let isDefault = plan.signer == .remoteSettings
+            let argument = isDefault ? "" : ", signer: \"\(signer)\""
+            Console.print(
+                """
+                trust-root \(root)
+
+                In the app:
+                  RemoteSettingsConfig(
+                      server: …, trustRoots: try TrustAnchors(parsing: ["\(root)"])\(argument))
+
+                In dumps.yaml (publish writes it there, if there is no such file yet):
+                  trust:
+                    roots:
+                      - "\(root)"\(isDefault ? "" : "\n    signer: \(signer)")
+
+                Keep \(keys.keyPath(.root)) and \(keys.keyPath(.intermediate)) where nobody publishes from: publish needs \
+                \(keys.keyPath(.signer)) and \(keys.certificatePath(.signer)) only. If \(keys.keyPath(.root)) is lost, \
+                apps need an update to trust another root.
+                """)
+        }
+    }
+
+    struct Request: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make a key, and the request for its certificate, for whoever holds the issuer's key.")
+
+        @OptionGroup var directory: DirectoryArgument
+
+        @Option(name: .customLong("for"), help: "What it is for: intermediate or signer.")
+        var role: RequestedRole
+
+        @Option(help: ArgumentHelp("The name in the certificate.", valueName: "name"))
+        var name: String?
+
+        @Option(help: ArgumentHelp("Where the request goes; standard output by default.", valueName: "file"))
+        var output: String?
+
+        func run() async throws {
+            let usual = role == .signer ? SignerName.remoteSettings.dnsName : "Remote Settings intermediate"
+            let keys = directory.keys
+            try put(keys.request(role.role, named: name ?? usual), to: output)
+            Console.error(
+                "rsdump: the key waits in \(keys.path); let the request be issued with rsdump keys issue, then take it "
+                    + "over with: rsdump keys renew \(keys.path) --certificate FILE")
+        }
+    }
+
+    struct Issue: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Answer a request for an intermediate certificate with the root's key, or for a signing one.")
+
+        @OptionGroup var directory: DirectoryArgument
+
+        @Argument(help: ArgumentHelp("The request, as rsdump keys request wrote it.", valueName: "request.pem"))
+        var request: String
+
+        @Option(name: .customLong("as"), help: "What it becomes: intermediate or signer.")
+        var role: RequestedRole
+
+        @Option(help: ArgumentHelp("The name in the certificate; by default the request's.", valueName: "name"))
+        var name: String?
+
+        @Option(help: ArgumentHelp("How long it is valid; 1095 or 90 by default.", valueName: "days"))
+        var days: Int?
+
+        @Option(help: ArgumentHelp("Where the chain goes; standard output by default.", valueName: "file"))
+        var output: String?
+
+        func validate() throws { try checkDays(days, "--days") }
+
+        func run() async throws {
+            let plan = KeyDirectory.Plan()
+            try put(
+                directory.keys.issue(
+                    CertificateRequest(pem: read(request), place: request), as: role.role, named: name,
+                    days: days ?? (role == .signer ? plan.signerDays : plan.intermediateDays),
+                    environment: environment, now: HTTPEnvironment.system.now()), to: output)
+        }
+    }
+
+    struct Renew: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Replace the signing key and its certificate, or take over one that was issued elsewhere.",
+            discussion: """
+                Sign the collections again afterwards: rsdump publish --resign. Nothing changes for apps: they pin the root.
+                """)
+
+        @OptionGroup var directory: DirectoryArgument
+
+        @Option(help: ArgumentHelp("How long the new signing certificate is valid.", valueName: "days"))
+        var days = KeyDirectory.Plan().signerDays
+
+        @Option(help: ArgumentHelp("The DNS name in it; by default the present one.", valueName: "name"))
+        var signer: String?
+
+        @Flag(help: "Renew the intermediate certificate too, with the root's key.")
+        var intermediate = false
+
+        @Option(
+            help: ArgumentHelp("Take over this certificate, which was issued for an open request.", valueName: "file"))
+        var certificate: String?
+
+        func validate() throws {
+            try checkDays(days, "--days")
+            if certificate != nil, intermediate || signer != nil {
+                throw ValidationError("--certificate goes neither with --intermediate nor with --signer")
+            }
+        }
+
+        func run() async throws {
+            let keys = directory.keys
+            if let certificate {
+                let role = try keys.install(read(certificate), place: certificate)
+                let next = role == .signer ? "rsdump publish --resign" : "rsdump keys renew \(keys.path)"
+                Console.print("the \(role.rawValue) certificate is in place; next: \(next)")
+                return
+            }
+            try keys.renew(
+                named: signer.map { SignerName($0) }, days: days,
+                includingIntermediate: intermediate ? KeyDirectory.Plan().intermediateDays : nil,
+                environment: environment, now: HTTPEnvironment.system.now())
+            Console.print("the signing certificate is renewed; next: rsdump publish --resign")
+        }
+    }
+
+    struct StatusCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "status",
+            abstract: "Show certificates, keys and when they end.",
+            discussion: "Exits with 1 if a certificate ends within --warn-days or a key does not fit its certificate.")
+
+        @OptionGroup var directory: DirectoryArgument
+
+        @Option(help: ArgumentHelp("How many days before its end a certificate counts as ending.", valueName: "days"))
+        var warnDays = 21
+
+        @Option(help: "How to print the result: text or json.")
+        var format = OutputFormat.text
+
+        func validate() throws { try checkDays(warnDays, "--warn-days") }
+
+        func run() async throws {
+            let now = HTTPEnvironment.system.now()
+            let report = KeysReport(try directory.keys.status(environment), now: now, warnDays: warnDays)
+            format.print(report.text(.output), report.json)
+            if !report.isGood { throw ExitStatus.someFailed.code }
+        }
+    }
+
+    enum RequestedRole: String, ExpressibleByArgument, CaseIterable {
+        case intermediate
+        case signer
+
+        var role: CertificateRole { self == .signer ? .signer : .intermediate }
+    }
+}
+
+/// The state of keys, as text and as JSON.
+private struct KeysReport {
+    private struct Line {
+        let entry: KeyStatus.Entry
+        let warning: String?
+    }
+
+    private let root: SHA256Digest?
+    private let lines: [Line]
+
+    var isGood: Bool { lines.allSatisfy { $0.warning == nil } }
+
+    init(_ status: KeyStatus, now: Timestamp, warnDays: Int) {
+        root = status.root
+        lines = status.entries.map { entry in
+            var warning = entry.problem
+            if let certificate = entry.certificate {
+                let left = certificate.notAfter.elapsed(since: now)
+                if now > certificate.notAfter {
+                    warning = "ended; \(Self.remedy(entry.role))"
+                } else if now < certificate.notBefore {
+                    warning = "is not valid yet; check this machine's clock"
+                } else if left < .seconds(warnDays * 86_400) {
+                    let days = Counted.text(left.components.seconds / 86_400, "day")
+                    warning = "ends in \(days); \(Self.remedy(entry.role))"
+                } else if entry.key == .other {
+                    warning = warning ?? "its key is another certificate's; \(Self.remedy(entry.role))"
+                }
+            } else if entry.role == .signer {
+                warning = "there is no certificate; make one with: rsdump keys create DIR"
+            }
+            return Line(entry: entry, warning: warning)
+        }
+    }
+
+    private static func remedy(_ role: CertificateRole) -> String {
+        switch role {
+        case .root: "make another directory of keys, and ship its root with the app before"
+        case .intermediate: "renew it with: rsdump keys renew DIR --intermediate"
+        case .signer: "renew it with: rsdump keys renew DIR, then: rsdump publish --resign"
+        }
+    }
+
+    func text(_ style: Style) -> String {
+        var text = root.map { "trust-root \($0)\n" } ?? ""
+        for line in lines {
+            let certificate = line.entry.certificate
+            let end = certificate.map { "valid until \($0.notAfter.rfc3339)" } ?? "no certificate"
+            let name = certificate.map { Console.visible($0.name) } ?? "-"
+            text += "\(line.entry.role.rawValue.padded(to: 12))  \(name), \(end), key \(line.entry.key.rawValue)\n"
+            if let warning = line.warning {
+                text += "  \(style.yellow("warning")): \(Console.visible(warning))\n"
+            }
+        }
+        return String(text.dropLast())
+    }
+
+    var json: JSONValue {
+        .members([
+            "root": root.map { .string("\($0)") },
+            "certificates": .array(
+                lines.map { line in
+                    .members([
+                        "role": .string(line.entry.role.rawValue),
+                        "name": line.entry.certificate.map { .string($0.name) },
+                        "notBefore": line.entry.certificate.map { .string($0.notBefore.rfc3339) },
+                        "notAfter": line.entry.certificate.map { .string($0.notAfter.rfc3339) },
+                        "key": .string(line.entry.key.rawValue),
+                        "warning": line.warning.map(JSONValue.string),
+                    ])
+                }),
+        ])
+    }
+}

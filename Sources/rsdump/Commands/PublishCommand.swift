@@ -1,0 +1,292 @@
+import ArgumentParser
+import ContentSignature
+import Dumps
+import FileStorage
+import Publish
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SigningKeys
+import SnapshotDiff
+import SnapshotSources
+
+/// The option that names the directory of sources.
+struct SourcesOptions: ParsableArguments {
+    @Option(
+        name: .customLong("sources"), help: ArgumentHelp("The directory of the source files.", valueName: "dir"))
+    var path = "sources"
+
+    var sources: SnapshotSources { SnapshotSources(path.withoutTrailingSlashes) }
+}
+
+/// `rsdump check`
+struct CheckCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Check the sources that publish reads, offline and without keys.",
+        discussion: """
+            Every problem is printed with its file, line and the way out of it: ids that are used twice or are no ids, unknown \
+            keys and conditions, filters that do not parse, values of a parameter that change type, attachments that are \
+            missing, outside of their directory or over the budget in dumps.yaml, numbers that no record can hold.
+
+            Examples:
+              rsdump check
+              rsdump check main/settings --sources sources --dumps dumps
+
+            Exits with 2 if anything is wrong.
+            """)
+
+    @Argument(help: "Collections, as BUCKET/COLLECTION; all if none is given.", transform: collectionID)
+    var collections: [CollectionID] = []
+
+    @OptionGroup var options: SourcesOptions
+    @OptionGroup var dumps: DumpsOptions
+
+    func run() async throws {
+        let sources = try options.sources.read(collections)
+        let configuration =
+            try dumps.directory.configurationText() == nil ? DumpsConfiguration() : dumps.directory.configuration()
+        // Numbers that are out of range and the like are found where records take their form; against no present state.
+        let nowhere = DumpsDirectory("\(dumps.directory.path)/.none")
+        for (id, state) in try Publish.preview(
+            sources, in: nowhere, at: HTTPEnvironment.system.now(), isExact: false)
+        {
+            let settings = configuration.settings(of: id)
+            let wanted = try AttachmentSelector(settings.attachments).select(state.get().unsigned.records).wanted
+            do {
+                try settings.budget.check(wanted)
+            } catch {
+                throw CommandFailure(.usage, "\(id): \(error)")
+            }
+        }
+        for note in sources.flatMap(\.notes) { Console.error("note: \(Console.visible(note))") }
+        let records = sources.reduce(0) { $0 + $1.records.count }
+        Console.print(
+            "\(Counted.text(sources.count, "collection")), \(Counted.text(records, "record")): nothing is wrong")
+    }
+}
+
+/// `rsdump publish`
+struct PublishCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "publish",
+        abstract: "Sign collections that are kept as source files, and pack them into bundles.",
+        discussion: """
+            The sources are compared with the present bundles. New and changed records get a new timestamp, and so does their \
+            collection; whatever did not change keeps its own. Timestamps only go forward. Collections whose sources did not \
+            change are left as they are, byte for byte. What comes out is a directory of dumps like any other: serve, export, \
+            embed and apps take it.
+
+            The keys come from --keys, or from \(KeyDirectory.variable(.signer)) and \(KeyDirectory.chainVariable).
+
+            While apps move from one root to another, --overlap-keys and --overlap-chain-url add a second signature, whose \
+            chain must be at that URL.
+
+            Examples:
+              rsdump publish --dry-run          show what would change; needs no keys
+              rsdump publish --keys keys
+              rsdump publish main/settings --keys keys --at 2026-11-22T08:00:00Z
+              rsdump publish --resign           after rsdump keys renew
+
+            \(ExitStatus.help)
+            """)
+
+    @Argument(help: "Collections, as BUCKET/COLLECTION; all if none is given.", transform: collectionID)
+    var collections: [CollectionID] = []
+
+    @OptionGroup var options: SourcesOptions
+    @OptionGroup var dumps: DumpsOptions
+
+    @Option(help: ArgumentHelp("The directory of the keys.", valueName: "dir"))
+    var keys = "keys"
+
+    @Flag(help: "Show what would change, per record and field, and write nothing.")
+    var dryRun = false
+
+    @Flag(help: "Only sign again, with the present keys; no data changes.")
+    var resign = false
+
+    @Option(
+        help: ArgumentHelp(
+            "The time of new timestamps and of verification, instead of now, for a run that can be repeated.",
+            valueName: "date"))
+    var at: String?
+
+    @Option(help: ArgumentHelp("The origin's base URL, for dumps.yaml.", valueName: "server"))
+    var server: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Where the chain is; by default, the origin that serves the collections serves it too.", valueName: "url"))
+    var chainURL: String?
+
+    @Option(help: ArgumentHelp("Keys for a second signature, of another root.", valueName: "dir"))
+    var overlapKeys: String?
+
+    @Option(help: ArgumentHelp("Where the second signature's chain is.", valueName: "url"))
+    var overlapChainURL: String?
+
+    @Option(help: "How to print the result: text, json, or with --dry-run markdown.")
+    var format = Diff.Format.text
+
+    func validate() throws {
+        if let at, Timestamp(rfc3339: at) == nil {
+            throw ValidationError("--at is \(at), expected a date such as 2026-11-22 or 2026-11-22T08:00:00Z")
+        }
+        if (overlapKeys == nil) != (overlapChainURL == nil) {
+            throw ValidationError("--overlap-keys and --overlap-chain-url go together")
+        }
+        if resign, dryRun { throw ValidationError("--resign changes no data; leave out --dry-run") }
+        if format == .markdown, !dryRun { throw ValidationError("--format markdown goes with --dry-run") }
+    }
+
+    func run() async throws {
+        let now = HTTPEnvironment.system.now()
+        let time = at.flatMap(Timestamp.init(rfc3339:)) ?? now
+        guard time <= now.advanced(by: .seconds(Limits().clockToleranceSeconds)) else {
+            throw CommandFailure(
+                .usage,
+                "--at is \(time.rfc3339), more than a day from now: apps would refuse it; give an earlier time")
+        }
+        if dryRun {
+            try await preview(options.sources.read(collections), at: time)
+            return
+        }
+        let environment = KeysCommand.environment
+        let signer = try KeyDirectory(keys.withoutTrailingSlashes).signer(environment)
+        var settings = Publish.Options(time: time)
+        settings.isExact = at != nil
+        settings.chainURL = chainURL
+        settings.server = server
+        if let overlapKeys, let overlapChainURL {
+            let other = try KeyDirectory(overlapKeys.withoutTrailingSlashes).signer([:])
+            settings.overlap = (other, overlapChainURL)
+        }
+        let publish = Publish(
+            into: dumps.directory, signer: signer, policy: try policy(for: signer), options: settings)
+        let outcomes =
+            resign ? try publish.resign(collections) : try publish.run(options.sources.read(collections))
+        let report = PublishReport(outcomes: outcomes)
+        switch format {
+        case .json: OutputFormat.json.print("", report.json)
+        default: Console.print(report.text(.output))
+        }
+        if report.status != .done { throw report.status.code }
+    }
+
+    /// What `dumps.yaml` trusts; for a new directory, the root of the keys.
+    private func policy(for signer: ContentSigner) throws -> TrustPolicy {
+        guard try dumps.directory.configurationText() != nil else {
+            let root = try CertificateChain(pem: signer.chain).root
+            return TrustPolicy(
+                roots: TrustAnchors([root]), signer: signer.name == .remoteSettings ? nil : signer.name)
+        }
+        return try OpenDumps(dumps).policy
+    }
+
+    private func preview(_ sources: [CollectionSource], at time: Timestamp) async throws {
+        for note in sources.flatMap(\.notes) { Console.error("note: \(Console.visible(note))") }
+        let states = try Publishing.preview(sources, in: dumps.directory, at: time, isExact: at != nil)
+        let present =
+            FileStore.exists(dumps.directory.lockPath)
+            ? try DiffSide(path: dumps.directory.path) : DiffSide(states: [:])
+        let report = try await DiffReport(
+            from: (.path(dumps.directory.path), present), to: (.sources(options.path), DiffSide(states: states)),
+            names: states.keys.sorted())
+        switch format {
+        case .text: Console.print(DiffText(report, showsRecords: true, paint: { text, _ in text }).text)
+        case .json: OutputFormat.json.print("", DiffJSON.document(report))
+        case .markdown: Console.write(Array(DiffMarkdown(report).text.utf8), to: 1)
+        }
+    }
+}
+
+/// What publishing would make, as a comparison takes it.
+enum Publishing {
+    static func preview(
+        _ sources: [CollectionSource], in directory: DumpsDirectory, at time: Timestamp, isExact: Bool = false
+    ) throws -> [CollectionID: ComparedSnapshot] {
+        var states: [CollectionID: ComparedSnapshot] = [:]
+        for (id, state) in try Publish.preview(sources, in: directory, at: time, isExact: isExact) {
+            states[id] = ComparedSnapshot(planned: try state.get().unsigned)
+        }
+        return states
+    }
+}
+
+/// What publishing made, as text and as JSON.
+private struct PublishReport {
+    let outcomes: [Publish.Outcome]
+
+    var status: ExitStatus {
+        let failures = outcomes.compactMap { outcome in
+            if case .failure(let error) = outcome.result { CommandFailure(error) } else { nil }
+        }
+        guard let first = failures.first else { return .done }
+        return failures.allSatisfy { $0.status == first.status } ? first.status : .someFailed
+    }
+
+    func text(_ style: Style) -> String {
+        let width = outcomes.map { "\($0.id)".count }.max() ?? 0
+        var lines: [String] = []
+        for outcome in outcomes {
+            let name = "\(outcome.id)".padded(to: width)
+            switch outcome.result {
+            case .success(let state):
+                let end = outcome.chainEnd.map { ", signed until \($0.rfc3339)" } ?? ""
+                lines.append("\(name)  \(Self.words(state, style)), at \(state.unsigned.timestamp.rfc3339)\(end)")
+            case .failure(let error):
+                lines.append("\(name)  \(style.red("failed")): \(Console.visible("\(CommandFailure(error))"))")
+            }
+            lines += outcome.notes.map { "  \(style.yellow("note")): \(Console.visible($0))" }
+        }
+        let changed = outcomes.count { (try? $0.result.get()).map { $0.status != .unchanged } ?? false }
+        lines.append("\(changed) of \(Counted.text(outcomes.count, "collection")) published")
+        return lines.joined(separator: "\n")
+    }
+
+    private static func words(_ state: NextState, _ style: Style) -> String {
+        switch state.status {
+        case .unchanged: "unchanged"
+        case .resigned: "\(style.green("signed again")), no data changed"
+        case .metadata: "\(style.green("updated")), metadata only"
+        case .repacked: "\(style.green("packed again")), other attachments"
+        case .created, .updated:
+            "\(style.green(state.status.rawValue)), \(state.count.created) new, \(state.count.updated) changed, "
+                + "\(state.count.deleted) deleted"
+        }
+    }
+
+    var json: JSONValue {
+        .members([
+            "collections": .array(
+                outcomes.map { outcome in
+                    let state = try? outcome.result.get()
+                    var message: String?
+                    if case .failure(let error) = outcome.result { message = "\(CommandFailure(error))" }
+                    return .members([
+                        "collection": .string("\(outcome.id)"), "status": .string(state?.status.rawValue ?? "failed"),
+                        "timestamp": state.map { .count($0.unsigned.timestamp.milliseconds) },
+                        "created": state.map { .count($0.count.created) },
+                        "updated": state.map { .count($0.count.updated) },
+                        "deleted": state.map { .count($0.count.deleted) },
+                        "chainNotAfter": outcome.chainEnd.map { .string($0.rfc3339) },
+                        "notes": outcome.notes.isEmpty ? nil : .array(outcome.notes.map(JSONValue.string)),
+                        "error": message.map(JSONValue.string),
+                    ])
+                }),
+            "exitCode": .count(status.rawValue),
+        ])
+    }
+}
+
+extension NextState {
+    fileprivate var count: (created: Int, updated: Int, deleted: Int) {
+        differences.reduce(into: (0, 0, 0)) { count, difference in
+            switch difference {
+            case .created: count.0 += 1
+            case .updated: count.1 += 1
+            case .deleted: count.2 += 1
+            }
+        }
+    }
+}

@@ -1,0 +1,458 @@
+"""Sources in git become signed bundles: keys, check, publish, and everybody who reads what comes of it."""
+import json
+import os
+import random
+import secrets
+import shutil
+import signal
+import subprocess
+import threading
+import time
+
+import kinto_http
+import pytest
+
+import rsdump
+from dumps import Bundle, Dumps
+from rs_server.client import Server
+from serve import Serving
+from verify import check, payload_of
+
+ROUNDS = int(os.environ.get("PUBLISH_KILL_ROUNDS", "100"))
+SEED = os.environ.get("KILL_SEED") or secrets.token_hex(4)
+SETTINGS = """
+id-from: key
+records:
+  - {key: sync-interval, value: 24}
+  - {key: greeting, value: "Grüße, 世界", weight: 1.50}
+  - {key: dark-mode, value: system, filter_expression: "env.locale == 'de'"}
+"""
+CONFIG = """
+conditions:
+  beta: env.channel == 'beta'
+parameters:
+  interval: 24
+  welcome: {value: Hi, when: {beta: Hello}}
+"""
+
+
+class Team:
+    """A repository of sources with its keys and dumps."""
+
+    def __init__(self, path):
+        self.path = path
+        self.dumps = Dumps(path / "dumps")
+        self.write("main/settings.yaml", SETTINGS)
+        self.write("main/app-config.yaml", CONFIG)
+        self.write("main/icons/collection.yaml", "metadata: {attachment: {enabled: true, required: false, bundle: true}}")
+        self.write("main/icons/a.json", '{"attachment": "files/a.svg"}')
+        self.write("main/icons/files/a.svg", "<svg/>")
+
+    def write(self, name, text):
+        file = self.path / "sources" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    def run(self, *arguments, **options):
+        return rsdump.run(*arguments, cwd=self.path, **options)
+
+    def keys(self, *arguments):
+        return self.run("keys", *arguments)
+
+    def publish(self, *arguments, **options):
+        return self.run("publish", *arguments, **options)
+
+    @property
+    def root(self):
+        return self.keys("status", "keys", "--format", "json").json()["root"]
+
+    def copy(self, path):
+        shutil.copytree(self.path, path, symlinks=True)
+        team = Team.__new__(Team)
+        team.path, team.dumps = path, Dumps(path / "dumps")
+        return team
+
+    def bundle(self, name):
+        return Bundle(self.path / "dumps" / f"{name}.zip")
+
+
+@pytest.fixture(scope="module")
+def published_team(tmp_path_factory):
+    team = Team(tmp_path_factory.mktemp("team") / "repository")
+    made = team.keys("create", "keys")
+    assert made.code == rsdump.DONE, str(made)
+    outcome = team.publish()
+    assert outcome.code == rsdump.DONE, str(outcome)
+    return team
+
+
+@pytest.fixture
+def team(published_team, tmp_path):
+    return published_team.copy(tmp_path / "repository")
+
+
+def test_openssl_accepts_the_chain(team):
+    keys = team.path / "keys"
+    for name in ("root", "intermediate", "signer"):
+        assert (keys / f"{name}.key").stat().st_mode & 0o777 == 0o600
+        shown = subprocess.run(["openssl", "ec", "-in", keys / f"{name}.key", "-noout", "-text"], capture_output=True, text=True)
+        assert "secp384r1" in shown.stdout, shown.stderr
+    verified = subprocess.run(
+        ["openssl", "verify", "-x509_strict", "-CAfile", keys / "root.pem", "-untrusted", keys / "intermediate.pem",
+         keys / "chain.pem"], capture_output=True, text=True)
+    # Without key identifiers: strictness is about those, and no reader of content signatures asks for them.
+    plain = subprocess.run(
+        ["openssl", "verify", "-CAfile", keys / "root.pem", "-untrusted", keys / "intermediate.pem", keys / "chain.pem"],
+        capture_output=True, text=True)
+    assert plain.returncode == 0, plain.stderr + verified.stderr
+    digest = subprocess.run(
+        ["openssl", "x509", "-in", keys / "root.pem", "-noout", "-fingerprint", "-sha256"], capture_output=True, text=True)
+    assert digest.stdout.strip().split("=")[1].replace(":", "").lower() == team.root
+
+
+def test_keys_of_openssl_are_taken(team, tmp_path):
+    """A chain that another tool made for a key of its own, in SEC 1 with parameters before it, and out of the environment."""
+    key = subprocess.run(
+        ["openssl", "ecparam", "-name", "secp384r1", "-genkey"], capture_output=True, text=True, check=True).stdout
+    request = tmp_path / "request.pem"
+    request.write_text(subprocess.run(
+        ["openssl", "req", "-new", "-key", "/dev/stdin", "-subj", "/CN=remote-settings.content-signature.mozilla.org"],
+        input=key, capture_output=True, text=True, check=True).stdout)
+    issued = team.keys("issue", "keys", request, "--as", "signer")
+    assert issued.code == rsdump.DONE, str(issued)
+    environment = {"RSDUMP_SIGNER_KEY": key.replace("\n", "\\n"), "RSDUMP_SIGNER_CHAIN": issued.out}
+    shutil.rmtree(team.path / "keys")
+    assert team.publish("--resign").code == rsdump.USAGE
+    outcome = team.publish("--resign", env=environment)
+    assert outcome.code == rsdump.DONE and outcome.says("signed again"), str(outcome)
+    assert team.dumps.verify().code == rsdump.DONE
+    other = subprocess.run(
+        ["openssl", "ecparam", "-name", "prime256v1", "-genkey"], capture_output=True, text=True, check=True).stdout
+    refused = team.publish("--resign", env={**environment, "RSDUMP_SIGNER_KEY": other})
+    assert refused.code == rsdump.USAGE and refused.says("another curve"), str(refused)
+    mixed = team.publish("--resign", env={**environment, "RSDUMP_SIGNER_CHAIN": team.bundle("main/settings").chain.decode()})
+    assert mixed.code in (rsdump.DONE, rsdump.VERIFICATION)
+
+
+def test_autograph_utils_accepts_every_signature(team):
+    for name in ("main/settings", "main/app-config", "main/icons"):
+        bundle = team.bundle(name)
+        for signature in bundle.signatures:
+            assert check(
+                bundle.payload, "main", signature["signature"], "http://x/chain.pem", lambda url: bundle.chain, team.root)
+
+
+def test_overlap_serves_those_who_trust_either_root(team):
+    """Apps that pin the old root and apps that pin the new one are both served, by one list of signatures."""
+    assert team.keys("create", "new-keys").code == rsdump.DONE
+    url = "https://example.org/new.pem"
+    team.write("main/settings.yaml", SETTINGS.replace("24", "25"))
+    outcome = team.publish("--overlap-keys", "new-keys", "--overlap-chain-url", url)
+    assert outcome.code == rsdump.DONE, str(outcome)
+    new_root = team.keys("status", "new-keys", "--format", "json").json()["root"]
+    new_chain = (team.path / "new-keys/chain.pem").read_bytes()
+    with Serving("--dumps", team.dumps.path) as serving:
+        served = kinto_http.Client(server_url=f"{serving.url}/v1").get_changeset("main", "settings", bust_cache=True)
+        first, second = served["metadata"]["signatures"]
+        assert first["x5u"].startswith(serving.url) and second["x5u"] == url
+        old_chain = serving.ask(first["x5u"].removeprefix(serving.url)).body
+    payload = payload_of(served)
+    assert check(payload, "main", first["signature"], first["x5u"], lambda _: old_chain, team.root)
+    assert check(payload, "main", second["signature"], url, lambda _: new_chain, new_root)
+    with pytest.raises(Exception):
+        check(payload, "main", second["signature"], url, lambda _: new_chain, team.root)
+    assert team.dumps.verify().code == rsdump.DONE
+
+
+def test_kinto_http_and_the_library_read_what_was_published(team, tmp_path):
+    with Serving("--dumps", team.dumps.path) as serving:
+        client = kinto_http.Client(server_url=f"{serving.url}/v1")
+        monitor = client.get_changeset("monitor", "changes", bust_cache=True)
+        assert {each["collection"] for each in monitor["changes"]} == {"settings", "app-config", "icons"}
+        records = {r["id"]: r for r in client.get_records(bucket="main", collection="settings")}
+        assert records["greeting"]["value"] == "Grüße, 世界" and records["greeting"]["weight"] == 1.5
+        icon = client.get_records(bucket="main", collection="icons")[0]["attachment"]
+        assert serving.ask(f"/attachments/{icon['location']}").body == b"<svg/>"
+        served = ["--storage", tmp_path / "app", "--server", f"{serving.url}/v1", "--trust-root", team.root]
+        synced = rsdump.run("sync", "main/app-config", "main/settings", *served)
+        assert synced.code == rsdump.DONE, str(synced)
+        got = rsdump.run("get", "main/app-config", *served, "--context", "channel=beta")
+        assert got.code == rsdump.DONE and got.says('"Hello"'), str(got)
+
+
+def test_a_delta_client_fetches_only_the_record_that_changed(team, tmp_path):
+    many = [{"id": f"r{n}", "title": f"record {n}"} for n in range(10_000)]
+    team.write("main/many.json", json.dumps({"records": many}))
+    assert team.publish("main/many").code == rsdump.DONE
+    git(team, "init", "-q"), git(team, "add", "dumps"), git(team, "commit", "-qm", "first")
+    before = team.bundle("main/many").timestamp
+    many[5000]["title"] = "changed"
+    del many[6000]
+    team.write("main/many.json", json.dumps({"records": many}))
+    outcome = team.publish("--format", "json")
+    counts = {c["collection"]: c for c in outcome.json()["collections"]}
+    assert counts["main/many"] | {"created": 0, "updated": 1, "deleted": 1} == counts["main/many"], outcome
+    assert counts["main/settings"]["status"] == "unchanged"
+    with Serving("--dumps", team.dumps.path, "--history", "git") as serving:
+        delta = serving.ask(f"/v1/buckets/main/collections/many/changeset?_expected=0&_since=%22{before}%22").json()
+    changed = {r["id"]: r for r in delta["changes"]}
+    assert changed.keys() == {"r5000", "r6000"} and changed["r6000"]["deleted"], delta["changes"][:3]
+    assert changed["r5000"]["last_modified"] == delta["timestamp"] > before
+
+
+def git(team, *arguments):
+    subprocess.run(
+        ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", *arguments], cwd=team.path, check=True,
+        capture_output=True)
+
+
+def test_a_server_of_the_same_data_gives_the_same_records(team, sample_server, tmp_path):
+    """Put into Kinto as published, and refreshed from there."""
+    # Kinto gives no two records of a collection the same time.
+    for number, end in enumerate([2, 3, 4]):
+        team.write("main/own.yaml", "\n".join(SETTINGS.strip().splitlines()[:end + 1]))
+        outcome = team.publish("main/own")
+        assert outcome.code == rsdump.DONE, str(outcome)
+    bundle = team.bundle("main/own")
+    name = f"main/published-{secrets.token_hex(3)}"
+    sample_server.put_collection(name)
+    for record in sorted(bundle.records, key=lambda record: record["last_modified"]):
+        sample_server.put_record(name, record)
+    dumps = Dumps(tmp_path / "dumps")
+    assert dumps.add(sample_server, name).code == rsdump.DONE
+    outcome = dumps.refresh()
+    assert outcome.code == rsdump.DONE, str(outcome)
+    other = dumps.bundle(name).payload
+    assert dumps.bundle(name).timestamp == bundle.timestamp
+    assert other == bundle.payload
+
+
+def test_a_refresh_from_what_is_served_has_the_same_content(team, tmp_path):
+    with Serving("--dumps", team.dumps.path) as serving:
+        dumps = tmp_path / "dumps"
+        added = rsdump.run("add", *team.dumps.lock["collections"], "--server", f"{serving.url}/v1", "--trust-root",
+                           team.root, "--dumps", dumps)
+        assert added.code == rsdump.DONE, str(added)
+        outcome = rsdump.run("refresh", "--dumps", dumps)
+        assert outcome.code == rsdump.DONE, str(outcome)
+    theirs = Dumps(dumps).lock["collections"]
+    assert {n: e["timestamp"] for n, e in theirs.items()} == {
+        n: e["timestamp"] for n, e in team.dumps.lock["collections"].items()}
+    for name in theirs:
+        assert Dumps(dumps).bundle(name).payload == team.bundle(name).payload
+
+
+def test_unchanged_sources_change_no_byte(team):
+    before = team.dumps.files()
+    outcome = team.publish()
+    assert outcome.code == rsdump.DONE and outcome.says("0 of 3 collections published"), str(outcome)
+    assert team.dumps.files() == before
+
+
+def test_dry_run_and_diff_show_records_and_fields_without_keys(team):
+    shutil.rmtree(team.path / "keys")
+    team.write("main/settings.yaml", SETTINGS.replace("24", "48"))
+    before = team.dumps.files()
+    for arguments in (["publish", "--dry-run"], ["diff", "dumps", "sources:sources"]):
+        outcome = team.run(*arguments)
+        assert outcome.code == rsdump.DONE and outcome.says("sync-interval", "24", "48"), str(outcome)
+        assert not outcome.says("dark-mode")
+    markdown = team.run("publish", "--dry-run", "--format", "markdown")
+    assert markdown.code == rsdump.DONE and "sync-interval" in markdown.out
+    assert team.dumps.files() == before
+
+
+def test_two_publishers_at_once(team):
+    """One of them may be refused with what to do; whatever they leave is whole, and no timestamp has two contents."""
+    seen = {}
+    for number in range(8):
+        team.write("main/settings.yaml", SETTINGS.replace("24", str(100 + number)))
+        other = team.copy(team.path.parent / f"other-{number}")
+        other.write("main/settings.yaml", SETTINGS.replace("24", str(200 + number)))
+        outcomes = []
+        threads = [
+            threading.Thread(target=lambda s=s: outcomes.append(
+                team.run("publish", "--sources", s.path / "sources", "--dumps", team.path / "dumps")))
+            for s in (team, other)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for outcome in outcomes:
+            assert outcome.code == rsdump.DONE or outcome.says("wait until it has ended"), str(outcome)
+        assert any(outcome.code == rsdump.DONE for outcome in outcomes)
+        assert team.dumps.verify().code == rsdump.DONE
+        bundle = team.bundle("main/settings")
+        assert seen.setdefault(bundle.timestamp, bundle.payload) == bundle.payload
+    assert list(seen) == sorted(seen)
+
+
+def test_a_killed_publish_breaks_nothing(team, tmp_path):
+    chance = random.Random(SEED)
+    team.write("main/settings.yaml", SETTINGS.replace("24", "25"))
+    team.write("main/icons/files/b.svg", "<svg>b</svg>")
+    team.write("main/icons/b.json", '{"attachment": "files/b.svg"}')
+    many = json.dumps({"records": [{"id": f"r{n}", "n": n} for n in range(500)]})
+    team.write("main/many.json", many)
+    began = time.monotonic()
+    assert team.copy(tmp_path / "timed").publish().code == rsdump.DONE
+    seconds = time.monotonic() - began
+    for number in range(ROUNDS):
+        where = f"round {number} of KILL_SEED={SEED} PUBLISH_KILL_ROUNDS={ROUNDS}"
+        work = team.copy(tmp_path / f"round-{number}")
+        before = {name: work.bundle(name).payload for name in work.dumps.lock["collections"]}
+        process = rsdump.start("publish", cwd=work.path)
+        time.sleep(chance.uniform(0, seconds))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        between = {
+            file.stem: Bundle(file) for file in (work.path / "dumps/main").glob("*.zip")}
+        with Serving("--dumps", work.dumps.path) if number % 20 == 0 else nothing():
+            pass
+        outcome = work.publish()
+        assert outcome.code == rsdump.DONE, f"{where}: {outcome}"
+        assert work.dumps.verify().code == rsdump.DONE, where
+        assert not (work.path / "dumps/.rsdump").exists(), where
+        for name, bundle in between.items():
+            after = work.bundle(f"main/{name}")
+            assert bundle.payload == before.get(f"main/{name}", bundle.payload) or bundle.payload == after.payload, where
+            # A timestamp that somebody may have seen never gets other records.
+            if bundle.timestamp == after.timestamp:
+                assert bundle.payload == after.payload, where
+        shutil.rmtree(work.path)
+
+
+class nothing:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return None
+
+
+def test_what_cannot_be_published_is_a_clear_error_and_changes_nothing(team, tmp_path):
+    team.write("main/settings.yaml", SETTINGS.replace("24", "25"))
+    before = team.dumps.files()
+
+    def refused(code, words, *arguments, **options):
+        outcome = team.publish(*arguments, **options)
+        assert outcome.code == code and outcome.says(*words), str(outcome)
+        assert team.dumps.files() == before
+
+    assert team.keys("create", "foreign").code == rsdump.DONE
+    refused(rsdump.VERIFICATION, ["root"], "--keys", "foreign")
+    short = team.keys("create", "short", "--signer-days", "1")
+    assert short.code == rsdump.DONE
+    refused(rsdump.USAGE, ["more than a day"], "--at", "2099-01-01")
+    refused(rsdump.VERIFICATION, ["valid"], "--at", "2026-01-01")
+    refused(rsdump.USAGE, ["rsdump keys create"], "--keys", "nowhere")
+    (team.path / "keys/signer.key").write_bytes((team.path / "foreign/signer.key").read_bytes())
+    refused(rsdump.VERIFICATION, ["another key"])
+    (team.path / "keys/signer.key").chmod(0o644)
+    refused(rsdump.USAGE, ["chmod 600"])
+    (team.path / "keys/signer.key").write_text("no key")
+    (team.path / "keys/signer.key").chmod(0o600)
+    refused(rsdump.USAGE, ["no private key"])
+    refused(rsdump.USAGE, ["no such file"], "main/unknown", "--keys", "foreign")
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="root writes everywhere")
+def test_a_read_only_directory_is_a_clear_error(team):
+    team.write("main/settings.yaml", SETTINGS.replace("24", "25"))
+    before = team.dumps.files()
+    for folder in [team.path, *team.path.rglob("*")]:
+        os.chown(folder, 65534, 65534)
+    for parent in team.path.parents:
+        if str(parent) == "/tmp":
+            break
+        parent.chmod(0o755)
+    folders = [team.dumps.path, *(f for f in team.dumps.path.rglob("*") if f.is_dir())]
+    for folder in folders:
+        folder.chmod(0o555)
+    finished = subprocess.run(
+        ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", rsdump.BINARY, "publish"], cwd=team.path,
+        capture_output=True, text=True, env=rsdump.environment())
+    for folder in folders:
+        folder.chmod(0o755)
+    assert finished.returncode == rsdump.SOME_FAILED and "Permission denied" in finished.stderr, finished
+    assert team.dumps.files() == before
+
+
+def test_losing_the_signing_key(team):
+    """The key leaks, or is lost: a new one is issued, everything is signed again, and apps need no update."""
+    root = team.root
+    (team.path / "keys/signer.key").unlink()
+    assert team.publish("--resign").code == rsdump.USAGE
+    assert team.keys("renew", "keys").code == rsdump.DONE
+    payloads = {name: team.bundle(name).payload for name in team.dumps.lock["collections"]}
+    outcome = team.publish("--resign")
+    assert outcome.code == rsdump.DONE and outcome.says("no data changed"), str(outcome)
+    assert {name: team.bundle(name).payload for name in payloads} == payloads
+    assert team.root == root and team.dumps.verify().code == rsdump.DONE
+
+
+def test_rolling_back_goes_forward_in_time(team):
+    before = team.bundle("main/settings")
+    team.write("main/settings.yaml", SETTINGS.replace("24", "25"))
+    assert team.publish().code == rsdump.DONE
+    middle = team.bundle("main/settings")
+    team.write("main/settings.yaml", SETTINGS)
+    assert team.publish().code == rsdump.DONE
+    after = team.bundle("main/settings")
+    assert before.timestamp < middle.timestamp < after.timestamp
+    plain = lambda bundle: [{k: v for k, v in r.items() if k != "last_modified"} for r in bundle.records]
+    assert plain(before) == plain(after) != plain(middle)
+
+
+def test_defaults_make_the_round_trip_exactly(team):
+    team.write("main/typed.yaml", 'parameters: {a: "x <é>", b: true, c: -5, d: 1.5, e: "", f: "007", g: "two\\nlines"}')
+    team.write("main/texts.yaml", 'parameters: {a: "x <é> & \'q\'", b: "true", c: ""}')
+    assert team.publish().code == rsdump.DONE
+    for layout, name in (("plist", "typed"), ("json", "typed"), ("xml", "texts")):
+        first = export(team, layout, f"main/{name}")
+        made = team.run("import", "--from", "defaults", first, "--collection", f"main/again-{layout}")
+        assert made.code == rsdump.DONE, str(made)
+        assert team.publish(f"main/again-{layout}").code == rsdump.DONE
+        assert export(team, layout, f"main/again-{layout}").read_bytes() == first.read_bytes()
+    again = team.run("import", "--from", "defaults", first, "--collection", "main/again-xml")
+    assert again.code == rsdump.USAGE and again.says("found one"), str(again)
+
+
+def export(team, layout, name):
+    folder = team.path / f"export-{secrets.token_hex(3)}"
+    outcome = team.run("export", name, "--to", layout, "--key", "key", "--value", "value", "--output", folder)
+    assert outcome.code == rsdump.DONE, str(outcome)
+    files = [folder] if folder.is_file() else [f for f in folder.rglob("*") if f.is_file()]
+    assert len(files) == 1, files
+    return files[0]
+
+
+def test_a_template_is_published_and_names_what_it_leaves_out(team):
+    template = {
+        "conditions": [{"name": "ios", "expression": "device.os == 'ios'"},
+                       {"name": "who", "expression": "app.audiences.inAll(['x'])"}],
+        "parameters": {"a": {"defaultValue": {"value": "1"}, "conditionalValues": {"ios": {"value": "2"}, "who": {"value": "3"}}}}}
+    (team.path / "template.json").write_text(json.dumps(template, indent=1))
+    refused = team.run("import", "--from", "firebase-template", "template.json")
+    assert refused.code == rsdump.USAGE and refused.says("app.audiences", '"who"', "--skip-unsupported"), str(refused)
+    made = team.run("import", "--from", "firebase-template", "template.json", "--skip-unsupported")
+    assert made.code == rsdump.DONE and made.says("left out", "who"), str(made)
+    assert team.publish("main/remote-config").code == rsdump.DONE
+    assert {r["id"] for r in team.bundle("main/remote-config").records} == {"a", "a--ios"}
+
+
+def test_check_names_everything_that_is_wrong(team):
+    team.write("main/settings.yaml", "records:\n- {id: a}\n- {id: a}\n- {id: b, attachment: files/none}\n- {id: c, v: 1e999}\n")
+    team.write("main/app-config.yaml", "parameters:\n  a: {value: 1, when: {nobody: 2}}\n")
+    outcome = team.run("check")
+    assert outcome.code == rsdump.USAGE
+    lines = outcome.err.strip().splitlines()
+    assert len(lines) == 3 and all(line.startswith("rsdump: sources/main/") for line in lines), outcome
+    team.write("main/settings.yaml", "records:\n- {id: a}\n- {id: c, v: 1e999}\n")
+    team.write("main/app-config.yaml", CONFIG)
+    outcome = team.run("check")
+    assert outcome.code == rsdump.USAGE and outcome.says("settings.yaml:3", "out of range"), str(outcome)
+    team.write("main/settings.yaml", SETTINGS)
+    (team.dumps.config).write_text(team.dumps.config.read_text() + "\nbudget:\n  attachment: 2\n")
+    outcome = team.run("check")
+    assert outcome.code == rsdump.USAGE and outcome.says("budget"), str(outcome)

@@ -1,0 +1,255 @@
+import ContentSignature
+import Dumps
+import FileStorage
+import Publish
+import RemoteSettingsModel
+import SigningKeys
+import SnapshotBundle
+import SnapshotSources
+import Testing
+
+@Suite struct PublishTests {
+    private let now = Timestamp(milliseconds: 1_780_000_000_000)
+    private let day = Duration.seconds(86_400)
+
+    /// A directory with sources, keys and dumps.
+    private final class Place {
+        let root: String
+        let keys: KeyDirectory
+        let dumps: DumpsDirectory
+        let trusted: SHA256Digest
+        let id: CollectionID
+
+        init(at time: Timestamp) throws {
+            root = try FileStore.makeTemporaryDirectory("publish")
+            keys = KeyDirectory("\(root)/keys")
+            dumps = DumpsDirectory("\(root)/dumps")
+            trusted = try keys.create(.init(), now: time)
+            id = try CollectionID("main/c")
+        }
+
+        deinit { try? FileStore.removeTree(root) }
+
+        func write(_ text: String, to path: String = "main/c.yaml") throws {
+            try FileStore.makeDirectories(FileStore.parent(of: "\(root)/sources/\(path)"))
+            try FileStore.replace("\(root)/sources/\(path)", with: Bytes(utf8: text))
+        }
+
+        var sources: SnapshotSources { SnapshotSources("\(root)/sources") }
+
+        func publisher(_ options: Publish.Options, roots: [SHA256Digest]? = nil) throws -> Publish {
+            Publish(
+                into: dumps, signer: try keys.signer([:]), policy: TrustPolicy(roots: TrustAnchors(roots ?? [trusted])),
+                options: options)
+        }
+
+        @discardableResult
+        func publish(at time: Timestamp, isExact: Bool = false) throws -> NextState {
+            var options = Publish.Options(time: time)
+            options.isExact = isExact
+            let outcomes = try publisher(options).run(sources.read())
+            return try #require(outcomes.first).result.get()
+        }
+
+        func records() throws -> RecordTable { try BundleReader(path: dumps.bundlePath(id)).payload().records }
+
+        func files() throws -> [String: Bytes] {
+            var files: [String: Bytes] = [:]
+            for path in ["dumps.yaml", "dumps.lock.json", "main/c.zip"] {
+                files[path] = try FileStore.read("\(dumps.path)/\(path)", limit: 1 << 24)
+            }
+            return files
+        }
+
+        func verify() throws {
+            let lock = try dumps.lockFile(limits: Limits())
+            let verifier = BundleVerifier(TrustPolicy(roots: TrustAnchors([trusted])), limits: Limits())
+            try verifier.verify(dumps.bundlePath(id), of: id, against: #require(lock.collections[id]))
+        }
+    }
+
+    @Test func onlyWhatChangedGetsANewTimestamp() throws {
+        let place = try Place(at: now)
+        try place.write("records: {a: {v: 1}, b: {v: 1.0}, c: {v: [1, {x: é}]}}")
+        #expect(try place.publish(at: now).status == .created)
+        let later = now.advanced(by: .seconds(60))
+        try place.write("records: {b: {v: 1.0}, a: {v: 2}, d: {}}")
+        let state = try place.publish(at: later)
+        #expect(state.status == .updated && state.unsigned.timestamp == later)
+        #expect(state.differences.count == 3)
+        #expect(try place.records().map(\.lastModified) == [later, now, later])
+        #expect(try place.dumps.configuration().collections.map(\.id) == [place.id])
+        try place.verify()
+    }
+
+    @Test func unchangedSourcesChangeNoByte() throws {
+        let place = try Place(at: now)
+        try place.write("records: {a: {v: 1e2, w: 0.1}, b: {filter_expression: env.x == 1}}")
+        try place.publish(at: now)
+        let before = try place.files()
+        // Another spelling of the same.
+        try place.write(
+            "metadata: {}\nrecords:\n- {id: b, filter_expression: 'env.x == 1'}\n- {w: 0.10, v: 1e2, id: a}")
+        #expect(try place.publish(at: now.advanced(by: day)).status == .unchanged)
+        #expect(try place.files() == before)
+        #expect(try FileStore.list("\(place.dumps.path)/.rsdump") == nil)
+    }
+
+    @Test func metadataAloneKeepsTheTimestamp() throws {
+        let place = try Place(at: now)
+        try place.write("records: {a: {v: 1}}")
+        try place.publish(at: now)
+        try place.write("metadata: {flags: [startup]}\nrecords: {a: {v: 1}}")
+        let state = try place.publish(at: now.advanced(by: day))
+        #expect(state.status == .metadata && state.unsigned.timestamp == now)
+        let bundle = try BundleReader(path: place.dumps.bundlePath(place.id))
+        #expect(try bundle.metadata().json.text.contains(#""flags":["startup"]"#))
+        try place.verify()
+    }
+
+    @Test func clockThatIsALittleBehindStillMovesForward() throws {
+        let place = try Place(at: now)
+        try place.write("records: {a: {v: 1}}")
+        try place.publish(at: now)
+        try place.write("records: {a: {v: 2}}")
+        #expect(
+            try place.publish(at: now.advanced(by: .seconds(-3600))).unsigned.timestamp
+                == now.advanced(by: .milliseconds(1)))
+        try place.verify()
+    }
+
+    @Test func clockThatIsFarBehindIsRefused() throws {
+        let place = try Place(at: now)
+        try place.keys.renew(named: nil, days: 300, environment: [:], now: now.advanced(by: .seconds(-3 * 86_400)))
+        try place.write("records: {a: {v: 1}}")
+        try place.publish(at: now)
+        let before = try place.files()
+        try place.write("records: {a: {v: 2}}")
+        // The root's own validity begins a day before it was made; so the time lies within it, and a day before.
+        #expect(throws: (any Error).self) { try place.publish(at: now.advanced(by: .seconds(-86_401))) }
+        #expect(throws: PublishError.notLater(place.id, present: now, time: now)) {
+            try place.publish(at: now, isExact: true)
+        }
+        #expect(try place.files() == before)
+    }
+
+    @Test func sameTimeAndSourcesGiveTheSameRecordsAndContent() throws {
+        let texts = try (0..<2).map { _ in
+            let place = try Place(at: now)
+            try place.write("records: {b: {v: 1}, a: {v: 2, attachment: files/x.txt}}", to: "main/c/collection.yaml")
+            try place.write("content", to: "main/c/files/x.txt")
+            try place.publish(at: now, isExact: true)
+            return try BundleReader(path: place.dumps.bundlePath(place.id)).payloadText()
+        }
+        #expect(texts[0] == texts[1])
+    }
+
+    @Test func attachmentsArePackedAndKept() throws {
+        let place = try Place(at: now)
+        try place.write("records: {a: {attachment: files/x.txt}}", to: "main/c/collection.yaml")
+        try place.write("content", to: "main/c/files/x.txt")
+        try place.publish(at: now)
+        let digest = SHA256Digest(hashing: Bytes(utf8: "content"))
+        #expect(try BundleReader(path: place.dumps.bundlePath(place.id)).attachment(digest)?.text == "content")
+        try place.write("other", to: "main/c/files/x.txt")
+        #expect(try place.publish(at: now.advanced(by: day)).status == .updated)
+        let bundle = try BundleReader(path: place.dumps.bundlePath(place.id))
+        #expect(!bundle.contains(digest) && bundle.attachments.count == 1)
+        try place.verify()
+    }
+
+    @Test func wrongRootExpiredChainAndForeignKeyPublishNothing() throws {
+        let place = try Place(at: now)
+        try place.write("records: {a: {v: 1}}")
+        let foreign = try #require(SHA256Digest(hex: String(repeating: "ab", count: 32)))
+        #expect(throws: ContentSignatureError.self) {
+            try place.publisher(.init(time: now), roots: [foreign]).run(place.sources.read())
+        }
+        #expect(throws: ContentSignatureError.self) { try place.publish(at: now.advanced(by: .seconds(91 * 86_400))) }
+        #expect(!FileStore.exists(place.dumps.path))
+    }
+
+    @Test func resigningChangesSignaturesOnly() throws {
+        let place = try Place(at: now)
+        try place.write("records: {a: {v: 1}}")
+        try place.publish(at: now)
+        let before = try BundleReader(path: place.dumps.bundlePath(place.id))
+        let later = now.advanced(by: .seconds(80 * 86_400))
+        var outcome = try #require(try place.publisher(.init(time: later)).resign([]).first)
+        // By the same chain, there is nothing to win.
+        #expect(try outcome.result.get().status == .unchanged)
+        try place.keys.renew(named: nil, days: 90, environment: [:], now: later)
+        outcome = try #require(try place.publisher(.init(time: later)).resign([]).first)
+        #expect(try outcome.result.get().status == .resigned)
+        #expect(try #require(outcome.chainEnd) > later.advanced(by: .seconds(80 * 86_400)))
+        let after = try BundleReader(path: place.dumps.bundlePath(place.id))
+        #expect(try before.payloadText() == after.payloadText())
+        #expect(try before.chain() != after.chain())
+        #expect(try place.publish(at: later).status == .unchanged)
+        try place.verify()
+        #expect(throws: DumpsError.self) {
+            try place.publisher(.init(time: later)).resign([CollectionID("main/unknown")])
+        }
+    }
+
+    @Test func endingSignatureIsNoted() throws {
+        let place = try Place(at: now)
+        try place.write("records: {a: {v: 1}}")
+        try place.publish(at: now)
+        let outcomes = try place.publisher(.init(time: now.advanced(by: .seconds(80 * 86_400)))).run(
+            place.sources.read())
+        #expect(outcomes[0].notes.contains { $0.contains("--resign") })
+    }
+
+    @Test func overlapHasBothSignatures() throws {
+        let (place, other) = (try Place(at: now), try Place(at: now))
+        try place.write("records: {a: {v: 1}}")
+        var options = Publish.Options(time: now)
+        options.overlap = (try other.keys.signer([:]), "https://example.org/other.pem")
+        _ = try #require(try place.publisher(options).run(place.sources.read()).first).result.get()
+        let state = try BundleReader(path: place.dumps.bundlePath(place.id)).unverifiedSnapshot()
+        #expect(state.signatures.count == 2)
+        let old = try other.keys.signer([:]).verifiedChain(
+            by: TrustPolicy(roots: TrustAnchors([other.trusted])), of: place.id, at: now, limits: Limits())
+        // Whoever trusts only the other root is served by the second signature.
+        _ = try state.verified(with: ["https://example.org/other.pem": .success(old)])
+        try place.verify()
+    }
+
+    @Test func secondPublisherIsRefused() throws {
+        let place = try Place(at: now)
+        try place.write("records: {a: {v: 1}}")
+        try FileStore.makeDirectories(place.dumps.path)
+        let lock = try #require(try DirectoryLock(place.dumps.path))
+        #expect(throws: DumpsError.busy(place.dumps.path)) { try place.publish(at: now) }
+        withExtendedLifetime(lock) {}
+    }
+
+    @Test func damagedBundleIsNotBuiltUpon() throws {
+        let place = try Place(at: now)
+        try place.write("records: {a: {v: 1}}")
+        try place.publish(at: now)
+        let path = place.dumps.bundlePath(place.id)
+        var bytes = try #require(try FileStore.read(path, limit: 1 << 24)).array
+        bytes[bytes.count / 2] ^= 1
+        try FileStore.replace(path, with: Bytes(bytes))
+        try place.write("records: {a: {v: 2}}")
+        #expect(throws: PublishError.self) { try place.publish(at: now.advanced(by: day)) }
+    }
+
+    @Test func numberThatNoRecordCanHoldIsNamed() throws {
+        let place = try Place(at: now)
+        try place.write("records:\n- {id: a, v: 1}\n- {id: b, v: 1e999}")
+        #expect(throws: SourceProblems.self) { try place.publish(at: now) }
+    }
+
+    @Test func pinnedCollectionStays() throws {
+        let place = try Place(at: now)
+        try place.write("records: {a: {v: 1}}")
+        try place.publish(at: now)
+        let text = try #require(try place.dumps.configurationText())
+        try place.dumps.writeConfiguration(text + "    pin: \(now)\n")
+        try place.write("records: {a: {v: 2}}")
+        #expect(throws: IntakeError.self) { try place.publish(at: now.advanced(by: day)) }
+    }
+}
