@@ -408,6 +408,13 @@ let package = Package(
         .executableTarget(
             name: "storage-process", dependencies: ["RemoteSettings", "AsyncHTTPTransport"],
             path: "Tests/StorageProcess", swiftSettings: strict),
+        .executableTarget(
+            name: "soak",
+            dependencies: [
+                "RemoteSettings", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle",
+                "FileStorage", "SigningKeys",
+            ],
+            path: "Tests/Soak", swiftSettings: strict),
         .testTarget(
             name: "RemoteSettingsTests",
             dependencies: [

@@ -73,20 +73,28 @@ package enum FileStore {
     ///   - isContended: whether others may be replacing the same file at the same time. Each then has a temporary
     ///   file of its own, which stays where the process is killed.
     ///   - flushing: whether to wait for the disk. Without, a failure of the machine may leave an empty file.
+    ///   - root: a directory that somebody has named, if `path` is below one: no link is followed from there on, and
+    ///   directories are made where they are missing.
     package static func replace(
-        _ path: String, with content: Bytes, isContended: Bool = false, flushing: Bool = true
+        _ path: String, below root: String? = nil, with content: Bytes, isContended: Bool = false, flushing: Bool = true
     ) throws(FileError) {
-        let temporary = isContended ? uniquePath(path) + ".tmp" : path + ".tmp"
+        let place = try FilePlace(path, below: root, making: true)
+        let temporary = place.beside(isContended ? uniquePath("") + ".tmp" : ".tmp")
         // A killed process may have left a file there, or somebody may have put a link there.
-        try remove(temporary)
-        let file = try WritableFile(creating: temporary)
+        guard unsafe unlinkat(temporary.directory, temporary.name, 0) == 0 || errno == ENOENT else {
+            throw FileError("remove", temporary.path)
+        }
+        let file = try WritableFile(temporary)
         do throws(FileError) {
             try file.write(content)
             try file.finish(flushing: flushing)
-            try rename(temporary, to: path, flushing: flushing)
+            guard unsafe renameat(temporary.directory, temporary.name, place.directory, place.name) == 0 else {
+                throw FileError("rename \(temporary.path) to", path)
+            }
+            if flushing { try place.flushDirectory() }
         } catch {
             file.abandon()
-            _ = unsafe unlink(temporary)
+            _ = unsafe unlinkat(temporary.directory, temporary.name, 0)
             throw error
         }
     }
@@ -222,7 +230,7 @@ package enum FileStore {
         try removeTree(path, in: AT_FDCWD, path: path)
     }
 
-    private static func removeTree(_ name: String, in parent: Int32, path: String) throws(FileError) {
+    static func removeTree(_ name: String, in parent: Int32, path: String) throws(FileError) {
         let descriptor = unsafe openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else {
             switch errno {

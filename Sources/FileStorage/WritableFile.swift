@@ -6,12 +6,30 @@ package final class WritableFile {
     private let path: String
     private var descriptor: Int32
 
-    /// Creates the file, or empties it. A link of that name is not followed.
-    package init(creating path: String) throws(FileError) {
-        self.path = path
-        descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o666)
+    /// Creates the file. A regular file of that name is removed first, so that nobody's other name for it leads here; anything
+    /// else is an error.
+    ///
+    /// - Parameter root: a directory that somebody has named, if `path` is below one: no link is followed from there on,
+    ///   and directories are made where they are missing.
+    package convenience init(creating path: String, below root: String? = nil) throws(FileError) {
+        let place = try FilePlace(path, below: root, making: true)
+        try self.init(place.beside(""))
+    }
+
+    init(_ place: (directory: Int32, name: String, path: String)) throws(FileError) {
+        path = place.path
+        var status = stat()
+        if unsafe fstatat(place.directory, place.name, &status, AT_SYMLINK_NOFOLLOW) == 0 {
+            switch status.st_mode & S_IFMT {
+            case S_IFREG: _ = unsafe unlinkat(place.directory, place.name, 0)
+            case S_IFDIR: throw FileError("create", path, code: EISDIR)
+            case S_IFLNK: throw FileError("create", path, code: FileError.isLink)
+            default: throw FileError("use", path, code: FileError.notRegular)
+            }
+        }
+        descriptor = unsafe systemOpen(
+            place.directory, place.name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
         guard descriptor >= 0 else { throw FileError("create", path) }
-        _ = try FileStore.regularFile(descriptor, path)
     }
 
     /// Creates a file that only its owner can read and write. Nothing must have that name.

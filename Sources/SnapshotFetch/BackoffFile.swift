@@ -6,7 +6,7 @@ import RemoteSettingsModel
 package enum BackoffFile {
     /// The stored pauses. An unreadable file counts as empty: the server will ask again.
     package static func read(_ path: String, limits: Limits) -> BackoffState {
-        guard let bytes = try? FileStore.read(path, limit: 1 << 20),
+        guard let bytes = try? FileStore.read(path, limit: limits.backoffFileBytes),
             let document = try? JSONValue(parsing: bytes, limits: limits), case .object(let members) = document
         else { return BackoffState() }
         return BackoffState(

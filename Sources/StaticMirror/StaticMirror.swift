@@ -47,8 +47,7 @@ package struct StaticMirror: Sendable {
         for name in try FileStore.list(folder) ?? [] where Self.isTemporary(name) {
             try FileStore.removeTree("\(folder)/\(name)")
         }
-        let temporary = FileStore.uniquePath("\(folder)/\(Self.temporaryPrefix)tree")
-        try FileStore.makeDirectories(temporary)
+        let temporary = try FileStore.makeUniqueDirectory("\(folder)/\(Self.temporaryPrefix)tree")
         let newest = origin.collections.map(\.timestamp).max() ?? Timestamp(milliseconds: 0)
         var tree = MirrorTree(folder: temporary, prefix: origin.address.path, newest: newest)
         let name: String

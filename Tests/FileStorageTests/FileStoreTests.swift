@@ -166,6 +166,66 @@ final class FileStoreTests {
         #expect(try FileStore.read(path("outside"), limit: 100)?.text == "untouched")
     }
 
+    /// Whoever can put a link on the way, below a directory that somebody has named, does not make anything happen elsewhere.
+    @Test(arguments: ["root/sub", "root/sub/deep"])
+    func nothingHappensThroughALinkBelow(linked: String) throws {
+        try FileStore.makeDirectories(path("outside/deep"))
+        for name in ["outside/a", "outside/deep/a"] { try FileStore.replace(path(name), with: Bytes(utf8: "kept")) }
+        try FileStore.makeDirectories(FileStore.parent(of: path(linked)))
+        try link(linked, to: path("outside") + (linked.hasSuffix("deep") ? "/deep" : ""))
+        let (root, target) = (path("root"), path("root/sub/deep/a"))
+        try FileStore.replace(path("root/a"), with: Bytes(utf8: "mine"))
+        let refused = FileError("use", path(linked), code: FileError.isLink)
+        #expect(throws: refused) { try FileStore.replace(target, below: root, with: Bytes(utf8: "x")) }
+        #expect(throws: refused) { try FileStore.replace(target, below: root, with: Bytes(), isContended: true) }
+        #expect(throws: refused) { try WritableFile(creating: target, below: root) }
+        #expect(throws: refused) { try FileStore.remove(target, below: root) }
+        #expect(throws: refused) { try FileStore.removeTree(target, below: root) }
+        #expect(throws: refused) { try FileStore.rename(self.path("root/a"), to: target, below: root) }
+        #expect(throws: refused) { try FileStore.rename(target, to: self.path("root/b"), below: root) }
+        #expect(throws: refused) { try FileStore.makeDirectories(target, below: root) }
+        #expect(throws: FileError.self) { try FileStore.remove(root + "/../outside/a", below: root) }
+        #expect(throws: FileError.self) { try FileStore.remove(self.path("outside/a"), below: root) }
+        for name in ["outside/a", "outside/deep/a"] {
+            #expect(try FileStore.read(path(name), limit: 10)?.text == "kept")
+        }
+        #expect(try FileStore.list(path("outside")) == ["a", "deep"])
+        #expect(try FileStore.list(path("outside/deep")) == ["a"])
+        // The directory itself may be a link, which is its owner's choice; what is missing in it is made.
+        try link("named", to: root)
+        try FileStore.replace(path("named/new/place/a"), below: path("named"), with: Bytes(utf8: "x"))
+        try FileStore.rename(path("named/new/place/a"), to: path("named/other/b"), below: path("named"))
+        #expect(try FileStore.read(path("root/other/b"), limit: 10)?.text == "x")
+        try FileStore.remove(path("named/other/none/at/all"), below: path("named"))
+        try FileStore.removeTree(path("named/new"), below: path("named"))
+        #expect(!FileStore.exists(path("root/new")))
+    }
+
+    /// Another name of a file that is about to be written keeps its content.
+    @Test func aHardLinkIsNotWrittenThrough() throws {
+        try FileStore.replace(path("precious"), with: Bytes(utf8: "kept"))
+        try FileStore.link(path("precious"), as: path("a"))
+        let file = try WritableFile(creating: path("a"))
+        try file.write(Bytes(utf8: "new"))
+        try file.finish(flushing: false)
+        #expect(try FileStore.read(path("precious"), limit: 10)?.text == "kept")
+        #expect(try FileStore.read(path("a"), limit: 10)?.text == "new")
+    }
+
+    @Test func aDirectoryOfItsOwnIsNobodysLink() throws {
+        let prefix = path("tree")
+        // The next names are no secret.
+        let next = FileStore.uniquePath(prefix)
+        let number = try #require(next.split(separator: "-").last.flatMap { Int($0) })
+        for guess in number + 1...number + 20 {
+            try FileManager.default.createSymbolicLink(
+                atPath: next.dropLast("\(number)".count) + "\(guess)", withDestinationPath: directory.path)
+        }
+        let made = try FileStore.makeUniqueDirectory(prefix)
+        #expect(FileStore.isDirectory(made))
+        #expect(try FileStore.list(made) == [])
+    }
+
     @Test func directoriesAreMadeWithTheirParents() throws {
         try FileStore.makeDirectories(path("a/b/c"))
         try FileStore.makeDirectories(path("a/b/c"))

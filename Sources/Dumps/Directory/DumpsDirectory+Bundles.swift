@@ -60,10 +60,7 @@ extension DumpsDirectory {
     /// the disk.
     package func name(_ id: CollectionID, _ entry: LockFile.Collection) throws(FileError) {
         try writePending(id, entry)
-        let path = bundlePath(id)
-        try FileStore.refuseLink(FileStore.parent(of: path))
-        try FileStore.makeDirectories(FileStore.parent(of: path))
-        try FileStore.rename(packPath(id), to: path, flushing: false)
+        try FileStore.rename(packPath(id), to: bundlePath(id), below: path, flushing: false)
     }
 }
 

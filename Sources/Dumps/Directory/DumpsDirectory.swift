@@ -77,7 +77,7 @@ package struct DumpsDirectory: Sendable {
 
     /// The text of `dumps.yaml`; `nil` where there is none.
     package func configurationText() throws -> String? {
-        guard let bytes = try FileStore.read(configurationPath, limit: 4 << 20) else { return nil }
+        guard let bytes = try FileStore.read(configurationPath, limit: Limits().configurationBytes) else { return nil }
         guard let text = String(validating: bytes.array, as: UTF8.self) else {
             throw ConfigurationError(
                 file: configurationPath, problem: "the text is not UTF-8", remedy: "save it as UTF-8")
@@ -117,15 +117,15 @@ package struct DumpsDirectory: Sendable {
     /// Makes the work directory.
     package func prepareWork() throws(FileError) {
         try refuseLinks()
-        try FileStore.makeDirectories(stagingPath)
-        try FileStore.makeDirectories(pendingDirectory)
+        try FileStore.makeDirectories(stagingPath, below: path)
+        try FileStore.makeDirectories(pendingDirectory, below: path)
         // A note lasts only as long as the directories that it is in.
         try FileStore.flush(directory: workPath)
         try FileStore.flush(directory: path)
         let ignore = "\(workPath)/.gitignore"
         if FileStore.size(ignore) == nil {
             // Collections that are refreshed at the same time may come here together.
-            try FileStore.replace(ignore, with: Bytes(utf8: "*\n"), isContended: true)
+            try FileStore.replace(ignore, below: path, with: Bytes(utf8: "*\n"), isContended: true)
         }
     }
 
@@ -134,17 +134,17 @@ package struct DumpsDirectory: Sendable {
     /// - Parameter keepingDownloads: keeps downloads for the next refresh, because a collection failed.
     package func finishWork(keepingDownloads: Bool) throws(FileError) {
         try refuseLinks()
-        try FileStore.removeTree(pendingDirectory)
+        try FileStore.removeTree(pendingDirectory, below: path)
         for name in try FileStore.list(workPath) ?? [] where name.hasSuffix(".tmp") {
-            try FileStore.remove("\(workPath)/\(name)")
+            try FileStore.remove("\(workPath)/\(name)", below: path)
         }
         if keepingDownloads {
             try FileStore.removeIfEmpty(stagingPath)
         } else {
-            try FileStore.removeTree(stagingPath)
+            try FileStore.removeTree(stagingPath, below: path)
         }
         let left = try FileStore.list(workPath) ?? []
-        if left.allSatisfy({ $0 == ".gitignore" }) { try FileStore.removeTree(workPath) }
+        if left.allSatisfy({ $0 == ".gitignore" }) { try FileStore.removeTree(workPath, below: path) }
     }
 }
 
@@ -166,6 +166,6 @@ extension DumpsDirectory {
     /// the machine fails and the bundle's new name lasts, nothing else explains to a reader why it is not the lock's.
     package func writePending(_ id: CollectionID, _ entry: LockFile.Collection) throws(FileError) {
         let lock = LockFile(collections: [id: entry])
-        try FileStore.replace("\(path)/\(LockFile.notePath(of: id))", with: Bytes(lock.text))
+        try FileStore.replace("\(path)/\(LockFile.notePath(of: id))", below: path, with: Bytes(lock.text))
     }
 }

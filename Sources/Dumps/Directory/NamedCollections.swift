@@ -55,7 +55,7 @@ extension DumpsDirectory {
         for id in ids { after.collections[id] = nil }
         if after != before { try writeLock(after) }
         for id in ids {
-            try FileStore.remove(bundlePath(id))
+            try FileStore.remove(bundlePath(id), below: path)
             try FileStore.removeIfEmpty(FileStore.parent(of: bundlePath(id)))
         }
     }

@@ -59,8 +59,8 @@ package final class SnapshotIntake {
         self.lockFile = lockFile
         isAheadOfLock = !recovered.isEmpty
         try directory.prepareWork()
-        try FileStore.removeTree(scratch)
-        try FileStore.makeDirectories(scratch)
+        try FileStore.removeTree(scratch, below: directory.path)
+        try FileStore.makeDirectories(scratch, below: directory.path)
     }
 
     /// The present snapshot, verified against the lock; `nil` if there is none.
@@ -148,7 +148,7 @@ package final class SnapshotIntake {
     /// Removes temporary files, and the directory itself if it was made in vain. Where the lock could not be written, the
     /// notes stay, and the next run takes the bundles over.
     package func end() {
-        try? FileStore.removeTree(scratch)
+        try? FileStore.removeTree(scratch, below: directory.path)
         guard !isAheadOfLock else { return }
         try? directory.finishWork(keepingDownloads: true)
         if isNewDirectory { try? FileStore.removeIfEmpty(directory.path) }

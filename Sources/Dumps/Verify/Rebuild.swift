@@ -62,8 +62,8 @@ package struct Rebuild: Sendable {
         let bundle = try verifier.verify(source, of: id, against: entry)
         let snapshot = try verifier.snapshot(of: bundle, as: entry)
         let path = "\(output)/\(LockFile.Bundle.path(of: id))"
-        try FileStore.makeDirectories(FileStore.parent(of: path))
-        try FileStore.remove(path)
+        try FileStore.makeDirectories(FileStore.parent(of: path), below: output)
+        try FileStore.remove(path, below: output)
         let written = try BundleWriter(snapshot, attachments: bundle.attachmentInputs(), limits: limits)
             .write(toNewFile: path)
         guard written.content == entry.content else { return .different(content: written.content) }

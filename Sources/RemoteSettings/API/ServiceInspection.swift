@@ -108,7 +108,7 @@ extension RemoteSettingsService {
             if FileStore.isDirectory(session.storage.path) {
                 try session.withFreeStorageLock {
                     for id in session.storage.collections() { try session.storage.remove(id) }
-                    try FileStore.removeTree(session.storage.chainsPath)
+                    try FileStore.removeTree(session.storage.chainsPath, below: session.storage.path)
                 }
             }
         } catch {

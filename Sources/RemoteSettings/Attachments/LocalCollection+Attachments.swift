@@ -97,7 +97,7 @@ extension LocalCollection {
         else { return nil }
         guard SHA256Digest(hashing: bytes) == digest else {
             session.logger.warning("\(path): its SHA-256 is not the one in its name; the file is removed")
-            try? FileStore.remove(path)
+            try? FileStore.remove(path, below: session.storage.path)
             return nil
         }
         return bytes
@@ -114,7 +114,7 @@ extension LocalCollection {
             return false
         }
         guard hasher.finish() == wanted.digest else {
-            try? FileStore.remove(path)
+            try? FileStore.remove(path, below: session.storage.path)
             return false
         }
         return true

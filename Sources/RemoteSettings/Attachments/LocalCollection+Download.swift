@@ -119,25 +119,26 @@ private struct AttachmentPart {
     let file: WritableFile
     private let path: String
     private let target: String
+    private let root: String
 
     init(_ digest: SHA256Digest, of id: CollectionID, in storage: StorageDirectory) throws(FileError) {
         try storage.prepare()
-        try FileStore.makeDirectories(storage.attachmentsPath(id))
+        root = storage.path
         target = storage.attachmentPath(id, digest)
         path = FileStore.uniquePath(target) + ".part"
-        file = try WritableFile(creating: path)
+        file = try WritableFile(creating: path, below: root)
     }
 
     /// Gives the file its name.
     func finish() throws(FileError) {
         try file.finish(flushing: true)
-        try FileStore.rename(path, to: target)
+        try FileStore.rename(path, to: target, below: root)
     }
 
     /// Removes the file unless it has got its name.
     func remove() {
         file.abandon()
-        try? FileStore.remove(path)
+        try? FileStore.remove(path, below: root)
     }
 }
 

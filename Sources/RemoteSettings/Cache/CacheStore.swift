@@ -27,11 +27,11 @@ extension LocalCollection {
             let cached = held.source == .cached ? held.snapshot : nil
             let stale = cached.map { storage.staleAttachments(id, from: $0.records, to: snapshot.records) } ?? []
             let file = CacheFile(snapshot, server: "\(server)", highWaterMark: snapshot.timestamp)
-            try FileStore.makeDirectories(FileStore.parent(of: storage.snapshotPath(id)))
-            try FileStore.remove(storage.previousPath(id))
+            try FileStore.makeDirectories(FileStore.parent(of: storage.snapshotPath(id)), below: storage.path)
+            try FileStore.remove(storage.previousPath(id), below: storage.path)
             // Should the link fail, only the fallback to earlier attachments is lost.
             if !stale.isEmpty { try? FileStore.link(storage.snapshotPath(id), as: storage.previousPath(id)) }
-            try FileStore.replace(storage.snapshotPath(id), with: file.bytes)
+            try FileStore.replace(storage.snapshotPath(id), below: storage.path, with: file.bytes)
             do throws(FileError) {
                 try storage.removeOrphanedAttachments(id, keeping: snapshot.records, stale, now: session.now)
             } catch {
@@ -60,7 +60,7 @@ extension LocalCollection {
         guard FileStore.isDirectory(session.storage.attachmentsPath(id)) else { return 0 }
         return try session.withFreeStorageLock {
             guard let records = held().snapshot?.records else { return 0 }
-            try FileStore.remove(session.storage.previousPath(id))
+            try FileStore.remove(session.storage.previousPath(id), below: session.storage.path)
             return try session.storage.removeOrphanedAttachments(id, keeping: records, [], now: session.now)
         }
     }
@@ -118,7 +118,7 @@ extension StorageDirectory {
                 continue
             }
             do throws(FileError) {
-                try FileStore.remove(path)
+                try FileStore.remove(path, below: self.path)
                 removed += 1
             } catch {
                 failure = failure ?? error

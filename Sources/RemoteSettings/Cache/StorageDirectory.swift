@@ -66,11 +66,10 @@ struct StorageDirectory: Sendable {
 
     /// Removes everything that was stored of a collection.
     func remove(_ id: CollectionID) throws(FileError) {
-        try FileStore.remove(snapshotPath(id))
-        try FileStore.remove(previousPath(id))
-        try FileStore.remove(damagedPath(id))
-        try FileStore.remove(keptPath(id))
-        try FileStore.removeTree(attachmentsPath(id))
+        for file in [snapshotPath(id), previousPath(id), damagedPath(id), keptPath(id)] {
+            try FileStore.remove(file, below: path)
+        }
+        try FileStore.removeTree(attachmentsPath(id), below: path)
     }
 
     /// The end of the name of a file that keeps the attachment of the same name.
@@ -79,19 +78,16 @@ struct StorageDirectory: Sendable {
     /// Keeps an attachment, stored already or not, when no record has it any more.
     func keep(_ digest: SHA256Digest, of id: CollectionID) throws(FileError) {
         try prepare()
-        try FileStore.makeDirectories(attachmentsPath(id))
-        try FileStore.refuseLink(attachmentsPath(id))
         let mark = attachmentPath(id, digest) + Self.keepMark
         guard FileStore.size(mark) == nil else { return }
-        try FileStore.replace(mark, with: Bytes(), isContended: true)
+        try FileStore.replace(mark, below: path, with: Bytes(), isContended: true)
     }
 
     /// Removes an attachment, and what keeps it.
     func remove(_ digest: SHA256Digest, of id: CollectionID) throws(FileError) {
         let path = attachmentPath(id, digest)
-        try FileStore.refuseLink(attachmentsPath(id))
-        try FileStore.remove(path + Self.keepMark)
-        try FileStore.remove(path)
+        try FileStore.remove(path + Self.keepMark, below: self.path)
+        try FileStore.remove(path, below: self.path)
     }
 
     /// The collections of which something is stored, sorted. Nothing is read through a link.
@@ -123,7 +119,9 @@ struct StorageDirectory: Sendable {
     /// - Returns: the version that is there now.
     func setAside(_ id: CollectionID, _ identity: CacheIdentity) -> CacheIdentity? {
         let path = snapshotPath(id)
-        if (try? FileStore.identity(path)) == identity { try? FileStore.rename(path, to: damagedPath(id)) }
+        if (try? FileStore.identity(path)) == identity {
+            try? FileStore.rename(path, to: damagedPath(id), below: self.path)
+        }
         return try? FileStore.identity(path)
     }
 
@@ -151,7 +149,6 @@ struct ChainDirectory: ChainStore.Keeper {
     func keep(_ pem: Bytes, x5u: String) {
         // A chain that cannot be stored is fetched again next time.
         try? storage.prepare()
-        try? FileStore.makeDirectories(storage.chainsPath)
-        try? FileStore.replace(storage.chainPath(x5u: x5u), with: pem, isContended: true)
+        try? FileStore.replace(storage.chainPath(x5u: x5u), below: storage.path, with: pem, isContended: true)
     }
 }

@@ -77,7 +77,7 @@ package struct CollectionAccess: Sendable {
     /// Makes the storage directory, and runs `body` while no other process or session writes to it.
     package func withStorageLock<Value>(_ body: () throws -> Value) async throws -> Value {
         try await session.withStorageLock {
-            try FileStore.makeDirectories(FileStore.parent(of: keptPath))
+            try FileStore.makeDirectories(FileStore.parent(of: keptPath), below: session.storage.path)
             return try body()
         }
     }
@@ -91,7 +91,7 @@ package struct CollectionAccess: Sendable {
         for _ in 0..<max(1, tries ?? limits.storageLockSeconds * 500) {
             if let lock = try DirectoryLock(storage.path) {
                 defer { withExtendedLifetime(lock) {} }
-                try FileStore.makeDirectories(FileStore.parent(of: keptPath))
+                try FileStore.makeDirectories(FileStore.parent(of: keptPath), below: session.storage.path)
                 return try body()
             }
             FileStore.pause(microseconds: 2000)

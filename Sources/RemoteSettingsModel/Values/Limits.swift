@@ -40,6 +40,10 @@ public struct Limits: Sendable, Hashable {
     public var metadataBytes = 1 << 20
     /// The first line of a file in an app's storage directory, in bytes: the metadata and the chain as JSON strings.
     public var cacheHeadBytes = 4 << 20
+    /// `dumps.yaml`, in bytes.
+    public var configurationBytes = 4 << 20
+    /// The file that says which servers asked for no requests, in bytes.
+    public var backoffFileBytes = 1 << 20
     /// `dumps.lock.json`, in bytes.
     public var lockBytes = 64 << 20
     /// A bundle's `manifest.json`, in bytes.

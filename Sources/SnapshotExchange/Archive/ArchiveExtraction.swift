@@ -108,8 +108,7 @@ package struct ArchiveExtraction {
                 .overLimit, in: shown, entry: entry.name, expected: "at most \(limits.attachmentBytes) bytes",
                 found: "\(claimed)")
         }
-        try FileStore.makeDirectories(FileStore.parent(of: target))
-        let file = try WritableFile(creating: target)
+        let file = try WritableFile(creating: target, below: directory)
         defer { file.abandon() }
         var size = 0
         try archive.read(entry.name) { piece in

@@ -50,12 +50,11 @@ package struct Embedding: Sendable {
         let files = try files()
         var changed: [String] = []
         for (path, content) in files where try FileStore.read(path, limit: .max) != content {
-            try FileStore.makeDirectories(FileStore.parent(of: path))
-            try FileStore.replace(path, with: content)
+            try FileStore.replace(path, below: output, with: content)
             changed.append(path)
         }
         for path in try litter(files.map(\.path)) {
-            try FileStore.remove(path)
+            try FileStore.remove(path, below: output)
             try FileStore.removeIfEmpty(FileStore.parent(of: path))
             changed.append(path)
         }

@@ -21,8 +21,7 @@ final class ExportDirectory {
         self.path = path
         self.existing = existing
         isUpdate = existing == .update && FileStore.isDirectory(path)
-        temporary = FileStore.uniquePath(path) + ".tmp"
-        try FileStore.makeDirectories(temporary)
+        temporary = try FileStore.makeUniqueDirectory(path + ".tmp")
     }
 
     deinit {
@@ -42,8 +41,7 @@ final class ExportDirectory {
     /// Writes one file piece by piece.
     func write(to name: String, _ body: ((Span<UInt8>) throws -> Void) throws -> Void) throws {
         let target = "\(temporary)/\(name)"
-        try FileStore.makeDirectories(FileStore.parent(of: target))
-        let file = try WritableFile(creating: target)
+        let file = try WritableFile(creating: target, below: temporary)
         defer { file.abandon() }
         try body { piece in
             try file.write(piece)
@@ -74,7 +72,7 @@ final class ExportDirectory {
         var hasher = ContentHasher()
         try FileStore.readPieces(present) { (piece) throws(FileError) in hasher.update(piece) }
         guard hasher.finish() == attachment.hash else { return false }
-        try FileStore.makeDirectories(FileStore.parent(of: "\(temporary)/\(name)"))
+        try FileStore.makeDirectories(FileStore.parent(of: "\(temporary)/\(name)"), below: temporary)
         try FileStore.link(present, as: "\(temporary)/\(name)")
         return true
     }

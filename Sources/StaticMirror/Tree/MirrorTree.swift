@@ -84,8 +84,7 @@ struct MirrorTree {
         _ content: OriginContent, to name: String, _ time: Timestamp
     ) throws -> (size: Int, sha256: SHA256Digest) {
         let path = "\(folder)/\(name)"
-        try FileStore.makeDirectories(FileStore.parent(of: path))
-        let file = try WritableFile(creating: path)
+        let file = try WritableFile(creating: path, below: folder)
         defer { file.abandon() }
         var hasher = ContentHasher()
         var size = 0

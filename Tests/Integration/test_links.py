@@ -1,0 +1,118 @@
+"""Links, pipes and devices in the place of files and folders: nothing outside of what was named is written or removed, and
+nothing waits for somebody at the other end of a pipe."""
+import os
+import shutil
+
+import pytest
+
+import rsdump
+
+SETTINGS = "main/settings"
+OTHERS = "precious, and nobody's business here\n"
+
+
+@pytest.fixture
+def outside(tmp_path):
+    """A folder that no command may touch, with names in it that commands use."""
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    for name in ("settings.zip", "regions.zip", "old.zip", "settings.snapshot", "index.json", "README"):
+        (folder / name).write_text(OTHERS)
+    return folder
+
+
+def check_untouched(outside):
+    assert sorted(path.name for path in outside.rglob("*")) == [
+        "README", "index.json", "old.zip", "regions.zip", "settings.snapshot", "settings.zip"]
+    assert all(path.read_text() == OTHERS for path in outside.iterdir())
+
+
+def test_a_refresh_writes_nothing_through_a_bucket_that_is_a_link(dumps, sample, outside):
+    shutil.rmtree(dumps.path / "main")
+    (dumps.path / "main").symlink_to(outside)
+    outcome = rsdump.run("refresh", "--dumps", dumps.path)
+    assert outcome.code != rsdump.DONE and "symbolic link" in str(outcome)
+    check_untouched(outside)
+
+
+def test_rm_removes_nothing_through_a_bucket_that_is_a_link(dumps, outside):
+    shutil.rmtree(dumps.path / "main")
+    (dumps.path / "main").symlink_to(outside)
+    rsdump.run("remove", SETTINGS, "--dumps", dumps.path)
+    check_untouched(outside)
+
+
+def test_rebuild_writes_nothing_through_a_bucket_that_is_a_link(dumps, outside, tmp_path):
+    output = tmp_path / "rebuilt"
+    output.mkdir()
+    (output / "main").symlink_to(outside)
+    outcome = rsdump.run("rebuild", "--dumps", dumps.path, "--output", output)
+    assert outcome.code != rsdump.DONE
+    check_untouched(outside)
+
+
+def test_embed_writes_and_removes_nothing_through_a_link(dumps, outside, tmp_path):
+    output = tmp_path / "Sources/Embedded"
+    assert rsdump.run("embed", "--dumps", dumps.path, "--output", output, "--stored").code == rsdump.DONE
+    folders = [path for path in output.rglob("main") if path.is_dir()]
+    assert folders, list(output.rglob("*"))
+    shutil.rmtree(folders[0])
+    folders[0].symlink_to(outside)
+    outcome = rsdump.run("embed", "--dumps", dumps.path, "--output", output, "--stored")
+    assert outcome.code != rsdump.DONE, str(outcome)
+    check_untouched(outside)
+
+
+def test_an_update_of_an_export_replaces_a_link_and_not_what_it_leads_to(dumps, outside, tmp_path):
+    output = tmp_path / "export"
+    assert rsdump.run("export", "--to", "firefox", "--dumps", dumps.path, "--output", output).code == rsdump.DONE
+    folder = next(path for path in output.rglob("main") if path.is_dir())
+    shutil.rmtree(folder)
+    folder.symlink_to(outside)
+    rsdump.run("export", "--to", "firefox", "--dumps", dumps.path, "--output", output, "--update")
+    check_untouched(outside)
+
+
+def test_a_sync_writes_nothing_through_a_storage_directory_that_has_links(dumps, sample, outside, tmp_path):
+    storage = tmp_path / "storage"
+    storage.mkdir()
+    (storage / "main").symlink_to(outside)
+    (storage / ".chains").symlink_to(outside)
+    outcome = rsdump.run(
+        "sync", SETTINGS, "--storage", storage, "--server", sample.url, "--trust-root", sample.root)
+    assert outcome.code != rsdump.DONE and "symbolic link" in str(outcome), str(outcome)
+    check_untouched(outside)
+
+
+def test_a_mirror_writes_nothing_through_a_link(dumps, outside, tmp_path):
+    output = tmp_path / "mirror"
+    command = ("export", "--to", "mirror", "--url", "http://mirror.example", "--dumps", dumps.path, "--output", output)
+    assert rsdump.run(*command).code == rsdump.DONE
+    tree = next(path for path in output.iterdir() if path.is_dir() and not path.is_symlink())
+    (output / ".tmp-tree").symlink_to(outside)
+    shutil.rmtree(tree)
+    tree.symlink_to(outside)
+    rsdump.run(*command)
+    check_untouched(outside)
+
+
+@pytest.mark.parametrize("place", [
+    "dumps.lock.json", "main/settings.zip", ".rsdump/backoff.json", "dumps.lock.json.tmp", "main",
+    ".rsdump/pending/main.settings.json", "dumps.yaml.tmp",
+])
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_nothing_waits_for_a_pipe_or_reads_a_device(dumps, sample, place, kind):
+    path = dumps.path / place
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+    path.parent.mkdir(exist_ok=True, parents=True)
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    # Each ends by itself, one way or another, long before the time-out of a test's command.
+    for command in (["refresh"], ["verify"], ["status"], ["get", SETTINGS, "--packaged"]):
+        where = () if command[0] == "get" else ("--dumps",)
+        outcome = rsdump.run(*command, *where, dumps.path)
+        assert outcome.code in range(6), str(outcome)
