@@ -11,6 +11,8 @@ import rsdump
 
 EXAMPLES = rsdump.REPOSITORY / "Examples/nightly"
 TOOLS = os.path.dirname(sys.executable)
+WORKFLOWS = sorted((rsdump.REPOSITORY / ".github/workflows").glob("*.yml"))
+ACTION = rsdump.REPOSITORY / ".github/actions/nightly/action.yml"
 UNITS = ("remote-settings-dumps.service", "remote-settings-dumps.timer")
 
 
@@ -58,37 +60,58 @@ def test_the_workflows_match_their_schema(schema, name, tmp_path):
     assert run("check-jsonschema", "--builtin-schema", f"vendor.{schema}", broken).returncode == 1
 
 
-def test_the_workflow_passes_actionlint(tmp_path):
-    judged = run("actionlint", "-no-color", EXAMPLES / "github-actions.yml")
-    assert judged.returncode == 0, judged.stdout + judged.stderr
+def test_the_workflows_pass_actionlint(tmp_path):
+    for name in (EXAMPLES / "github-actions.yml", *WORKFLOWS):
+        judged = run("actionlint", "-no-color", name)
+        assert judged.returncode == 0, judged.stdout + judged.stderr
     # What a schema cannot see: an expression that means nothing, and a mistake in a shell command.
-    text = (EXAMPLES / "github-actions.yml").read_text()
-    for find, put, word in (
-            ("steps.tool.outputs", "steps.tools.outputs", "steps.tools|tools"),
-            ("swift build ", "cd $RSDUMP_REPOSITORY && swift build ", "SC2086")):
+    for name, find, put, word in (
+            ("github-actions.yml", "inputs.full", "input.full", "input"),
+            ("release.yml", 'run: grep -qF', "run: cd $TAG && grep -qF", "SC2086")):
+        [path] = [each for each in (EXAMPLES / "github-actions.yml", *WORKFLOWS) if each.name == name]
         broken = tmp_path / "broken.yml"
-        broken.write_text(text.replace(find, put))
+        broken.write_text(path.read_text().replace(find, put))
         judged = run("actionlint", "-no-color", broken)
         assert judged.returncode == 1 and re.search(word, judged.stdout), judged.stdout + judged.stderr
 
 
-@pytest.mark.parametrize("name", ["github-actions.yml", "gitlab-ci.yml"])
-def test_the_workflows_install_what_the_build_needs(name):
-    [needed] = re.findall(r"^packages=\((.*)\)$", (rsdump.REPOSITORY / "scripts/setup").read_text(), re.MULTILINE)
-    installed = (EXAMPLES / name).read_text().replace("\\\n", " ").replace("\n", " ").split()
-    assert "libarchive-dev" in needed and set(needed.split()) <= set(installed), name
+@pytest.mark.parametrize("schema, path", [
+    *(("github-workflows", path) for path in WORKFLOWS), ("github-actions", ACTION)], ids=str)
+def test_the_projects_own_workflows_match_their_schema(schema, path):
+    judged = run("check-jsonschema", "--builtin-schema", f"vendor.{schema}", path)
+    assert judged.returncode == 0, judged.stdout + judged.stderr
+
+
+@pytest.mark.parametrize("path", [EXAMPLES / "github-actions.yml", EXAMPLES / "gitlab-ci.yml", ACTION], ids=str)
+def test_a_nightly_job_compiles_nothing(path):
+    text = path.read_text()
+    assert not re.search(r"swift build|swift:|-dev\b|actions/cache", text)
+    # What is installed is named by its hash.
+    assert re.search("sha256", text, re.IGNORECASE)
 
 
 def test_actions_are_pinned_by_commit_and_permissions_are_few():
-    text = (EXAMPLES / "github-actions.yml").read_text()
-    used = re.findall(r"uses: (\S+)(.*)", text)
-    assert used and all(
-        re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action) and re.fullmatch(r" # v\d+\.\d+\.\d+", version)
-        for action, version in used), used
-    assert "permissions: {}" in text
-    # What comes from outside of the file is in settings and variables, never in the text of a shell command.
-    expressions = [line for line in text.splitlines() if "${{" in line]
-    assert expressions and all(re.fullmatch(r" +(key|GH_TOKEN|REFRESH_OPTIONS): .*", line) for line in expressions)
+    for path in (EXAMPLES / "github-actions.yml", *WORKFLOWS):
+        text = path.read_text()
+        used = re.findall(r"uses: (\S+)(.*)", text)
+        assert used and all(
+            re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", action) and re.fullmatch(r" # v\d+\.\d+\.\d+", version)
+            for action, version in used), used
+        assert "permissions: {}" in text
+        # What comes from outside of the file is in settings and variables, never in the text of a shell command.
+        expressions = [line for line in text.splitlines() if "${{" in line]
+        assert all(re.fullmatch(r" *(group|options|GH_TOKEN|GH_REPO|TAG): .*", line) for line in expressions), path
+    # An action's inputs reach its commands by the environment.
+    for block in re.findall(r"run: \|\n((?: {8}.*\n|\n)+)", ACTION.read_text()):
+        assert "${{" not in block
+
+
+def test_release_notes_are_those_of_the_version():
+    script = rsdump.REPOSITORY / "scripts/release-notes"
+    noted = run(script, "0.1.0")
+    assert noted.returncode == 0 and "rsdump" in noted.stdout and "## " not in noted.stdout
+    missing = run(script, "99.0.0")
+    assert missing.returncode == 1 and 'no section "## 99.0.0"' in missing.stderr
 
 
 def test_the_crontab_line_runs():
@@ -98,5 +121,6 @@ def test_the_crontab_line_runs():
 
 
 def test_the_scripts_are_sound_shell():
-    judged = run("shellcheck", rsdump.REPOSITORY / "scripts/nightly")
+    scripts = ("nightly", "package", "release-notes")
+    judged = run("shellcheck", *(rsdump.REPOSITORY / "scripts" / name for name in scripts))
     assert judged.returncode == 0, judged.stdout
