@@ -134,11 +134,14 @@ struct ConfigRows {
         let storage = folder.appending(path: "storage").path
         try await config(storage, []).0.fetchAndActivate()
         guard let before = Self.used else { return nil }
-        let (active, _) = config(storage, [])
-        for number in 0..<Self.count { _ = active["parameter_\(number)"].stringValue }
+        // Several, as the first ones are given memory that was freed before.
+        let copies = (0..<20).map { _ in config(storage, []) }
+        for (active, _) in copies {
+            for number in 0..<Self.count { _ = active["parameter_\(number)"].stringValue }
+        }
         let after = Self.used ?? before
-        withExtendedLifetime(active) {}
-        let size = (after - before) / 1024
+        withExtendedLifetime(copies) {}
+        let size = (after - before) / 1024 / copies.count
         return "Memory of \(Self.count) parameters, each of them read: \(size) KiB (goal: ≤ 2048 KiB)\n"
     }
 
