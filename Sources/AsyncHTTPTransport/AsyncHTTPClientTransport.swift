@@ -25,6 +25,8 @@ package final class AsyncHTTPClientTransport: HTTPTransport {
         configuration.httpVersion = .http1Only
         // The caller repeats requests, and tells the user about it.
         configuration.connectionPool.retryConnectionEstablishment = false
+        // The one place in which a handler can be added.
+        configuration.http1_1ConnectionDebugInitializer = InterimAnswers.add
         // Nothing reads the spans, and each costs parsing the request's URL.
         configuration.tracing.tracer = nil
         client = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)

@@ -330,7 +330,7 @@ package enum FileStore {
     package static func kind(_ path: String) throws(FileError) -> FileKind? {
         guard let status = try status(path) else { return nil }
         switch status.st_mode & S_IFMT {
-        case S_IFREG: return .file
+        case S_IFREG: return .file(size: Int(clamping: status.st_size))
         case S_IFDIR: return .directory
         default: return .other
         }
@@ -411,8 +411,8 @@ package enum FileStore {
     }
 }
 
-package enum FileKind: Sendable {
-    case file
+package enum FileKind: Hashable, Sendable {
+    case file(size: Int)
     case directory
     case other
 }

@@ -41,6 +41,10 @@ extension ServerClient {
         if !answer.isCompressed, let announced, announced != body.count {
             throw HTTPError(answer.url, .truncated(expected: announced, received: body.count))
         }
+        // Not even the head of a compressed stream has come: nothing else tells where an answer without a length is cut.
+        if answer.isCompressed, body.isEmpty {
+            throw HTTPError(answer.url, .truncated(expected: announced, received: 0))
+        }
         return body
     }
 

@@ -8,16 +8,32 @@ struct Answer {
     /// The announced length of the body on the wire in bytes; `nil` where there is none or it is not a valid number.
     var contentLength: Int? { response.headers["Content-Length"].flatMap { ContentRange.number($0) } }
 
-    var isCompressed: Bool {
-        guard let encoding = response.headers["Content-Encoding"]?.lowercased() else { return false }
-        return encoding != "identity" && !encoding.isEmpty
+    /// The codings that the body is said to have, in lower case; empty where there is none.
+    private var encoding: String {
+        let codings = response.headers.all("Content-Encoding").map { $0.lowercased() }
+        return codings.filter { $0 != "identity" && !$0.isEmpty }.joined(separator: ", ")
     }
 
-    /// - Throws: ``HTTPError/Reason/badEncoding(_:)`` for any compression but gzip.
+    var isCompressed: Bool { !encoding.isEmpty }
+
+    /// - Throws: ``HTTPError/Reason/badEncoding(_:)`` for any compression but gzip, and for more than one.
     func checkEncoding() throws(HTTPError) {
-        guard isCompressed, let encoding = response.headers["Content-Encoding"]?.lowercased() else { return }
-        guard encoding == "gzip" || encoding == "x-gzip" else {
+        let encoding = encoding
+        guard encoding.isEmpty || encoding == "gzip" || encoding == "x-gzip" else {
             throw HTTPError(url, .badEncoding("\(encoding.prefix(40)) was not asked for"))
+        }
+    }
+
+    /// HTTP libraries disagree about lengths that are no number, and about several of them: some take the digits at the
+    /// front, some the first one.
+    ///
+    /// - Throws: ``HTTPError/Reason/notHTTP(_:)`` for such a length.
+    func checkLength() throws(HTTPError) {
+        let lengths = response.headers.all("Content-Length")
+        guard let first = lengths.first else { return }
+        guard ContentRange.number(first) != nil, lengths.allSatisfy({ $0 == first }) else {
+            let found = lengths.joined(separator: ", ").prefix(40)
+            throw HTTPError(url, .notHTTP("expected one number in Content-Length, found \(found)"))
         }
     }
 }
@@ -49,6 +65,7 @@ extension ServerClient {
             response.body = MeteredBody(
                 response.body, of: request, until: deadline, limits: limits, uptime: environment.uptime)
             var answer = Answer(response: try response.decoded(for: request), url: url)
+            try answer.checkLength()
             noteAlert(answer)
             noteHold(answer)
             let status = answer.response.status

@@ -10,6 +10,8 @@ struct Observations {
     /// Requests by fault.
     var counts: [String: Int] = [:]
     var hasRefusedRange = false
+    /// What the fault `lie` sends, by the number of the request.
+    var lies: [[Lie.Part]] = []
 }
 
 /// One HTTP/1.1 server for all tests of a process, which misbehaves on request. The first segment of a path is the test's
@@ -82,6 +84,7 @@ struct FaultyAnswer {
         switch fault {
         case "ok": return try whole()
         case "raw": return try raw()
+        case "lie": return try lie()
         case "closed": return false
         case "closed-once": return count == 0 ? false : try whole()
         case "cut-once": return count == 0 ? try cutPlain() : try whole()
@@ -128,6 +131,24 @@ struct FaultyAnswer {
     private func raw() throws -> Bool {
         let text = rest[0].replacing("-", with: "+").replacing("_", with: "/")
         try connection.send(Array(Data(base64Encoded: text) ?? Data()))
+        return false
+    }
+
+    private func lie() throws -> Bool {
+        let answers = server.observations.withLock { $0[name]?.lies ?? [] }
+        guard !answers.isEmpty else { return false }
+        for part in answers[min(count, answers.count - 1)] {
+            switch part {
+            case .bytes(let bytes): try connection.send(bytes)
+            case .drip(let bytes, let milliseconds):
+                for byte in bytes {
+                    try connection.send([byte])
+                    Thread.sleep(forTimeInterval: Double(milliseconds) / 1000)
+                }
+            case .hang: connection.hang()
+            case .keepAlive: return true
+            }
+        }
         return false
     }
 

@@ -58,6 +58,11 @@ package struct FaultyServer: Sendable {
         return "raw/" + encoded.replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
     }
 
+    /// What the fault `lie` sends from now on, by the number of the request.
+    func tell(_ answers: [[Lie.Part]]) {
+        server.observations.withLock { $0[name]?.lies = answers }
+    }
+
     package func attachments(_ fault: String, of client: ServerClient) throws -> AttachmentsURL {
         try AttachmentsURL("\(url(fault))/", of: client.server)
     }

@@ -6,7 +6,7 @@ import subprocess
 import rsdump
 
 SCRIPT = rsdump.REPOSITORY / "scripts/faults"
-EVERY = int(os.environ.get("FAULTS_EVERY", "113"))
+EVERY = int(os.environ.get("FAULTS_EVERY", "173"))
 
 
 def faults(*arguments):

@@ -143,6 +143,28 @@ struct URLSessionTransportTests {
         #expect(await failure { try await task.value }?.reason == .cancelled)
     }
 
+    @Test("One table of lies for all transports", arguments: chapters)
+    func aTypedErrorOrTheRightBytes(_ chapter: Lie.Chapter) async throws {
+        let complaints = try await chapter.complaints(
+            about: { _ in server.transport }, leavingOut: Self.isMisreadByTheSystem)
+        for complaint in complaints { Issue.record("\(complaint)") }
+    }
+
+    // On Linux, where no app uses this transport, FoundationNetworking (6.3) traps where a head ends early ("Transfer
+    // completed, but there's no response"), takes a compressed body that is cut for a whole one, and does not come back from a
+    // length of 2^63 - 1: nothing that could be mended here.
+    #if canImport(FoundationNetworking)
+        private static let chapters = Array(Lie.chapters.prefix(4))
+
+        private static func isMisreadByTheSystem(_ lie: Lie) -> Bool {
+            lie.isCutInHead || lie.name.hasPrefix("compressed, without a length")
+        }
+    #else
+        private static let chapters = Lie.chapters
+
+        private static func isMisreadByTheSystem(_: Lie) -> Bool { false }
+    #endif
+
     @Test func nobodyListens() async throws {
         let nobody = ServerClient(
             server: try ServerURL("http://127.0.0.1:1/v1"), transport: server.transport,

@@ -56,7 +56,11 @@ package struct Pinning: Sendable {
         let (lock, recovered) = try directory.recoveredLock(limits: limits)
         if !recovered.isEmpty { try directory.writeLock(lock) }
         let held = lock.collections[id]
-        let isWhole = held != nil && directory.diskState(id, held) == .asLocked
+        let state = directory.diskState(id, held)
+        if case .damaged(let problem) = state, path == nil, request == .present {
+            throw PinError.notVouchedFor(id, place: directory.bundlePath(id), problem: problem)
+        }
+        let isWhole = held != nil && state == .asLocked
         let candidates = try await candidates(id, request, from: path, held: isWhole ? held : nil)
 
         var failure: (any Error)?

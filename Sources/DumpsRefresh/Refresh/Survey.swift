@@ -153,7 +153,13 @@ extension DumpsDirectory {
     /// The state of a bundle's file, judged by its size and its first bytes.
     func diskState(_ id: CollectionID, _ held: LockFile.Collection?) -> RefreshPlanner.DiskState {
         let path = bundlePath(id)
-        guard let size = FileStore.size(path) else { return .absent }
+        let size: Int
+        do throws(FileError) {
+            guard case .file(let found)? = try FileStore.kind(path) else { return .absent }
+            size = found
+        } catch {
+            return .damaged("\(error)")
+        }
         guard let held else { return .asLocked }
         guard size == held.bundle.size else {
             return .damaged("its bundle has \(size) bytes, the lock says \(held.bundle.size)")

@@ -1,0 +1,577 @@
+import Foundation
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+
+/// One thing that a server can do wrong, and what a client may make of it.
+///
+/// The table is the same for all transports: each of them must come to an ``HTTPError`` or to the right bytes, in time.
+package struct Lie: Sendable {
+    /// What the server does for one request; then it closes the connection.
+    enum Part: Sendable {
+        case bytes([UInt8])
+        /// Byte by byte, with so many milliseconds between two of them.
+        case drip([UInt8], milliseconds: Int)
+        /// Waits until the client goes away.
+        case hang
+        /// Takes further requests on the same connection.
+        case keepAlive
+    }
+
+    /// What is asked for.
+    enum Asking: Sendable {
+        /// A document of at most 1,000 bytes.
+        case document
+        /// A document, and then another one, which may come by the same connection.
+        case two
+        /// A download of which so many bytes are there already.
+        case download(held: Int)
+    }
+
+    /// What may come of it.
+    enum Outcome: Sendable {
+        case right
+        case error
+        /// Either of them: the server's words can be read in two ways, and both are safe.
+        case either
+        /// An error, or these bytes, which are what the server says, though it means others. HTTP cannot tell them apart;
+        /// signatures and hashes can.
+        case said([UInt8])
+    }
+
+    package let name: String
+    /// By the number of the request; the last one is for all that follow.
+    let answers: [[Part]]
+    let asking: Asking
+    let outcome: Outcome
+    let tries: Int
+    let change: @Sendable (inout Limits) -> Void
+
+    init(
+        _ name: String, _ outcome: Outcome, _ answers: [[Part]], asking: Asking = .document, tries: Int = 1,
+        _ change: @escaping @Sendable (inout Limits) -> Void = { _ in }
+    ) {
+        self.name = name
+        self.outcome = outcome
+        self.answers = answers
+        self.asking = asking
+        self.tries = tries
+        self.change = change
+    }
+
+    init(_ name: String, _ outcome: Outcome, _ answer: String, asking: Asking = .document) {
+        self.init(name, outcome, [[.bytes(Array(answer.utf8))]], asking: asking)
+    }
+
+    /// The right body.
+    static let truth = #"{"hello":"world","n":[1,2,3]}"#
+    /// What must never reach the reader.
+    static let evil = #"{"hello":"EVIL!","n":[6,6,6]}"#
+
+    /// Whether one of the answers begins like HTTP and ends before its body can begin.
+    package var isCutInHead: Bool {
+        answers.contains { parts in
+            guard case .bytes(let bytes)? = parts.first else { return true }
+            return bytes.firstRange(of: Array("\r\n\r\n".utf8)) == nil
+        }
+    }
+
+    /// Seconds that one lie may take: far more than its limits allow on an idle machine.
+    private static let patience = 120
+
+    /// Tells the lie to a transport.
+    ///
+    /// - Returns: what is wrong with what came of it; `nil` where nothing is.
+    fileprivate func complaint(about transport: any HTTPTransport, limits: Limits) async throws -> String? {
+        let server = try FaultyServer(transport: transport)
+        server.tell(answers)
+        var limits = limits
+        limits.rootDocumentBytes = 1000
+        change(&limits)
+        // A connection that an earlier lie has ended may be taken for a good one: then another one is tried.
+        if case .right = outcome { limits.tries = tries + 8 } else { limits.tries = tries + 1 }
+        let client = try server.client("lie", limits: limits)
+        let told = await withTaskGroup(of: String?.self) { group in
+            group.addTask { await self.told(client, server) }
+            group.addTask {
+                try? await Task.sleep(for: .seconds(Self.patience))
+                return Task.isCancelled ? nil : "nothing came of it within \(Self.patience) s"
+            }
+            let first = await group.next() ?? nil
+            group.cancelAll()
+            return first
+        }
+        return told.map { "\(name): \($0)" }
+    }
+
+    private func told(_ client: ServerClient, _ server: FaultyServer) async -> String? {
+        do {
+            let body = try await ask(client, server)
+            switch outcome {
+            case .said(let said) where body == said: return nil
+            case _ where body != Array(Self.truth.utf8):
+                return "these bytes are wrong: \(String(decoding: body.prefix(200), as: UTF8.self).debugDescription)"
+            case .error: return "it was believed"
+            case .right, .either, .said: return nil
+            }
+        } catch let error as HTTPError {
+            if case .right = outcome { return "it is right, and was refused: \(error)" }
+            return nil
+        } catch {
+            return "not an HTTPError: \(error)"
+        }
+    }
+
+    private func ask(_ client: ServerClient, _ server: FaultyServer) async throws -> [UInt8] {
+        switch asking {
+        case .document: return try await client.rootDocument().body.array
+        case .two:
+            // Whatever comes of the first one, the second gets its own answer or an error.
+            _ = try? await client.rootDocument()
+            return try await client.rootDocument().body.array
+        case .download(let held):
+            var bytes = Array(Self.truth.utf8.prefix(held))
+            let base = try server.attachments("lie", of: client)
+            let resume = held > 0 ? ResumePoint(offset: held, validator: "\"one\"") : nil
+            try await client.attachment("a", at: base, size: Self.truth.utf8.count, resume: resume) { part in
+                switch part {
+                case .start(let start): bytes.removeLast(bytes.count - start.offset)
+                case .bytes(let more): bytes += more
+                }
+            }
+            return bytes
+        }
+    }
+}
+
+// The table.
+extension Lie {
+    /// A part of the table.
+    package struct Chapter: Sendable, CustomStringConvertible {
+        package let description: String
+        package let lies: [Lie]
+        fileprivate var limits = FaultyServer.limits
+
+        /// Tells all of them to a transport, some at a time.
+        ///
+        /// - Returns: what is wrong with what came of them.
+        ///
+        /// - Parameters:
+        ///   - make: makes the transport, with the time-outs of these lies.
+        ///   - isLeftOut: which lies are not told to it.
+        package func complaints(
+            about make: (Limits) -> any HTTPTransport, leavingOut isLeftOut: (Lie) -> Bool = { _ in false }
+        ) async throws -> [String] {
+            let transport = make(limits)
+            return try await lies.filter { !isLeftOut($0) }.concurrentMap(width: 8) {
+                try await $0.complaint(about: transport, limits: limits)
+            }.compactMap { $0 }
+        }
+    }
+
+    package static let chapters: [Chapter] = [
+        Chapter(description: "every status", lies: statuses),
+        Chapter(description: "cut at every byte", lies: cuts),
+        Chapter(description: "stalls and slow drips", lies: stalls, limits: short),
+        Chapter(description: "redirects", lies: redirects),
+        Chapter(description: "wrong lengths", lies: lengths),
+        Chapter(description: "wrong chunks", lies: chunks),
+        Chapter(description: "wrong encodings", lies: encodings),
+        Chapter(description: "data after the body", lies: trailing),
+        Chapter(description: "wrong ranges", lies: ranges),
+        Chapter(description: "other content at the next try", lies: changes),
+        Chapter(description: "wrong heads", lies: heads),
+    ]
+
+    private static let length = truth.utf8.count
+    private static let whole = "HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\n\(truth)"
+    private static let close = "Connection: close\r\n"
+
+    private static func answer(_ fields: String, _ body: String = truth) -> String {
+        "HTTP/1.1 200 OK\r\n\(close)\(fields)\r\n\(body)"
+    }
+
+    private static func packed(_ fields: String, _ body: [UInt8]) -> [[Part]] {
+        [[.bytes(Array("HTTP/1.1 200 OK\r\n\(close)Content-Length: \(body.count)\r\n\(fields)\r\n".utf8) + body)]]
+    }
+
+    private static let statuses = (0...999).map { status in
+        let code = String(status)
+        let text = String(repeating: "0", count: 3 - code.count) + code
+        // 200 is the one that has a document; 204 says that there is nothing newer.
+        return Lie(
+            "status \(text)", status == 200 ? .right : status == 204 ? .said([]) : .error,
+            "HTTP/1.1 \(text) Words\r\n\(close)Content-Length: \(length)\r\n\r\n\(truth)")
+    }
+
+    private static let cuts: [Lie] = {
+        let fields = "HTTP/1.1 200 OK\r\n"
+        let packed = Gzip.compress(Array(truth.utf8))
+        let answers: [(String, [UInt8], needed: Int)] = [
+            ("with a length", Array("\(fields)Content-Length: \(length)\r\n\r\n\(truth)".utf8), 0),
+            // Who reads no trailer may see the end at the last chunk's line.
+            (
+                "in chunks",
+                Array(
+                    "\(fields)Transfer-Encoding: chunked\r\n\r\n5\r\n\(truth.prefix(5))\r\n"
+                        .utf8)
+                    + Array("\(String(length - 5, radix: 16))\r\n\(truth.dropFirst(5))\r\n0\r\n\r\n".utf8), 5
+            ),
+            (
+                "compressed",
+                Array("\(fields)Content-Encoding: gzip\r\nContent-Length: \(packed.count)\r\n\r\n".utf8) + packed, 0
+            ),
+            // The end of the stream is told by the stream itself.
+            (
+                "compressed, without a length",
+                Array("\(fields)Connection: close\r\nContent-Encoding: gzip\r\n\r\n".utf8) + packed, 0
+            ),
+        ]
+        return answers.flatMap { name, bytes, lenient in
+            (0...bytes.count).map { count in
+                let outcome: Outcome =
+                    count == bytes.count ? .right : count >= bytes.count - lenient ? .either : .error
+                return Lie(
+                    "\(name), cut after \(count) of \(bytes.count) bytes", outcome, [[.bytes(Array(bytes[..<count]))]])
+            }
+        }
+    }()
+
+    private static let short: Limits = {
+        var limits = FaultyServer.limits
+        limits.headTimeoutSeconds = 2
+        limits.idleTimeoutSeconds = 2
+        return limits
+    }()
+
+    private static let stalls: [Lie] = {
+        let bytes = Array(whole.utf8)
+        var lies = [0, 1, 9, 17, 30, bytes.count - length, bytes.count - length + 1, bytes.count - 1].map { count in
+            Lie("a stall after \(count) bytes", .error, [[.bytes(Array(bytes[..<count])), .hang]])
+        }
+        let chunked = Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1d\r\n\(truth)\r\n0\r\n\r\n".utf8)
+        for left in [1, 4, 7, 10, 36] {
+            lies.append(
+                Lie(
+                    "a stall \(left) bytes before the end of chunks", left < 5 ? .either : .error,
+                    [[.bytes(Array(chunked[..<(chunked.count - left)])), .hang]]))
+        }
+        lies.append(Lie("a slow head and body", .right, [[.drip(bytes, milliseconds: 5)]]))
+        let endless = Array(repeating: UInt8(ascii: "x"), count: 100_000)
+        lies.append(
+            Lie(
+                "a head without an end, byte by byte", .error,
+                [[.bytes(Array("HTTP/1.1 200 OK\r\nX: ".utf8)), .drip(endless, milliseconds: 50)]]))
+        lies.append(
+            Lie(
+                "a body without an end, byte by byte", .error,
+                [[.bytes(Array("HTTP/1.1 200 OK\r\n\r\n".utf8)), .drip(endless, milliseconds: 50)]]
+            ) {
+                $0.throughputSeconds = 1
+                $0.rootDocumentBytes = 1 << 20
+            })
+        lies.append(
+            Lie(
+                "a document that takes too long", .error,
+                [[.bytes(Array("HTTP/1.1 200 OK\r\n\r\n".utf8)), .drip(endless, milliseconds: 50)]]
+            ) {
+                $0.leastBytesPerSecond = 0
+                $0.documentSeconds = 1
+                $0.rootDocumentBytes = 1 << 20
+            })
+        return lies
+    }()
+
+    private static let redirects: [Lie] = {
+        let statuses = [300, 301, 302, 303, 304, 305, 306, 307, 308]
+        let targets = [
+            nil, "", " ", "?again", "#again", "file:///etc/passwd", "file:/etc/passwd", "ftp://127.0.0.1/",
+            "javascript:1",
+            "data:,\(truth)", "http://", "http:///v1/", "http://user:secret@127.0.0.1/", "http://host.invalid/v1/",
+            "//host.invalid/v1/", "https://host.invalid/v1/", "http://127.0.0.1:99999/", "http://127.0.0.1:-1/",
+            "http://[::1", "http://127.0.0.1:1/", "\u{7F}", "%zz", "/lie/", "\\\\host\\share",
+        ]
+        return statuses.flatMap { status in
+            targets.map { target in
+                let field = target.map { "Location: \($0)\r\n" } ?? ""
+                return Lie(
+                    "\(status) to \(target.map { $0.debugDescription } ?? "nowhere")", .error,
+                    "HTTP/1.1 \(status) Elsewhere\r\n\(close)\(field)Content-Length: 0\r\n\r\n")
+            }
+        }
+    }()
+
+    private static let lengths: [Lie] = {
+        let wrong = [
+            "\(length + 1)", "\(length + 1000)", "-1", "-\(length)", "4294967326", "9223372036854775807",
+            "9223372036854775808", "18446744073709551615", "18446744073709551645", "99999999999999999999999999",
+            "0x1d", "1d", "two", "\(length).0", "\(length)e0", "\(length) \(length)", "",
+        ]
+        var lies = wrong.map {
+            Lie("Content-Length: \($0)", $0 == "" ? .either : .error, answer("Content-Length: \($0)\r\n"))
+        }
+        // What some read as the same number.
+        lies += ["+\(length)", "\(length), \(length)", " \(length) ", "000\(length)", "\(length);"].map {
+            Lie("Content-Length: \($0)", .either, answer("Content-Length: \($0)\r\n"))
+        }
+        // The announced bytes are not the document.
+        lies += [0, 1, length - 1].map {
+            Lie("Content-Length: \($0)", .said(Array(truth.utf8.prefix($0))), answer("Content-Length: \($0)\r\n"))
+        }
+        lies += [
+            Lie("two equal lengths", .either, answer("Content-Length: \(length)\r\nContent-Length: \(length)\r\n")),
+            Lie(
+                "two lengths, a longer one last", .error, answer("Content-Length: \(length)\r\nContent-Length: 99\r\n")),
+            Lie(
+                "two lengths, a longer one first", .error, answer("Content-Length: 99\r\nContent-Length: \(length)\r\n")
+            ),
+            Lie("no length", .right, answer("")),
+            Lie("1.0 without a length", .right, "HTTP/1.0 200 OK\r\n\r\n\(truth)"),
+            Lie(
+                "a length and chunks", .either,
+                answer("Content-Length: \(length)\r\nTransfer-Encoding: chunked\r\n", "1d\r\n\(truth)\r\n0\r\n\r\n")),
+            Lie(
+                "a shorter length and chunks", .either,
+                answer("Content-Length: 3\r\nTransfer-Encoding: chunked\r\n", "1d\r\n\(truth)\r\n0\r\n\r\n")),
+            Lie("chunks that are none", .error, answer("Transfer-Encoding: chunked\r\n")),
+        ]
+        return lies
+    }()
+
+    private static let chunks: [Lie] = {
+        func chunked(_ body: String) -> String { answer("Transfer-Encoding: chunked\r\n", body) }
+        let sizes = [
+            "-1d", "ffff", "7fffffffffffffff", "8000000000000000", "ffffffffffffffff", "1000000000000001d",
+            "ffffffffffffffffffffffff", "", "xyz", "0x1d", " ", "\u{0}",
+        ]
+        var lies = sizes.map {
+            Lie("a chunk of \($0.debugDescription)", .error, chunked("\($0)\r\n\(truth)\r\n0\r\n\r\n"))
+        }
+        lies += [
+            // What comes before the end of the body is 30 bytes.
+            Lie(
+                "a chunk that is shorter than it says", .said(Array("\(truth)\r".utf8)),
+                chunked("1e\r\n\(truth)\r\n0\r\n\r\n")),
+            Lie("a chunk with a zero byte", .either, chunked("1d\u{0}\r\n\(truth)\r\n0\r\n\r\n")),
+            Lie("a chunk in capitals", .right, chunked("1D\r\n\(truth)\r\n0\r\n\r\n")),
+            Lie("a chunk with zeros", .either, chunked("00000000001d\r\n\(truth)\r\n0\r\n\r\n")),
+            Lie("a chunk with an extension", .either, chunked("1d;a=b\r\n\(truth)\r\n0\r\n\r\n")),
+            Lie("a chunk with spaces", .either, chunked("1d  \r\n\(truth)\r\n0\r\n\r\n")),
+            Lie("line feeds only", .either, chunked("1d\n\(truth)\n0\n\n")),
+            Lie("a chunk that is longer than it says", .error, chunked("1c\r\n\(truth)\r\n0\r\n\r\n")),
+            Lie("no end of the last line", .either, chunked("1d\r\n\(truth)\r\n0\r\n")),
+            Lie("no last chunk", .error, chunked("1d\r\n\(truth)\r\n")),
+            Lie("a trailer", .either, chunked("1d\r\n\(truth)\r\n0\r\nContent-Length: 3\r\n\r\n")),
+            Lie("a trailer that is none", .either, chunked("1d\r\n\(truth)\r\n0\r\n\(truth)\r\n\r\n")),
+            Lie(
+                "a long extension", .either,
+                chunked("1d;\(String(repeating: "x", count: 200_000))\r\n\(truth)\r\n0\r\n\r\n")),
+        ]
+        let body = "1d\r\n\(truth)\r\n0\r\n\r\n"
+        lies += ["xchunked", "chunked, chunked", "identity", "chunked, identity", "gzip, chunked", ""].map {
+            Lie("Transfer-Encoding: \($0)", .said(Array(body.utf8)), answer("Transfer-Encoding: \($0)\r\n", body))
+        }
+        lies.append(Lie("Transfer-Encoding: CHUNKED", .right, answer("Transfer-Encoding: CHUNKED\r\n", body)))
+        return lies
+    }()
+
+    private static let encodings: [Lie] = {
+        let plain = Array(truth.utf8)
+        let once = Gzip.compress(plain)
+        var lies = [
+            Lie("gzip", .right, packed("Content-Encoding: gzip\r\n", once)),
+            Lie("gzip in capitals", .right, packed("Content-Encoding: GZIP\r\n", once)),
+            Lie("x-gzip", .either, packed("Content-Encoding: x-gzip\r\n", once)),
+            Lie("gzip that is none", .error, packed("Content-Encoding: gzip\r\n", plain)),
+            Lie("gzip of nothing", .error, packed("Content-Encoding: gzip\r\n", [])),
+            Lie("gzip twice, named once", .said(once), packed("Content-Encoding: gzip\r\n", Gzip.compress(once))),
+            Lie("gzip twice, named twice", .either, packed("Content-Encoding: gzip, gzip\r\n", Gzip.compress(once))),
+            Lie(
+                "gzip twice, in two fields", .either,
+                packed("Content-Encoding: gzip\r\nContent-Encoding: gzip\r\n", Gzip.compress(once))),
+            Lie("gzip named twice, done once", .error, packed("Content-Encoding: gzip, gzip\r\n", once)),
+            Lie("gzip that is not named", .said(once), packed("", once)),
+            Lie("identity", .right, packed("Content-Encoding: identity\r\n", plain)),
+            Lie("an empty name", .either, packed("Content-Encoding: \r\n", plain)),
+            Lie("gzip and something else behind it", .either, packed("Content-Encoding: gzip\r\n", once + plain)),
+            Lie("gzip and a second stream", .said(plain + plain), packed("Content-Encoding: gzip\r\n", once + once)),
+            Lie(
+                "gzip and zeros", .either,
+                packed("Content-Encoding: gzip\r\n", once + [UInt8](repeating: 0, count: 512))),
+            Lie("a bomb", .error, packed("Content-Encoding: gzip\r\n", Gzip.header + Gzip.zeros)),
+        ]
+        lies += ["br", "zstd", "deflate", "compress", "gzip;q=1", "gzip br", "\u{1}"].map {
+            Lie("Content-Encoding: \($0.debugDescription)", .error, packed("Content-Encoding: \($0)\r\n", plain))
+        }
+        lies += once.indices.map { index in
+            var damaged = once
+            damaged[index] ^= 0x55
+            // The flags, time, level and system of the head say nothing of the content.
+            return Lie(
+                "gzip with byte \(index) damaged", (3...9).contains(index) ? .either : .error,
+                packed("Content-Encoding: gzip\r\n", damaged))
+        }
+        return lies
+    }()
+
+    private static let trailing: [Lie] = {
+        let forged = "HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\n\(evil)"
+        let next: [Part] = [.bytes(Array(whole.utf8)), .keepAlive]
+        let firsts = [
+            ("behind a body", "\(whole)\(forged)"),
+            ("behind a body, in pieces", "\(whole)\(forged.prefix(10))"),
+            (
+                "behind chunks",
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1d\r\n\(truth)\r\n0\r\n\r\n\(forged)"
+            ),
+            ("behind nothing newer", "HTTP/1.1 204 No Content\r\n\r\n\(forged)"),
+            ("behind not modified", "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n\(forged)"),
+            ("behind an empty body", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n\(forged)"),
+            ("behind an error", "HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno\(forged)"),
+            ("behind a redirect", "HTTP/1.1 302 Found\r\nLocation: ?\r\nContent-Length: 0\r\n\r\n\(forged)"),
+            ("line ends behind a body", "\(whole)\r\n\r\n"),
+            ("noise behind a body", "\(whole)\u{0}\u{1}\u{2}"),
+        ]
+        return firsts.map { name, first in
+            Lie(name, .either, [[.bytes(Array(first.utf8)), .keepAlive], next], asking: .two)
+        }
+    }()
+
+    private static let ranges: [Lie] = {
+        let rest = String(truth.dropFirst(10))
+        func part(_ status: String, _ fields: String, _ body: String) -> String {
+            "HTTP/1.1 \(status)\r\n\(close)ETag: \"one\"\r\nContent-Length: \(body.utf8.count)\r\n\(fields)\r\n\(body)"
+        }
+        func range(_ value: String) -> String { "Content-Range: \(value)\r\n" }
+        let last = length - 1
+        let good = range("bytes 10-\(last)/\(length)")
+        let resumed = Asking.download(held: 10)
+        var lies = [
+            Lie(
+                "a part that was not asked for", .error, part("206 Partial Content", good, rest),
+                asking: .download(held: 0)),
+            Lie(
+                "all of it as a part", .either, part("206 Partial Content", range("bytes 0-\(last)/\(length)"), truth),
+                asking: .download(held: 0)),
+            Lie("the right part", .right, part("206 Partial Content", good, rest), asking: resumed),
+            Lie("all of it", .right, part("200 OK", "", truth), asking: resumed),
+            Lie("no range", .error, part("206 Partial Content", "", rest), asking: resumed),
+            Lie(
+                "parts in one body", .error,
+                part("206 Partial Content", "Content-Type: multipart/byteranges; boundary=b\r\n", rest), asking: resumed
+            ),
+            Lie(
+                "another state", .error, part("206 Partial Content", good, rest).replacing("one", with: "two"),
+                asking: resumed),
+            Lie(
+                "no such range", .error, part("416 Range Not Satisfiable", range("bytes */\(length)"), ""),
+                asking: resumed),
+            Lie(
+                "a part of a part", .error, part("206 Partial Content", good, String(rest.dropLast())), asking: resumed),
+            Lie(
+                "a compressed part", .error, part("206 Partial Content", good + "Content-Encoding: gzip\r\n", rest),
+                asking: resumed),
+        ]
+        let wrong = [
+            "bytes 0-\(last)/\(length)", "bytes 9-\(last)/\(length)", "bytes 11-\(last)/\(length)",
+            "bytes 10-\(last - 1)/\(length)", "bytes 10-\(last + 1)/\(length)", "bytes 10-\(last)/\(length + 1)",
+            "bytes 10-\(last)/\(length - 1)", "bytes 10-9/\(length)", "bytes \(last)-10/\(length)",
+            "bytes 10-/\(length)",
+            "bytes -\(last)/\(length)", "bytes */\(length)", "bytes 10-\(last)", "10-\(last)/\(length)",
+            "pages 10-\(last)/\(length)", "bytes=10-\(last)/\(length)", "bytes 10-\(last)/-1",
+            "bytes 10-\(last)/18446744073709551616", "bytes 18446744073709551626-\(last)/\(length)", "bytes", "",
+        ]
+        lies += wrong.map {
+            Lie(
+                "a part with the range \($0.debugDescription)", .error, part("206 Partial Content", range($0), rest),
+                asking: resumed)
+        }
+        lies.append(
+            Lie(
+                "a part of unknown length", .either, part("206 Partial Content", range("bytes 10-\(last)/*"), rest),
+                asking: resumed))
+        return lies
+    }()
+
+    private static let changes: [Lie] = {
+        let old = Array("HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\n\(evil)".utf8)
+        let new: [Part] = [.bytes(Array(whole.utf8))]
+        var lies = (0..<old.count).map { count in
+            Lie(
+                "another document, cut after \(count) bytes", .right, [[.bytes(Array(old[..<count]))], new], tries: 2)
+        }
+        func file(_ etag: String, _ body: String, from start: Int = 0, fields: String = "") -> [Part] {
+            let status = start == 0 ? "200 OK" : "206 Partial Content"
+            let range = start == 0 ? "" : "Content-Range: bytes \(start)-\(length - 1)/\(length)\r\n"
+            let head = "HTTP/1.1 \(status)\r\nETag: \(etag)\r\nContent-Length: \(length - start)\r\n\(range)\r\n"
+            return [.bytes(Array("\(head)\(body)".utf8))]
+        }
+        let cut = file("\"one\"", String(evil.prefix(10)))
+        let fresh = Asking.download(held: 0)
+        lies += [
+            Lie("another file, sent whole", .right, [cut, file("\"two\"", truth)], asking: fresh, tries: 2),
+            Lie(
+                "another file, of which a part is sent", .error,
+                [cut, file("\"two\"", String(truth.dropFirst(10)), from: 10)], asking: fresh, tries: 2),
+            Lie(
+                "another file, of which other parts are sent", .error,
+                [cut, file("\"one\"", String(truth.dropFirst(5)), from: 5)], asking: fresh, tries: 2),
+            Lie(
+                "another length at the next try", .either, [cut, file("\"two\"", truth + truth)], asking: fresh,
+                tries: 2
+            ),
+            Lie(
+                "an error at the next try", .error, [cut, [.bytes(Array("HTTP/1.1 404 No\r\n\r\n".utf8))]],
+                asking: fresh, tries: 2),
+        ]
+        return lies
+    }()
+
+    private static let heads: [Lie] = {
+        let lines = [
+            "HTTP/1.1 200", "HTTP/1.1 200 ", "HTTP/1.0 200 OK", "http/1.1 200 OK", "HTTP/1.1  200 OK",
+            "HTTP/1.1 +200 OK",
+            "HTTP/1.1 2000 OK", "HTTP/1.1 20 OK", "HTTP/1.1 2OO OK", "HTTP/1.1", "HTTP/2.0 200 OK", "HTTP/9.9 200 OK",
+            "HTTP/1.999999999999999999999 200 OK", "ICY 200 OK", "200 OK", "\u{0}", "HTTP/1.1 200 \u{0}",
+            "HTTP/1.1 200 \(String(repeating: "x", count: 200_000))", "HTTP/1.1\t200\tOK", "SSH-2.0-OpenSSH_9", "",
+        ]
+        var lies = lines.map { line in
+            Lie(
+                "the status line \(line.prefix(40).debugDescription)", .either,
+                "\(line)\r\n\(close)Content-Length: \(length)\r\n\r\n\(truth)")
+        }
+        let fields = [
+            "No colon", ": no name", "Spaced : yes", " Folded", "X: \u{0}", "X: a\rb", "X\u{0}: y", "\u{E9}: y",
+            "X: \u{E9}",
+            "X:", "X", "X: \(String(repeating: "x", count: 200_000))", "Content-Encoding", "Location: /elsewhere",
+            "Connection: Upgrade\r\nUpgrade: h2c", "Set-Cookie: a=b", "Retry-After: -1",
+            "Retry-After: 99999999999999999999",
+            "Backoff: -1", "Backoff: 99999999999999999999", "Backoff: NaN", "Alert: {", "Date: never",
+            "Strict-Transport-Security: max-age=99999999", "Alt-Svc: h2=\"host.invalid:443\"",
+        ]
+        lies += fields.map {
+            Lie(
+                "the field \($0.prefix(40).debugDescription)", .either, answer("\($0)\r\nContent-Length: \(length)\r\n")
+            )
+        }
+        lies += [
+            Lie("no field", .right, "HTTP/1.1 200 OK\r\n\r\n\(truth)"),
+            Lie("line feeds only", .either, "HTTP/1.1 200 OK\nContent-Length: \(length)\n\n\(truth)"),
+            Lie("a carriage return only", .error, "HTTP/1.1 200 OK\rContent-Length: \(length)\r\r\(truth)"),
+            Lie("the body alone", .error, truth),
+            Lie("nothing", .error, ""),
+            Lie("one byte", .error, "H"),
+            Lie("a TLS alert", .error, "\u{15}\u{3}\u{1}\u{0}\u{2}\u{2}\u{28}"),
+            Lie("early hints before it", .right, "HTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n\(whole)"),
+            Lie(
+                "a hundred interim answers", .either,
+                String(repeating: "HTTP/1.1 103 Hints\r\n\r\n", count: 100) + whole),
+            Lie("interim answers only", .error, String(repeating: "HTTP/1.1 103 Hints\r\n\r\n", count: 10)),
+            Lie(
+                "another protocol", .error,
+                "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n\(truth)"),
+            Lie("a thousand fields", .either, answer(String(repeating: "X-Y: z\r\n", count: 1000))),
+            Lie("a million fields", .error, answer(String(repeating: "X-Y: z\r\n", count: 1_000_000))),
+        ]
+        return lies
+    }()
+}
