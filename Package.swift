@@ -23,6 +23,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "RemoteSettings", targets: ["RemoteSettings"]),
+        .library(name: "RemoteConfiguration", targets: ["RemoteConfiguration"]),
         .library(name: "FirefoxDumps", targets: ["FirefoxDumps"]),
         .executable(name: "rsdump", targets: ["rsdump"]),
     ],
@@ -51,6 +52,7 @@ let package = Package(
         .systemLibrary(
             name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"]), .brew(["libarchive"])]),
 
+        .target(name: "LibC", swiftSettings: strict),
         .target(name: "RemoteSettingsModel", swiftSettings: strict),
         .target(
             name: "ContentSignature",
@@ -62,23 +64,24 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(name: "Deflate", dependencies: ["RemoteSettingsModel", "CZlib"], swiftSettings: strict),
+        .target(name: "MozillaLZ4", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(
-            name: "MozillaLZ4", dependencies: ["RemoteSettingsModel", .target(name: "CLZ4", condition: tools)],
-            swiftSettings: strict),
-        .target(name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel", "Deflate"], swiftSettings: strict),
+            name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel", "Deflate", "LibC"], swiftSettings: strict),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(
             name: "CurlTransport",
-            dependencies: ["RemoteSettingsHTTP", "CCurl"],
+            dependencies: ["RemoteSettingsHTTP", "CCurl", "LibC"],
             swiftSettings: strict),
         .target(name: "URLSessionTransport", dependencies: ["RemoteSettingsHTTP"], swiftSettings: strict),
         .target(
             name: "SnapshotBundle",
-            dependencies: ["RemoteSettingsModel", "Deflate", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: [
+                "RemoteSettingsModel", "Deflate", "LibC", .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: strict),
         .target(
             name: "TargetFilter",
-            dependencies: ["RemoteSettingsModel", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["RemoteSettingsModel", "LibC", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
 
         .target(
@@ -89,7 +92,7 @@ let package = Package(
             dependencies: ["RemoteSettingsModel", "SnapshotBundle", "FileStorage", "Dumps", "SnapshotHistory"],
             swiftSettings: strict),
 
-        .target(name: "FileStorage", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
+        .target(name: "FileStorage", dependencies: ["RemoteSettingsModel", "LibC"], swiftSettings: strict),
         .target(
             name: "SnapshotFetch",
             dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "FileStorage"],
@@ -98,10 +101,17 @@ let package = Package(
             name: "RemoteSettings",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "TargetFilter",
-                "FileStorage", "SnapshotFetch",
+                "FileStorage", "SnapshotFetch", "MozillaLZ4",
                 .target(name: "URLSessionTransport", condition: apple),
                 .target(name: "CurlTransport", condition: notApple),
                 .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+
+        .target(
+            name: "RemoteConfiguration",
+            dependencies: [
+                "RemoteSettings", "RemoteSettingsModel", "TargetFilter", "ConfigParameters", "FileStorage", "LibC",
             ],
             swiftSettings: strict),
 
@@ -112,7 +122,7 @@ let package = Package(
         .target(
             name: "SnapshotHistory",
             dependencies: [
-                "RemoteSettingsModel", "SnapshotBundle", "FileStorage",
+                "RemoteSettingsModel", "SnapshotBundle", "FileStorage", "LibC",
                 .product(name: "Subprocess", package: "swift-subprocess", condition: tools),
             ],
             swiftSettings: strict),
@@ -127,7 +137,7 @@ let package = Package(
             name: "DumpsRefresh",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "SnapshotFetch",
-                "SnapshotHistory", "FileStorage", "Dumps", "Deflate",
+                "SnapshotHistory", "FileStorage", "Dumps", "Deflate", "LibC",
             ],
             swiftSettings: strict),
         .target(
@@ -147,21 +157,23 @@ let package = Package(
             name: "SnapshotOrigin",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "ContentSignature",
-                "Deflate", "MozillaLZ4",
+                "Deflate", "MozillaLZ4", .target(name: "CLZ4", condition: tools),
             ],
             swiftSettings: strict),
         .target(
             name: "StaticMirror",
             dependencies: [
                 "RemoteSettingsModel", "SnapshotBundle", "SnapshotHistory", "SnapshotOrigin",
-                "Dumps", "FileStorage",
+                "Dumps", "FileStorage", "LibC",
             ],
             swiftSettings: strict),
+        .target(name: "CMappedFaults"),
         .target(
             name: "SnapshotServer",
             dependencies: [
+                "CMappedFaults",
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "SnapshotOrigin", "SnapshotHistory",
-                "SnapshotPage", "Dumps", "ContentSignature", "FileStorage",
+                "SnapshotPage", "Dumps", "ContentSignature", "FileStorage", "LibC",
                 .product(name: "Hummingbird", package: "hummingbird", condition: tools),
                 .product(name: "HummingbirdCore", package: "hummingbird", condition: tools),
                 .product(name: "HummingbirdTLS", package: "hummingbird", condition: tools),
@@ -205,7 +217,7 @@ let package = Package(
         .target(
             name: "AsyncHTTPTransport",
             dependencies: [
-                "RemoteSettingsModel", "RemoteSettingsHTTP",
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "LibC",
                 .product(name: "AsyncHTTPClient", package: "async-http-client", condition: tools),
                 .product(name: "NIOCore", package: "swift-nio", condition: tools),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
@@ -218,7 +230,7 @@ let package = Package(
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "AsyncHTTPTransport", "ContentSignature",
                 "SnapshotBundle", "Dumps", "DumpsRefresh", "SnapshotServer", "SnapshotExchange", "SnapshotDiff",
                 "SnapshotHistory", "SnapshotOrigin", "StaticMirror", "DemoOrigin", "RemoteSettings",
-                "FileStorage", "SigningKeys", "SnapshotSources", "Publish",
+                "FileStorage", "LibC", "SigningKeys", "SnapshotSources", "Publish",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tools),
             ],
@@ -235,6 +247,33 @@ let package = Package(
             name: "rsbench-app", dependencies: ["RemoteSettings", "SnapshotBundle"],
             path: "Tests/Benchmark/rsbench-app", swiftSettings: strict),
 
+        .target(
+            name: "FuzzTargets",
+            dependencies: [
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "TargetFilter",
+                "Deflate", "MozillaLZ4", "FileStorage", "RemoteSettings", "Dumps", "DumpsRefresh",
+                "SnapshotExchange", "SnapshotOrigin", "SnapshotPage",
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            path: "Tests/Fuzz/FuzzTargets", swiftSettings: strict),
+        .executableTarget(
+            name: "rsfuzz", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/rsfuzz", swiftSettings: strict),
+
+        .target(
+            name: "FuzzServerTargets",
+            dependencies: [
+                "FuzzTargets", "RemoteSettingsModel", "SnapshotServer",
+                .product(name: "HTTPTypes", package: "swift-http-types", condition: tools),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
+            ],
+            path: "Tests/Fuzz/FuzzServerTargets", swiftSettings: strict),
+        .executableTarget(
+            name: "rsfuzz-server", dependencies: ["FuzzTargets", "FuzzServerTargets"], path: "Tests/Fuzz/rsfuzz-server",
+            swiftSettings: strict),
+        .testTarget(
+            name: "FuzzTargetsTests", dependencies: ["FuzzTargets", "FuzzServerTargets"], swiftSettings: strict),
         .testTarget(
             name: "RemoteSettingsModelTests", dependencies: ["RemoteSettingsModel"],
             exclude: ["canonical_cases.py", "canonical_cases.txt"],
@@ -278,7 +317,8 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "DeflateTests", dependencies: ["Deflate", "RemoteSettingsModel"], swiftSettings: strict),
         .testTarget(
-            name: "MozillaLZ4Tests", dependencies: ["MozillaLZ4", "RemoteSettingsModel"], swiftSettings: strict),
+            name: "MozillaLZ4Tests", dependencies: ["MozillaLZ4", "SnapshotOrigin", "RemoteSettingsModel"],
+            swiftSettings: strict),
         .testTarget(
             name: "SnapshotDiffTests", dependencies: ["SnapshotDiff", "RemoteSettingsModel"], swiftSettings: strict),
         .testTarget(
@@ -301,6 +341,7 @@ let package = Package(
             dependencies: [
                 "SnapshotServer", "RemoteSettingsModel",
                 .product(name: "HTTPTypes", package: "swift-http-types", condition: tools),
+                .product(name: "NIOCore", package: "swift-nio", condition: tools),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
             ],
             swiftSettings: strict),
@@ -353,6 +394,16 @@ let package = Package(
                 "RemoteSettingsModel", "CZlib",
             ],
             path: "Tests/InMemoryOrigin", swiftSettings: strict),
+        .executableTarget(
+            name: "config-process", dependencies: ["RemoteConfiguration", "AsyncHTTPTransport"],
+            path: "Tests/ConfigProcess", swiftSettings: strict),
+        .testTarget(
+            name: "RemoteConfigurationTests",
+            dependencies: [
+                "RemoteConfiguration", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "Dumps",
+                "DumpsRefresh", "InMemoryOrigin", "FaultyServer", "config-process",
+            ],
+            swiftSettings: strict),
         .executableTarget(
             name: "storage-process", dependencies: ["RemoteSettings", "AsyncHTTPTransport"],
             path: "Tests/StorageProcess", swiftSettings: strict),

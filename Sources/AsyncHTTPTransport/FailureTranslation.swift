@@ -1,16 +1,9 @@
 import AsyncHTTPClient
+import LibC
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 import RemoteSettingsHTTP
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 /// Translates the errors of AsyncHTTPClient and NIO.
 struct FailureTranslation: Sendable {

@@ -4,14 +4,8 @@ public struct CertificateLabel: Hashable, Sendable, CustomStringConvertible {
     public let position: Int
     /// How many certificates the chain has.
     public let count: Int
-    /// The subject's common name, or its whole distinguished name where it has none. Whoever made the chain wrote it.
+    /// The subject's common name, or its whole distinguished name where it has none. It is untrusted text.
     public let subject: String
-
-    package init(position: Int, count: Int, subject: String) {
-        self.position = position
-        self.count = count
-        self.subject = subject
-    }
 
     public var description: String {
         let role =

@@ -16,11 +16,8 @@ struct ChainCertificate: Sendable {
 
     /// - Parameter position: counted from 1, the leaf.
     init(der: [UInt8], position: Int, count: Int) throws(ContentSignatureError) {
-        do {
-            x509 = try Certificate(derEncoded: der)
-        } catch {
-            throw .malformedCertificate(certificate: position, reason: "\(error)")
-        }
+        x509 = try Result { try Certificate(derEncoded: der) }
+            .mapError { ContentSignatureError.malformedCertificate(certificate: position, reason: "\($0)") }.get()
         let commonName = x509.subject.lazy.joined().first { $0.type == .RDNAttributeType.commonName }
         let subject = commonName.flatMap { String($0.value) } ?? "\(x509.subject)"
         label = CertificateLabel(position: position, count: count, subject: subject)
@@ -35,11 +32,8 @@ struct ChainCertificate: Sendable {
     func value<Value>(
         of oid: ASN1ObjectIdentifier, _ read: (Certificate.Extensions) throws -> Value?
     ) throws(ContentSignatureError) -> Value? {
-        do {
-            return try read(x509.extensions)
-        } catch {
-            throw .malformedExtension(label, oid: "\(oid)", reason: "\(error)")
-        }
+        try Result { try read(x509.extensions) }
+            .mapError { ContentSignatureError.malformedExtension(label, oid: "\(oid)", reason: "\($0)") }.get()
     }
 
     /// Every alternative name of the subject, empty where the certificate has none.

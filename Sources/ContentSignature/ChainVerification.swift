@@ -21,6 +21,7 @@ extension CertificateChain {
         let leaf = certificates[0]
         let issuers = certificates.dropFirst()
         for certificate in certificates {
+            try certificate.checkVersion()
             try certificate.checkValidity(at: time)
             try certificate.checkCriticalExtensions()
             try certificate.checkExtendedKeyUsage()
@@ -43,6 +44,12 @@ extension CertificateChain {
 }
 
 extension ChainCertificate {
+    /// RFC 5280 section 4.1.2.9: extensions need version 3. Every certificate of a chain has some: an issuer its basic
+    /// constraints, the leaf its names.
+    fileprivate func checkVersion() throws(ContentSignatureError) {
+        guard x509.version == .v3 else { throw .notVersion3(label) }
+    }
+
     fileprivate func checkValidity(at time: Timestamp) throws(ContentSignatureError) {
         guard time >= notBefore else {
             throw .notYetValid(label, notBefore: notBefore, notAfter: notAfter, time: time)

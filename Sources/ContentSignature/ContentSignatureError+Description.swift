@@ -60,11 +60,13 @@ extension ContentSignatureError: CustomStringConvertible {
         case .nameExcluded(let certificate, let name, let issuer, let excluded):
             "\(certificate) has the name \(quoted(name)), but \(issuer) excludes \(quoted(excluded))"
         case .unsupportedNameConstraint(let issuer, let form, let certificate):
-            "\(issuer) constrains names of the form \(form), which \(certificate) carries; only DNS names are supported"
+            "\(issuer) constrains names of the form \(form), which binds \(certificate); only DNS names are supported"
         case .unknownCriticalExtension(let certificate, let oid):
             "\(certificate) has the critical extension \(oid), which is not supported"
         case .malformedExtension(let certificate, let oid, let reason):
             "\(certificate) has an extension \(oid) that cannot be decoded: \(quoted(reason))"
+        case .notVersion3(let certificate):
+            "\(certificate) is no X.509 version 3 certificate, the only version that may have extensions"
         case .weakSignatureAlgorithm(let certificate, let algorithm):
             "\(certificate) is signed with \(algorithm), which is too weak"
         case .invalidCertificateSignature(let certificate, let issuer):
@@ -83,8 +85,8 @@ extension ContentSignatureError: CustomStringConvertible {
         case .noSignatures(let collection):
             "\(collection) has no signature; use it only if the configuration accepts unsigned collections"
         case .noChains(let collection):
-            "\(collection) has a signature that names no certificate chain (its x5u is empty), as a development server gives "
-                + "that signs with a bare key; nobody can verify it: accept the collection as unsigned (accept-unsigned: true "
+            "\(collection) has a signature that names no certificate chain (its x5u is empty), as from a development server "
+                + "that signs with a bare key; that cannot be verified: accept the collection as unsigned (accept-unsigned: true "
                 + "under trust: in dumps.yaml, acceptsUnsigned in an app), or have the server name its chain"
         case .tooManySignatures(let collection, let count, let limit):
             "\(collection) has \(count) signatures; the limit signatures is \(limit)"

@@ -4,7 +4,8 @@ import X509
 /// The name constraints of one issuer, applied to the certificates below it (RFC 5280 section 4.2.1.10).
 ///
 /// DNS names are checked. A constraint on names of another form refuses every certificate that carries such a name, as
-/// the RFC requires for forms that an implementation does not process.
+/// the RFC requires for forms that an implementation does not process. Beyond the RFC, and as X509's own verifier has it,
+/// certificates that are issued to their issuer are bound too, and some forms refuse every certificate.
 struct NameConstraintCheck {
     private let issuer: CertificateLabel
     private let constraints: NameConstraints
@@ -19,7 +20,7 @@ struct NameConstraintCheck {
 
     /// - Parameter issued: the certificates below the issuer, leaf first.
     func check(_ issued: ArraySlice<ChainCertificate>) throws(ContentSignatureError) {
-        for (index, certificate) in issued.enumerated() where index == 0 || !certificate.isSelfIssued {
+        for certificate in issued {
             try refuseUnsupported(certificate)
             for name in try certificate.dnsNames() {
                 try check(name, of: certificate.label)
@@ -28,12 +29,19 @@ struct NameConstraintCheck {
     }
 
     private func check(_ name: String, of certificate: CertificateLabel) throws(ContentSignatureError) {
-        let excluded = constraints.excludedDNSDomains.first { Self.matches(name, $0) }
+        // What is no name, or constrains none, cannot be compared: it is taken for excluded, and for not permitted.
+        let excluded = constraints.excludedDNSDomains.first {
+            !Self.isName(name[...]) || !Self.isConstraint($0) || Self.matches(name, $0)
+        }
         if let excluded {
             throw .nameExcluded(certificate, name: name, by: issuer, excluded: excluded)
         }
         let permitted = constraints.permittedDNSDomains
-        guard permitted.isEmpty || permitted.contains(where: { Self.matches(name, $0) }) else {
+        guard
+            permitted.isEmpty
+                || Self.isName(name[...])
+                    && permitted.contains(where: { Self.isConstraint($0) && Self.matches(name, $0) })
+        else {
             throw .nameNotPermitted(certificate, name: name, by: issuer, permitted: Array(permitted))
         }
     }
@@ -47,7 +55,7 @@ struct NameConstraintCheck {
         }
         for constraint in constraints.permittedSubtrees + constraints.excludedSubtrees {
             let form = Self.form(constraint)
-            if form != "dNSName", forms.contains(form) {
+            if form != "dNSName", forms.contains(form) || Self.alwaysRefused.contains(form) {
                 throw .unsupportedNameConstraint(issuer, form: form, certificate: certificate.label)
             }
         }
@@ -65,6 +73,25 @@ struct NameConstraintCheck {
         }
         let below = name.dropLast(constraint.count)
         return first == dot ? !below.isEmpty : below.isEmpty || below.last == dot
+    }
+
+    /// The forms that refuse every certificate below, whatever names it carries.
+    private static let alwaysRefused: Set = ["otherName", "rfc822Name", "x400Address", "ediPartyName", "registeredID"]
+
+    /// Whether a text is a DNS name without a final dot (RFC 1123 section 2.1, and `_`).
+    private static func isName(_ text: Substring) -> Bool {
+        text.utf8.count <= 253
+            && text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { label in
+                (1...63).contains(label.count) && label.first != UInt8(ascii: "-") && label.last != UInt8(ascii: "-")
+                    && label.allSatisfy { byte in
+                        byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_") || (0x30...0x39).contains(byte)
+                            || (0x61...0x7A).contains(byte.asciiLowercased)
+                    }
+            }
+    }
+
+    private static func isConstraint(_ text: String) -> Bool {
+        text.isEmpty || isName(text.hasPrefix(".") ? text.dropFirst() : text[...])
     }
 
     private static func form(_ name: GeneralName) -> String {

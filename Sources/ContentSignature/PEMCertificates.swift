@@ -53,11 +53,8 @@ struct PEMCertificates {
     }
 
     private static func decode(_ digits: [UInt8], certificate: Int) throws(ContentSignatureError) -> [UInt8] {
-        do {
-            return try Base64.decode(digits, .standard)
-        } catch {
-            throw .malformedPEM(certificate: certificate, reason: error.description)
-        }
+        try Result { () throws(Base64.Fault) in try Base64.decode(digits, .standard) }
+            .mapError { ContentSignatureError.malformedPEM(certificate: certificate, reason: $0.description) }.get()
     }
 
     private static func trimmed(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {

@@ -19,12 +19,8 @@ struct RawSignature: Sendable {
 
     /// - Throws: `malformedBase64`, `wrongSignatureLength` or `signatureOutOfRange` of ``ContentSignatureError``.
     init(base64URL text: String) throws(ContentSignatureError) {
-        let bytes: [UInt8]
-        do {
-            bytes = try Base64.decode(Array(text.utf8), .url)
-        } catch {
-            throw .malformedBase64(reason: error.description)
-        }
+        let bytes = try Result { () throws(Base64.Fault) in try Base64.decode(Array(text.utf8), .url) }
+            .mapError { ContentSignatureError.malformedBase64(reason: $0.description) }.get()
         guard bytes.count == Self.byteCount else { throw .wrongSignatureLength(found: bytes.count) }
         for (component, range) in [(SignatureComponent.r, 0..<48), (.s, 48..<96)] {
             let number = bytes[range]

@@ -10,6 +10,7 @@ public struct TrustPolicy: Hashable, Sendable {
     public var acceptsUnsigned: Bool
 
     /// - Parameters:
+    ///   - roots: the pinned roots.
     ///   - signer: `nil` for the name that Mozilla signs the collection's bucket with.
     ///   - acceptsUnsigned: whether a collection without any signature is accepted.
     public init(roots: TrustAnchors, signer: SignerName? = nil, acceptsUnsigned: Bool = false) {

@@ -17,20 +17,7 @@ package struct VerifiedChain: Sendable {
     package let notAfter: Timestamp
     /// The time at which the chain was verified, chosen by the caller.
     package let verifiedAt: Timestamp
-    private let key: P384.Signing.PublicKey
-
-    init(
-        pem: Bytes, signer: SignerName, root: SHA256Digest, notBefore: Timestamp, notAfter: Timestamp,
-        verifiedAt: Timestamp, key: P384.Signing.PublicKey
-    ) {
-        self.pem = pem
-        self.signer = signer
-        self.root = root
-        self.notBefore = notBefore
-        self.notAfter = notAfter
-        self.verifiedAt = verifiedAt
-        self.key = key
-    }
+    let key: P384.Signing.PublicKey
 
     /// The same chain, verified at another time: of all checks, only the validity depends on the time.
     ///

@@ -1,15 +1,6 @@
 import CCurl
+import LibC
 import RemoteSettingsHTTP
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Android)
-    import Android
-#endif
 
 /// Translates a result code of libcurl.
 struct CurlFailure {

@@ -19,7 +19,7 @@ package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
         case .busy(let path): "another rsdump is at work in \(path); wait until it has ended, then run this again"
         case .nothingConfigured(let file): "\(file) names no collections; add one with: rsdump add BUCKET/COLLECTION"
         case .notConfigured(let names, let file):
-            "\(names.map(\.description).joined(separator: ", ")) \(Counted.noun(names.count, "is", "are")) not in \(file); "
+            "\(names.map(\.description).joined(separator: ", ")) \(Counted.noun(names.count, "is", plural: "are")) not in \(file); "
                 + "add it with: rsdump add \(names.map(\.description).joined(separator: " "))"
         case .notNamed(let names, let file):
             "\(file): expected \(names.map(\.description).joined(separator: ", ")), found no such "
@@ -35,11 +35,11 @@ package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What is wrong with `dumps.yaml`, in which line, and how to correct it.
+/// What is wrong with a file that people write (`dumps.yaml`, sources of collections), in which line, and how to correct it.
 package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
     package let file: String
     /// Counted from 1; `nil` for the file as a whole.
-    package let line: Int?
+    package var line: Int?
     package let problem: String
     package let remedy: String
 

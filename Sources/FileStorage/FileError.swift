@@ -1,21 +1,15 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
+import LibC
 
-/// A system call on a file that failed: what was tried, on which path, and why it did not work.
+/// A failed system call on a file: the operation, the path, and the reason.
 package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
     package let path: String
     package let operation: String
     package let code: Int32
 
     // Codes of `errno` are positive.
-    /// What has the path is a pipe or a device.
+    /// The path is a pipe or a device.
     package static let notRegular: Int32 = -1
-    /// What has the path is a symbolic link.
+    /// The path is a symbolic link.
     package static let isLink: Int32 = -2
 
     package init(_ operation: String, _ path: String, code: Int32 = errno) {
@@ -24,7 +18,7 @@ package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
         self.code = code
     }
 
-    /// Whether a pipe, a device, a link or a directory has the path: bad input, not a failure of the machine.
+    /// Whether the path is a pipe, a device, a link or a directory: bad input, not a failure of the machine.
     package var isWrongKind: Bool { [Self.notRegular, Self.isLink, EISDIR].contains(code) }
 
     package var isMissing: Bool { code == ENOENT || code == ENOTDIR }
@@ -40,7 +34,7 @@ package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-// Under names of their own, because the types here have methods of the same names.
+// These have their own names because the types here have methods called read, write, rename and link.
 package func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
     unsafe read(descriptor, buffer, count)
 }
@@ -51,6 +45,25 @@ package func systemWrite(_ descriptor: Int32, _ buffer: UnsafeRawPointer?, _ cou
 
 package func systemRename(_ path: String, _ target: String) -> Int32 {
     unsafe rename(path, target)
+}
+
+/// Lets two paths change places in one step. Fails with `ENOSYS` where the system cannot.
+package func systemExchange(_ path: String, _ other: String) -> Int32 {
+    #if canImport(Darwin)
+        return unsafe renamex_np(path, other, UInt32(RENAME_SWAP))
+    #else
+        // The headers show it only to C with _GNU_SOURCE.
+        typealias RenameAt2 =
+            @convention(c) (
+                Int32, UnsafePointer<CChar>?, Int32, UnsafePointer<CChar>?, UInt32
+            ) -> Int32
+        guard let symbol = unsafe dlsym(nil, "renameat2") else {
+            errno = ENOSYS
+            return -1
+        }
+        let exchange: UInt32 = 2
+        return unsafe unsafeBitCast(symbol, to: RenameAt2.self)(AT_FDCWD, path, AT_FDCWD, other, exchange)
+    #endif
 }
 
 package func systemLink(_ path: String, _ other: String) -> Int32 {

@@ -1,19 +1,12 @@
+import LibC
 import RemoteSettingsModel
 import Synchronization
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
-
-/// The few things done to files here, each either whole or not at all.
+/// File operations, each of which happens as a whole or not at all.
 package enum FileStore {
     /// A file's content; `nil` where there is no such file.
     package static func read(_ path: String, limit: Int) throws(FileError) -> Bytes? {
-        // A pipe that nobody writes to would be waited for.
+        // Without O_NONBLOCK, opening a pipe would wait for a writer.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             let error = FileError("open", path)
@@ -42,7 +35,7 @@ package enum FileStore {
         }
     }
 
-    /// What `fstat` says of an open file.
+    /// The status of an open file.
     ///
     /// - Throws: ``FileError`` where it is a pipe, a device or a directory.
     static func regularFile(_ descriptor: Int32, _ path: String) throws(FileError) -> stat {
@@ -84,7 +77,7 @@ package enum FileStore {
         _ path: String, with content: Bytes, isContended: Bool = false, flushing: Bool = true
     ) throws(FileError) {
         let temporary = isContended ? uniquePath(path) + ".tmp" : path + ".tmp"
-        // What a process that was killed left there, or a link that somebody put there.
+        // A killed process may have left a file there, or somebody may have put a link there.
         try remove(temporary)
         let file = try WritableFile(creating: temporary)
         do throws(FileError) {
@@ -125,7 +118,7 @@ package enum FileStore {
         return try regularFile(descriptor, path).st_mode & 0o077 != 0
     }
 
-    /// Replaces a file by what `body` writes, piece by piece; where it throws, what was there before stays.
+    /// Replaces a file by the bytes that `body` writes; if it throws, the previous file stays.
     ///
     /// - Throws: ``FileError``, or what `body` throws.
     package static func replace(
@@ -168,6 +161,38 @@ package enum FileStore {
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw FileError("flush", directory) }
     }
 
+    /// Waits until every file and every name below a directory is on the disk. Links are not followed.
+    package static func flush(tree: String) throws(FileError) {
+        for name in try list(tree) ?? [] {
+            let path = "\(tree)/\(name)"
+            if isDirectory(path) {
+                try flush(tree: path)
+            } else if size(path) != nil {
+                let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+                guard descriptor >= 0 else { throw FileError("open", path) }
+                defer { close(descriptor) }
+                guard fsync(descriptor) == 0 else { throw FileError("flush", path) }
+            }
+        }
+        try flush(directory: tree)
+    }
+
+    /// Lets two paths change places, in one step where the system can. Elsewhere, a process that is killed meanwhile leaves
+    /// what was at `path` at `path` with `.old` behind it.
+    package static func exchange(_ path: String, with other: String) throws(FileError) {
+        guard systemExchange(path, other) != 0 else { return try flushDirectory(of: path) }
+        guard [EINVAL, ENOSYS, ENOTSUP].contains(errno) else { throw FileError("rename \(other) to", path) }
+        let aside = uniquePath(path) + ".old"
+        try rename(path, to: aside, flushing: false)
+        do throws(FileError) {
+            try rename(other, to: path, flushing: false)
+        } catch {
+            try? rename(aside, to: path)
+            throw error
+        }
+        try rename(aside, to: other)
+    }
+
     package static func makeDirectories(_ path: String) throws(FileError) {
         guard unsafe mkdir(path, 0o777) != 0 else { return }
         switch errno {
@@ -190,9 +215,9 @@ package enum FileStore {
         }
     }
 
-    /// Removes a directory with all that is in it; where a link or a file has that name, only itself. Does nothing where there
-    /// is none. Each directory is opened relative to its parent, so that nothing outside is removed, even if somebody puts a
-    /// link in place of a directory meanwhile.
+    /// Removes a directory with its contents; of a link or a file, only itself. Does nothing where the path does not exist.
+    /// Each directory is opened relative to its parent, so that nothing outside is removed even if a directory is replaced
+    /// by a link meanwhile.
     package static func removeTree(_ path: String) throws(FileError) {
         try removeTree(path, in: AT_FDCWD, path: path)
     }
@@ -246,26 +271,31 @@ package enum FileStore {
         }
         defer { unsafe closedir(directory) }
         var names: [String] = []
-        while let entry = unsafe readdir(directory) {
+        while true {
+            // What tells a failure from the end.
+            errno = 0
+            guard let entry = unsafe readdir(directory) else {
+                guard errno == 0 else { throw FileError("list", path) }
+                return names.sorted()
+            }
             let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
                 unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
             }
             if name != "." && name != ".." { names.append(name) }
         }
-        return names.sorted()
     }
 
-    /// Bytes of a regular file; `nil` where there is none, or more than `Int` can tell. Links are not followed.
+    /// The size of a regular file in bytes; `nil` where there is none, or where `Int` cannot hold it. Links are not followed.
     package static func size(_ path: String) -> Int? {
         var status = stat()
         guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
         return Int(exactly: status.st_size)
     }
 
-    /// What tells one version of a file from another that took its place by renaming; `nil` where there is none.
-    package static func identity(_ path: String) -> FileIdentity? {
-        var status = stat()
-        guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    /// The identity of a file's present version, which changes when the file is replaced; `nil` where there is no
+    /// regular file. Links are not followed.
+    package static func identity(_ path: String) throws(FileError) -> FileIdentity? {
+        guard let status = try status(path), status.st_mode & S_IFMT == S_IFREG else { return nil }
         #if canImport(Darwin)
             let time = status.st_mtimespec
         #else
@@ -279,15 +309,30 @@ package enum FileStore {
     /// Whether something is at a path. Links are followed.
     package static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
-    /// Makes sure that a directory or nothing is at a path, so that nothing is read or written through a link.
-    ///
-    /// - Throws: ``FileError`` where something else is there.
-    package static func refuseLink(_ path: String) throws(FileError) {
+    /// What `lstat` says; `nil` where nothing is at the path.
+    private static func status(_ path: String) throws(FileError) -> stat? {
         var status = stat()
-        guard unsafe lstat(path, &status) == 0 else {
-            guard errno == ENOENT else { throw FileError("look at", path) }
-            return
+        if unsafe lstat(path, &status) == 0 { return status }
+        let error = FileError("look at", path)
+        guard error.isMissing else { throw error }
+        return nil
+    }
+
+    /// What is at a path: a regular file, a directory, or anything else; `nil` where nothing is. Links are not followed.
+    package static func kind(_ path: String) throws(FileError) -> FileKind? {
+        guard let status = try status(path) else { return nil }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return .file
+        case S_IFDIR: return .directory
+        default: return .other
         }
+    }
+
+    /// Checks that a path is a directory or does not exist, so that nothing is read or written through a link.
+    ///
+    /// - Throws: ``FileError`` where the path is anything else.
+    package static func refuseLink(_ path: String) throws(FileError) {
+        guard let status = try status(path) else { return }
         switch status.st_mode & S_IFMT {
         case S_IFDIR: return
         case S_IFLNK: throw FileError("use", path, code: FileError.isLink)
@@ -322,23 +367,26 @@ package enum FileStore {
         return made
     }
 
-    /// `path` with an ending that no other task or process uses.
+    /// Blocks the thread for a short while: for callers that cannot wait asynchronously.
+    package static func pause(microseconds: UInt32) { usleep(microseconds) }
+
+    /// `path` with a suffix that no other task or process uses.
     package static func uniquePath(_ path: String) -> String {
         "\(path).\(getpid())-\(uniqueCount.add(1, ordering: .relaxed).newValue)"
     }
 
     private static let uniqueCount = Atomic(0)
 
-    /// The one absolute path of what is there, without links; `nil` where nothing is.
+    /// The absolute path without links; `nil` where nothing is at the path.
     package static func resolved(_ path: String) -> String? {
         guard let resolved = unsafe realpath(path, nil) else { return nil }
         defer { unsafe free(resolved) }
         return unsafe String(cString: resolved)
     }
 
-    /// The path from the root on; a relative one begins at the working directory. Links are not followed.
+    /// The absolute path; a relative path is resolved against the working directory. Links are not followed.
     ///
-    /// - Throws: ``FileError`` where the working directory cannot be told.
+    /// - Throws: ``FileError`` where the working directory is unknown.
     package static func absolute(_ path: String) throws(FileError) -> String {
         guard !path.hasPrefix("/") else { return path }
         guard let current = unsafe getcwd(nil, 0) else { throw FileError("find the working directory of", path) }
@@ -348,11 +396,17 @@ package enum FileStore {
         return unsafe String(cString: current) + "/" + rest
     }
 
-    /// The path of the directory that holds what is at `path`.
+    /// The path of the directory that contains `path`.
     package static func parent(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
+}
+
+package enum FileKind: Sendable {
+    case file
+    case directory
+    case other
 }
 
 /// One version of a file.

@@ -1,12 +1,5 @@
+import LibC
 import RemoteSettingsModel
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 /// A file open for writing, for one writer.
 package final class WritableFile {
@@ -28,7 +21,7 @@ package final class WritableFile {
         guard descriptor >= 0 else { throw FileError("create", path) }
     }
 
-    /// Opens a file to go on behind its end, creating it where it is missing. A link of that name is not followed.
+    /// Opens a file for appending, and creates it if it is missing. A link of that name is not followed.
     package init(appendingTo path: String) throws(FileError) {
         self.path = path
         descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o666)
@@ -74,7 +67,7 @@ package final class WritableFile {
         guard result == 0 else { throw FileError("close", path) }
     }
 
-    /// Closes without a word; for what is thrown away.
+    /// Closes the file and ignores errors, for a file that is discarded.
     package func abandon() {
         if descriptor >= 0 { close(descriptor) }
         descriptor = -1

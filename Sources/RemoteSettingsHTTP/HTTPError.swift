@@ -7,13 +7,17 @@ public struct HTTPError: Error, Hashable, Sendable {
     /// What went wrong.
     public let reason: Reason
 
-    /// - Parameter url: a user name and password in it are left out, so that neither reaches a log.
+    /// - Parameters:
+    ///   - url: a user name and password in it are left out, so that neither reaches a log.
+    ///   - reason: what went wrong.
     public init(_ url: String, _ reason: Reason) {
         self.url = Self.withoutUserInformation(url)
         self.reason = reason
     }
 
-    /// - Parameter url: the URL asked for, after redirects.
+    /// - Parameters:
+    ///   - url: the URL asked for, after redirects.
+    ///   - reason: what went wrong.
     public init(_ url: HTTPURL, _ reason: Reason) {
         self.url = url.description
         self.reason = reason
@@ -30,6 +34,7 @@ public struct HTTPError: Error, Hashable, Sendable {
         /// The server answered with an error status; `body` is the beginning of the answer (at most
         /// `Limits.errorBodyBytes`).
         case status(Int, body: String)
+        /// Nothing came for `seconds`, while the phase was waited for.
         case timeout(TimeoutPhase, seconds: Int)
         /// No connection could be made: unknown host, connection refused, no route.
         case unreachable(String)
@@ -63,13 +68,17 @@ public struct HTTPError: Error, Hashable, Sendable {
         case badEncoding(String)
         /// An answer that is not HTTP.
         case notHTTP(String)
+        /// The task that made the request was cancelled.
         case cancelled
     }
 
     /// What was waited for.
     public enum TimeoutPhase: String, Hashable, Sendable {
+        /// The connection, its TLS handshake included.
         case connect
+        /// The head of the answer.
         case head
+        /// The next piece of the body.
         case body
         /// All of a document or download, with repetitions.
         case answer
@@ -87,6 +96,7 @@ public struct HTTPError: Error, Hashable, Sendable {
         case backoff
         /// The answer is not the requested document.
         case answer
+        /// The task that made the request was cancelled.
         case cancelled
     }
 

@@ -4,7 +4,7 @@ import RemoteSettingsModel
 ///
 /// A transport is simple. It follows no redirects, repeats nothing, keeps no cookies and no cache, and sends only the
 /// request's headers, `Host`, and what the connection needs. Every decision that depends on status, headers and bytes
-/// is made once for all transports, in ``ServerClient``.
+/// is made once for all transports, in `ServerClient`.
 ///
 /// A transport guarantees:
 /// - time: the answer's head arrives within ``HTTPRequest/headTimeout``, the body never stands still for longer than
@@ -13,7 +13,7 @@ import RemoteSettingsModel
 /// - completeness: a body that ends before its `Content-Length`, its last chunk or the end of its compressed stream
 ///   fails with ``HTTPError/Reason/truncated(expected:received:)``, or ``HTTPError/Reason/connection(_:)`` where the
 ///   transport cannot tell more;
-/// - compression: none. The body is passed on as it arrives on the wire, and ``ServerClient`` decompresses it. A
+/// - compression: none. The body is passed on as it arrives on the wire, and `ServerClient` decompresses it. A
 ///   transport that cannot help decompressing sets ``HTTPResponse/isDecoded``, and enforces ``HTTPRequest/wireLimit``.
 ///   The headers are those that the server sent;
 /// - cancellation: in a cancelled task, `send` and `next` end soon, with ``HTTPError/Reason/cancelled``. Releasing the
@@ -58,7 +58,12 @@ public struct HTTPRequest: Sendable, Hashable {
     /// The most bytes of the body on the wire. Only transports that decompress have to look at it.
     public var wireLimit: Int
 
-    /// - Parameter wireLimit: the most bytes of the body on the wire; `.max` for no limit.
+    /// - Parameters:
+    ///   - url: where the request goes.
+    ///   - headers: the header fields to send.
+    ///   - headTimeout: from the call until the answer's head has come, connecting included.
+    ///   - idleTimeout: how long to wait for more of the body.
+    ///   - wireLimit: the most bytes of the body on the wire; `.max` for no limit.
     public init(
         url: HTTPURL, headers: HTTPHeaders, headTimeout: Duration, idleTimeout: Duration, wireLimit: Int = .max
     ) {
@@ -81,7 +86,11 @@ public struct HTTPResponse {
     /// Whether the body is decompressed already, though the headers name a `Content-Encoding`.
     public var isDecoded: Bool
 
-    /// - Parameter isDecoded: whether the transport has decompressed the body already.
+    /// - Parameters:
+    ///   - status: the status code, 100 to 599.
+    ///   - headers: the header fields of the answer.
+    ///   - body: the body, which arrives while it is read.
+    ///   - isDecoded: whether the transport has decompressed the body already.
     public init(status: Int, headers: HTTPHeaders, body: any HTTPBody, isDecoded: Bool = false) {
         self.status = status
         self.headers = headers

@@ -8,7 +8,9 @@ import RemoteSettingsModel
 public struct HTTPURL: Hashable, Sendable {
     /// The two schemes that are accepted.
     public enum Scheme: String, Hashable, Sendable {
+        /// Without encryption.
         case http
+        /// Over TLS.
         case https
     }
 

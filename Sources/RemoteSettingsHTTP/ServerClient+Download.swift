@@ -30,6 +30,12 @@ extension ServerClient {
             base.zip(collection), limit: limits.attachmentsZipBytes, resume: nil, receive: receive)
     }
 
+    /// The changesets that the server recommends for a first launch, as a JSON array in `mozLz40`. It is a cache: it may be
+    /// missing (404) or outdated.
+    package func startupBundle(at base: AttachmentsURL) async throws(HTTPError) -> ServerDocument {
+        try await document(base.startupBundle, limit: limits.startupBundleBytes).document
+    }
+
     private struct ReceiverFailure: Error {
         let error: any Error
     }

@@ -7,10 +7,14 @@ package struct ServerDocument: Sendable, Hashable {
     package let url: HTTPURL
     package let headers: HTTPHeaders
 
-    package init(body: Bytes, url: HTTPURL, headers: HTTPHeaders) {
-        self.body = body
-        self.url = url
-        self.headers = headers
+    /// The server's time when it was asked: its `Date`, and the `Age` that a cache adds; `nil` where it sends no valid date.
+    /// Nothing vouches for it.
+    ///
+    /// - Parameter now: decides the century of an obsolete form of date.
+    package func serverTime(now: Timestamp) -> Timestamp? {
+        guard let date = headers["Date"].flatMap({ HTTPDate.parse($0, now: now) }) else { return nil }
+        let age = headers["Age"].flatMap { UInt32($0) } ?? 0
+        return date.advanced(by: .seconds(Int64(age)))
     }
 }
 

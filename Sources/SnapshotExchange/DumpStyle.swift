@@ -2,8 +2,8 @@ import RemoteSettingsModel
 
 /// How a project writes the JSON file of a collection: `{"data": [record…], "timestamp": N}`.
 ///
-/// A bundle keeps records in canonical form, so what a file looked like must follow from a rule. These are the rules of
-/// the projects, checked against their files.
+/// A bundle keeps records in canonical form, so the original form of a file must follow from a rule. These are the rules
+/// of the projects, checked against their files.
 struct DumpStyle: Hashable, Sendable {
     enum KeyOrder: Hashable, Sendable {
         /// By code point.
@@ -15,9 +15,9 @@ struct DumpStyle: Hashable, Sendable {
 
     enum RecordOrder: Hashable, Sendable {
         case byID
-        /// The one that changed last comes first.
+        /// The record that changed last comes first.
         case newestFirst
-        /// By `recordType`, then `identifier`.
+        /// By `recordType`, then by `identifier`.
         case byTypeAndIdentifier
     }
 
@@ -32,7 +32,7 @@ struct DumpStyle: Hashable, Sendable {
 
     /// Firefox's `services/settings/dumps`, as its update script writes them.
     static func firefox(_ id: CollectionID) -> DumpStyle {
-        // The script has one collection that people review, and sorts it for them.
+        // People review this one collection, so the script sorts it.
         id.name == "search-config-v2"
             ? DumpStyle(keys: .sorted, records: .byTypeAndIdentifier, endsWithNewline: true)
             : DumpStyle(keys: .served, records: .newestFirst, endsWithNewline: true)
@@ -41,7 +41,7 @@ struct DumpStyle: Hashable, Sendable {
 
 /// The metadata of a collection that was imported without any.
 enum DumpMetadata {
-    /// - Parameter style: where the file looked unlike its project's others.
+    /// - Parameter style: the style of the file, if it differs from its project's style.
     static func make(_ id: CollectionID, _ style: DumpStyle?) -> JSONValue {
         var members = [
             JSONValue.Member(key: "bucket", value: .string(id.bucket)),
@@ -57,7 +57,7 @@ enum DumpMetadata {
         return .object(members)
     }
 
-    /// The style that the metadata asks for, in place of the project's.
+    /// The project's style with the indentation and line end that the metadata records.
     static func style(_ metadata: JSONValue, of style: DumpStyle) -> DumpStyle {
         guard let layout = metadata["layout"], let indent = layout["indent"]?.number?.uint64, indent <= 16,
             let newline = layout["newline"]?.bool
@@ -70,7 +70,7 @@ enum DumpMetadata {
 }
 
 extension DumpStyle {
-    /// This style with the indentation and the last line end of a text; `nil` where they are the style's.
+    /// The style with the indentation and the last line end of a text; `nil` if that is `style` itself.
     static func seen(in text: Bytes, of style: DumpStyle) -> DumpStyle? {
         var own = style
         text.withSpan { span in

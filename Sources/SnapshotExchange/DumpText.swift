@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// Writes JSON as the projects do that keep collections as files: UTF-8 as it is, numbers in their shortest plain form.
+/// Writes JSON as other projects write collections to files: unescaped UTF-8, and numbers in their shortest plain form.
 enum DumpText {
     /// A collection's file.
     static func document(_ records: [JSONValue], timestamp: Timestamp, style: DumpStyle) -> [UInt8] {
@@ -23,7 +23,7 @@ enum DumpText {
     }
 
     private static func ordered(_ record: JSONValue, _ keys: DumpStyle.KeyOrder) -> JSONValue {
-        // Values of a bundle are sorted already.
+        // The members of values in a bundle are sorted already.
         guard keys == .served else { return record }
         guard case .object(let members) = served(record) else { return served(record) }
         let own = ["id", "last_modified"]
@@ -46,9 +46,9 @@ enum DumpText {
     }
 }
 
-/// Numbers as people and most libraries write them.
+/// Numbers in the notation of most libraries.
 enum PlainNumber {
-    /// Integers as they are; others as the shortest digits that make the same double, `1.5` for the canonical `1.5E0`.
+    /// Integers unchanged; other numbers by the shortest digits of the same double, `1.5` for the canonical `1.5E0`.
     static func text(_ number: JSONNumber) -> String {
         number.text.utf8.contains { [0x2E, 0x45, 0x65].contains($0) } ? number.double.description : number.text
     }

@@ -1,11 +1,11 @@
 /// Why something could not be imported, exported or embedded.
 package struct ExchangeError: Error, Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
-        /// The request does not fit the arguments or what is on the disk.
+        /// The request does not fit the arguments or the files on the disk.
         case usage
-        /// What was read is malformed, or could do harm in a file system.
+        /// The input is malformed or could harm the file system.
         case badInput
-        /// What was read does not match its record or its signature.
+        /// The input does not match its record or its signature.
         case unverified
     }
 

@@ -9,7 +9,7 @@ package actor AttachmentsURLSource {
 
     package init() {}
 
-    /// - Parameter client: asks the server, where nobody has asked it yet.
+    /// - Parameter client: asks the server, on the first call only.
     /// - Throws: `HTTPError`, `JSONError` or ``AttachmentsNotOffered``.
     package func value(_ client: ServerClient) async throws -> AttachmentsURL {
         if let task { return try await task.value }

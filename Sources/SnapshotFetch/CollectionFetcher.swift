@@ -84,23 +84,27 @@ package struct CollectionFetcher: Sendable {
         }
         let unverified: UnverifiedSnapshot
         do throws(ChangesetError) {
-            // An answer that came without `_since` is a full list without tombstones: it replaces what is held.
+            // An answer that came without `_since` is a full list without tombstones: it replaces the local state.
             unverified = try Changeset(parsing: document.body, limits: client.limits)
                 .snapshot(of: wanted.id, onto: answersSince ? base?.records : nil)
         } catch {
             throw .changeset(error, url: "\(document.url)")
         }
-        // Taken once, it would refuse every later state as a rollback.
-        guard unverified.timestamp <= chains.time.advanced(by: .seconds(client.limits.clockToleranceSeconds)) else {
-            throw .future(answered: unverified.timestamp, now: chains.time)
-        }
-        let snapshot: Snapshot
         do throws(FetchError) {
-            snapshot = try await vouch(for: unverified, wanted)
+            return Fetched(snapshot: try await accept(unverified, wanted))
         } catch {
             guard !answersSince, let cut = error.asCutShort(unverified.records.count, document) else { throw error }
             throw cut
         }
+    }
+
+    /// Verifies a collection's full state, whichever document it came in. Uses the network for certificate chains.
+    package func accept(_ unverified: UnverifiedSnapshot, _ wanted: Wanted) async throws(FetchError) -> Snapshot {
+        // Taken once, it would refuse every later state as a rollback.
+        guard unverified.timestamp <= chains.time.advanced(by: .seconds(client.limits.clockToleranceSeconds)) else {
+            throw .future(answered: unverified.timestamp, now: chains.time)
+        }
+        let snapshot = try await vouch(for: unverified, wanted)
         // Only what is verified shows a rollback. A delta that goes back does not verify; then everything is asked for.
         if let floor = wanted.floor, snapshot.timestamp < floor {
             throw .rollback(held: floor, answered: snapshot.timestamp)
@@ -110,12 +114,12 @@ package struct CollectionFetcher: Sendable {
         {
             throw .equivocation(held.timestamp)
         }
-        return Fetched(snapshot: snapshot)
+        return snapshot
     }
 
     private func changeset(_ wanted: Wanted, since: Timestamp?) async throws(FetchError) -> ChangesetAnswer {
         do throws(HTTPError) {
-            // A monitor that is older than what is held may come from a cache: what is held asks past it.
+            // A monitor that is older than the local state may come from a cache; the local timestamp then bypasses that cache.
             let expected = wanted.expected.map { max($0, wanted.floor ?? $0) }
             return try await client.changeset(wanted.id, expected: expected, since: since)
         } catch {
@@ -132,10 +136,8 @@ package struct CollectionFetcher: Sendable {
         }
         let signer = policy.signer(for: unverified.collection)
         let verdicts = await chains.verdicts(on: unverified.signatures, signer: signer)
-        do throws(ContentSignatureError) {
-            return try unverified.verified(with: verdicts, signer: signer, limits: client.limits)
-        } catch {
-            throw .signature(error)
-        }
+        return try Result { () throws(ContentSignatureError) in
+            try unverified.verified(with: verdicts, signer: signer, limits: client.limits)
+        }.mapError(FetchError.signature).get()
     }
 }

@@ -12,7 +12,7 @@ package enum FetchError: Error, Sendable {
     case cutShort(url: String, received: Int, total: Int?)
     /// The server's state is older than the newest one that was ever accepted.
     case rollback(held: Timestamp, answered: Timestamp)
-    /// The server gives a state that is further ahead of the clock than ``Limits/clockToleranceSeconds``.
+    /// The server answers a state that is further ahead of the clock than ``Limits/clockToleranceSeconds``.
     case future(answered: Timestamp, now: Timestamp)
     /// The server has other records than the local ones under the same timestamp.
     case equivocation(Timestamp)
@@ -36,7 +36,7 @@ package enum FetchError: Error, Sendable {
 }
 
 extension FetchError {
-    /// What a signature that does not hold is more probably, told from the number of records that a full answer has.
+    /// The more probable cause of an invalid signature, derived from the number of records in a full answer.
     func asCutShort(_ received: Int, _ document: ServerDocument) -> FetchError? {
         guard case .signature(.noValidSignature(_, let failures)) = self,
             failures.contains(where: { if case .signatureMismatch = $0.reason { true } else { false } })

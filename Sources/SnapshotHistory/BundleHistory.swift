@@ -2,7 +2,7 @@ import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The older bundles of collections that can be had: from git repositories, folders and single files.
+/// Older bundles of collections, in git repositories, folders and single files.
 package struct BundleHistory: Sendable {
     package enum Source: Sendable {
         /// The commits that lead to `HEAD`.
@@ -12,11 +12,11 @@ package struct BundleHistory: Sendable {
         case path(String)
     }
 
-    /// What was found of one collection.
+    /// The bundles that were found for one collection.
     package struct Listing: Sendable {
         /// Newest data first; of the same data, in the order of the sources, and the newest commit first.
         package var bundles: [HistoricBundle] = []
-        /// What looks like a bundle and cannot be read as one.
+        /// The files that look like bundles but cannot be read.
         package var unusable: [HistoryError] = []
     }
 
@@ -48,11 +48,11 @@ package struct BundleHistory: Sendable {
         self.init(sources, limits: limits)
     }
 
-    /// Looks for a collection's bundles. Reads locks and the first bytes of files; opens no bundle that it can tell the
-    /// timestamp of without.
+    /// Looks for a collection's bundles. Reads locks and the first bytes of files, and a whole bundle only where these do not
+    /// show its timestamp.
     ///
-    /// - Throws: ``HistoryError``: for a path that is not there, a file that was named and is no bundle of the collection, a
-    ///   folder that cannot be read, and where git fails.
+    /// - Throws: ``HistoryError`` for a path that does not exist, a named file that is not a bundle of the collection, a folder
+    ///   that cannot be read, and a failure of git.
     package func bundles(of id: CollectionID) async throws(HistoryError) -> Listing {
         var listing = Listing()
         for source in sources {
@@ -79,7 +79,7 @@ package struct BundleHistory: Sendable {
             guard let blob = blobs[index * 2], seen.insert(blob).inserted else { continue }
             do throws(HistoryError) {
                 var timestamp: Timestamp?
-                // The lock is small and has been read; the bundle itself is asked only where the lock speaks of another.
+                // The lock is small and has been read already. The bundle itself is read only if the lock describes another one.
                 if let lock = blobs[index * 2 + 1], let entry = entries[lock], entry.bundle.size == blob.size {
                     timestamp = entry.timestamp
                 } else {
@@ -97,7 +97,7 @@ package struct BundleHistory: Sendable {
         }
     }
 
-    /// What each of these locks says of the collection. A lock that cannot be read says nothing.
+    /// The collection's entry in each of these locks. A lock that cannot be read has none.
     private func entries(
         of id: CollectionID, in locks: Set<GitRepository.Blob>, _ repository: GitRepository
     ) async throws(HistoryError) -> [GitRepository.Blob: LockFile.Collection] {
@@ -108,38 +108,32 @@ package struct BundleHistory: Sendable {
         return entries
     }
 
-    /// A bundle's timestamp as itself says; `nil` where it is another collection's.
+    /// A bundle's timestamp, from its own head; `nil` for a bundle of another collection.
     private func timestamp(
         of id: CollectionID, _ blob: GitRepository.Blob, _ path: String, at revision: GitRepository.Revision,
         in repository: GitRepository
     ) async throws(HistoryError) -> Timestamp? {
         let bytes = try await repository.contents(blob, of: path, at: revision)
-        do throws(BundleError) {
-            let head = try BundleHead.read(bytes, name: repository.name(path, at: revision))
-            return head.collection == id ? head.timestamp : nil
-        } catch {
-            throw .bundle(error)
-        }
+        let head = try Result { () throws(BundleError) in
+            try BundleHead.read(bytes, name: repository.name(path, at: revision))
+        }.mapError(HistoryError.bundle).get()
+        return head.collection == id ? head.timestamp : nil
     }
 
     private func find(_ id: CollectionID, at path: String, _ listing: inout Listing) throws(HistoryError) {
         if let names = try names(in: path) {
             var visited = 0
-            try walk(path, names, depth: 0, &visited) { look(at: $0, for: id, &listing) }
+            try walk(path, names: names, depth: 0, visited: &visited) { look(at: $0, for: id, &listing) }
             return
         }
-        // A file that was named is meant: whatever is wrong with it is to be known.
+        // The user named this file, so every problem with it is an error.
         do throws(BundleError) {
             let head = try BundleHead.read(path: path)
             guard head.collection == id else {
                 throw BundleError(
                     .disagreement, file: path, expected: "a bundle of \(id)", found: "one of \(head.collection)")
             }
-            let size = try MappedFile(path: path).bytes.count
-            listing.bundles.append(
-                HistoricBundle(
-                    collection: id, timestamp: head.timestamp, origin: .file(path), size: size, place: .file,
-                    limits: limits))
+            listing.bundles.append(try bundle(at: path, head))
         } catch {
             throw .bundle(error)
         }
@@ -148,19 +142,21 @@ package struct BundleHistory: Sendable {
     private func look(at path: String, for id: CollectionID, _ listing: inout Listing) {
         do throws(BundleError) {
             let head = try BundleHead.read(path: path)
-            guard head.collection == id, let size = FileStore.size(path) else { return }
-            listing.bundles.append(
-                HistoricBundle(
-                    collection: id, timestamp: head.timestamp, origin: .file(path), size: size, place: .file,
-                    limits: limits))
+            if head.collection == id { listing.bundles.append(try bundle(at: path, head)) }
         } catch {
-            // What does not begin like a bundle is something else, which may well lie there.
+            // A file that does not begin like a bundle is something else, and is allowed there.
             if error.kind != .malformed { listing.unusable.append(.bundle(error)) }
         }
     }
 
+    private func bundle(at path: String, _ head: BundleHead) throws(BundleError) -> HistoricBundle {
+        HistoricBundle(
+            collection: head.collection, timestamp: head.timestamp, origin: .file(path),
+            size: try MappedFile(path: path).bytes.count, place: .file, limits: limits)
+    }
+
     private func walk(
-        _ folder: String, _ names: [String], depth: Int, _ visited: inout Int, _ visit: (String) -> Void
+        _ folder: String, names: [String], depth: Int, visited: inout Int, _ visit: (String) -> Void
     ) throws(HistoryError) {
         guard depth < limits.historyDepth else {
             throw .overLimit(place: folder, limit: "historyDepth", allowed: limits.historyDepth)
@@ -171,20 +167,21 @@ package struct BundleHistory: Sendable {
                 throw .overLimit(place: folder, limit: "historyFiles", allowed: limits.historyFiles)
             }
             let path = "\(folder)/\(name)"
-            if FileStore.size(path) != nil {
-                visit(path)
-            } else if FileStore.isDirectory(path) {
-                try walk(path, try self.names(in: path) ?? [], depth: depth + 1, &visited, visit)
+            switch try kind(of: path) {
+            case .file: visit(path)
+            case .directory:
+                try walk(path, names: try self.names(in: path) ?? [], depth: depth + 1, visited: &visited, visit)
+            case .other, nil: break
             }
         }
     }
 
-    /// The names in a folder; `nil` where it is no folder.
+    private func kind(of path: String) throws(HistoryError) -> FileKind? {
+        try Result { () throws(FileError) in try FileStore.kind(path) }.mapError(HistoryError.file).get()
+    }
+
+    /// The names in a folder; `nil` where the path is not a folder.
     private func names(in folder: String) throws(HistoryError) -> [String]? {
-        do throws(FileError) {
-            return try FileStore.list(folder)
-        } catch {
-            throw .file(error)
-        }
+        try Result { () throws(FileError) in try FileStore.list(folder) }.mapError(HistoryError.file).get()
     }
 }

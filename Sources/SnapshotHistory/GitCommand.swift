@@ -1,22 +1,15 @@
+import LibC
 import Subprocess
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 /// Runs git in one directory: without a shell, a terminal or the network, with bounded output.
 ///
-/// Only plumbing commands are run, which heed no aliases, pagers or signature settings. What the environment says about
-/// git (`GIT_DIR` and the like) does not reach it: the directory alone decides which repository is read.
+/// Only plumbing commands are run, which ignore aliases, pagers and signature settings. Variables such as `GIT_DIR` are
+/// not passed on: the directory alone decides which repository is read.
 struct GitCommand: Sendable {
     struct Result {
         let status: Int32
         let output: [UInt8]
-        /// What git printed to standard error, cut to what an error message bears.
+        /// The beginning of git's standard error, short enough for an error message.
         let message: String
     }
 
@@ -29,7 +22,7 @@ struct GitCommand: Sendable {
     func run(_ arguments: [String], input: [UInt8] = [], limit: Limit) async throws(HistoryError) -> Result {
         let command = arguments.first ?? ""
         do {
-            // No helper may be started for a transport either, as a partial clone would to fetch what it lacks.
+            // A partial clone would otherwise start a transport helper to fetch missing objects.
             let result = try await Subprocess.run(
                 .name("git"),
                 arguments: Arguments(["-C", directory, "--no-pager", "-c", "protocol.allow=never"] + arguments),
@@ -54,14 +47,14 @@ struct GitCommand: Sendable {
         }
     }
 
-    /// How much output there may be, and the limit that this comes from.
+    /// The most bytes of output, and the limit from which that number is derived.
     struct Limit {
         let bytes: Int
         let name: String
         let allowed: Int
     }
 
-    /// The variables that git needs, and none that steer it.
+    /// The variables that git needs, without any that change what it does.
     private static var environment: Environment {
         var kept: [Environment.Key: String] = [
             "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1",

@@ -9,7 +9,7 @@ package struct GitRepository: Sendable {
     package struct Revision: Hashable, Sendable {
         /// The commit's full name, in hexadecimal digits.
         package let commit: String
-        /// When it was committed, to the second. A claim of whoever made the commit.
+        /// When it was committed, to the second, as the committer's machine claims.
         package let time: Timestamp
     }
 
@@ -49,9 +49,9 @@ package struct GitRepository: Sendable {
 
     private static let short = GitCommand.Limit(bytes: 64 << 10, name: "historyFileBytes", allowed: 64 << 10)
 
-    /// The commit that a name stands for: `HEAD`, a branch, a tag, an abbreviated hash, `main~3`.
+    /// The commit that a name refers to: `HEAD`, a branch, a tag, an abbreviated hash, `main~3`.
     ///
-    /// - Throws: ``HistoryError``, `noRevision` where the name stands for none.
+    /// - Throws: ``HistoryError``, `noRevision` where the name refers to no commit.
     package func revision(_ name: String) async throws(HistoryError) -> Revision {
         guard let commit = try await commit(name) else {
             throw .noRevision(directory: directory, name: name, isShallow: isShallow)
@@ -65,10 +65,10 @@ package struct GitRepository: Sendable {
 
     /// The commits that changed a path, newest first, up to and including `name`. Empty where nothing was committed yet.
     ///
-    /// Side branches that a merge took nothing from are left out.
+    /// Side branches are left out where their merge changed nothing.
     ///
     /// - Parameter path: a file or a folder, relative to the dumps directory; empty for the directory itself.
-    /// - Throws: ``HistoryError``, `noRevision` where the name stands for no commit.
+    /// - Throws: ``HistoryError``, `noRevision` where the name refers to no commit.
     package func revisions(
         touching path: String, upTo name: String = "HEAD"
     ) async throws(HistoryError) -> [Revision] {
@@ -82,7 +82,7 @@ package struct GitRepository: Sendable {
         return Self.revisions(try await checked(["rev-list", "--timestamp", commit, "--", path], limit: limit))
     }
 
-    /// A file's bytes as of a commit; `nil` where the commit has no such file.
+    /// A file's bytes in a commit; `nil` where the commit has no such file.
     ///
     /// - Parameter path: relative to the dumps directory.
     package func file(_ path: String, at revision: Revision) async throws(HistoryError) -> Bytes? {
@@ -90,21 +90,19 @@ package struct GitRepository: Sendable {
         return try await contents(blob, of: path, at: revision)
     }
 
-    /// The lock as of a commit; `nil` where the commit has none.
+    /// The lock in a commit; `nil` where the commit has none.
     ///
     /// - Throws: ``HistoryError``, `bundle` where it is not a lock of a known version.
     package func lock(at revision: Revision) async throws(HistoryError) -> LockFile? {
         guard let text = try await file(Self.lockPath, at: revision) else { return nil }
-        do throws(BundleError) {
-            return try LockFile(parsing: text, path: name(Self.lockPath, at: revision), limits: limits)
-        } catch {
-            throw .bundle(error)
-        }
+        return try Result { () throws(BundleError) in
+            try LockFile(parsing: text, path: name(Self.lockPath, at: revision), limits: limits)
+        }.mapError(HistoryError.bundle).get()
     }
 
     static let lockPath = "dumps.lock.json"
 
-    /// How a file of a commit is called in messages.
+    /// The name of a commit's file in messages.
     func name(_ path: String, at revision: Revision) -> String {
         "git:\(revision.commit.prefix(12)):\(directory)/\(path)"
     }
@@ -129,7 +127,7 @@ extension GitRepository {
                 directory: directory, command: "cat-file", problem: "expected \(count) lines, found \(lines.count)")
         }
         return lines.map { line in
-            // "<name> missing" where there is nothing; a folder or a submodule is no file either.
+            // git prints "<name> missing" where there is nothing. A folder or a submodule is not a file either.
             let words = line.split(separator: UInt8(ascii: " "))
             guard words.count == 3, words[0].elementsEqual("blob".utf8),
                 let size = Int(String(decoding: words[1], as: UTF8.self))
@@ -141,7 +139,7 @@ extension GitRepository {
     /// A blob's bytes.
     ///
     /// - Parameters:
-    ///   - path: what it was found as, for error messages.
+    ///   - path: the path at which the blob was found, for error messages.
     func contents(_ blob: Blob, of path: String, at revision: Revision) async throws(HistoryError) -> Bytes {
         guard blob.size <= limits.historyFileBytes else {
             throw .overLimit(
@@ -157,7 +155,7 @@ extension GitRepository {
         return Bytes(bytes)
     }
 
-    /// Reads many small blobs, with few processes, and gives each to `visit` once, in no certain order.
+    /// Reads many small blobs with few processes, and calls `visit` once for each, in no particular order.
     func read(_ blobs: Set<Blob>, _ visit: (Blob, Bytes) -> Void) async throws(HistoryError) {
         var rest = Array(blobs)[...]
         while !rest.isEmpty {
@@ -186,11 +184,11 @@ extension GitRepository {
         }
     }
 
-    /// What one process is asked for at once.
+    /// The most bytes that one process is asked for.
     private static let chunkBytes = 16 << 20
 
     private func commit(_ name: String) async throws(HistoryError) -> String? {
-        // The name goes in as a line of input, where it can be neither an option nor a range.
+        // The name is passed as a line of input, where git takes it neither for an option nor for a range.
         guard !name.utf8.contains(where: { $0 < 0x20 }) else { return nil }
         let answer = try await checked(
             ["cat-file", "--batch-check=%(objecttype) %(objectname)"], input: Array("\(name)^{commit}\n".utf8),
@@ -201,7 +199,7 @@ extension GitRepository {
         return commit.utf8.count >= 40 && commit.allSatisfy(\.isHexDigit) ? commit : nil
     }
 
-    /// The path in the form that git takes as relative to the directory, and never as an option.
+    /// The path with a leading `./`: git then takes it as relative to the directory and never as an option.
     private func relative(_ path: String) throws(HistoryError) -> String {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." }), !path.utf8.contains(where: { $0 < 0x20 })
@@ -221,11 +219,11 @@ extension GitRepository {
         return answer.output
     }
 
-    /// Reads lines of a time in seconds and a commit.
+    /// Parses lines that consist of a time in seconds and a commit.
     private static func revisions(_ output: [UInt8]) -> [Revision] {
         output.split(separator: UInt8(ascii: "\n")).compactMap { line in
             let words = line.split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
-            // Times before 1970 are possible in a commit, and nothing here could be of one.
+            // A commit can claim a time before 1970, which counts as 1970.
             guard words.count == 2 else { return nil }
             let seconds = UInt64(words[0]) ?? 0
             return Revision(

@@ -2,7 +2,7 @@ import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// An older bundle of a collection that can be had. It is not opened, and nothing in it is verified yet.
+/// An older bundle of a collection, found but not opened. Nothing in it is verified yet.
 package struct HistoricBundle: Sendable {
     /// Where an older bundle is.
     package enum Location: Hashable, Sendable, CustomStringConvertible {
@@ -36,17 +36,18 @@ package struct HistoricBundle: Sendable {
         if case .revision(let revision, let path) = origin, case .blob(let blob, let repository) = place {
             return try await repository.contents(blob, of: path, at: revision)
         }
-        return try reading { () throws(BundleError) in try MappedFile(path: "\(origin)").bytes }
+        return try Result { () throws(BundleError) in try MappedFile(path: "\(origin)").bytes }
+            .mapError(HistoryError.bundle).get()
     }
 
     /// Opens the bundle: from a file, mapped; from git, read into memory.
     ///
-    /// - Throws: ``HistoryError``, also where it no longer is the bundle that was found.
+    /// - Throws: ``HistoryError``, also where the file has been replaced since it was found.
     package func open() async throws(HistoryError) -> BundleReader {
         let bytes = try await contents()
-        let bundle = try reading { () throws(BundleError) in
+        let bundle = try Result { () throws(BundleError) in
             try BundleReader(bytes: bytes, name: name, limits: limits)
-        }
+        }.mapError(HistoryError.bundle).get()
         guard bundle.head.collection == collection, bundle.head.timestamp == timestamp else {
             throw .bundle(
                 BundleError(
@@ -56,12 +57,12 @@ package struct HistoricBundle: Sendable {
         return bundle
     }
 
-    /// What the lock of that time says of the bundle: from git, the lock of the same commit; from a file
-    /// `DIR/<bucket>/<collection>.zip`, `DIR/dumps.lock.json`.
+    /// The bundle's entry in its own lock: for a bundle from git, the lock of the same commit; for a file
+    /// `DIR/<bucket>/<collection>.zip`, the lock `DIR/dumps.lock.json`.
     ///
-    /// - Returns: `nil` where there is no lock, or it speaks of another bundle: the entry's size and hash are held against
+    /// - Returns: `nil` where there is no lock, or where its entry describes another bundle: size and hash are compared with
     ///   the bundle's bytes.
-    /// - Throws: ``HistoryError``, also where there is a lock that cannot be read.
+    /// - Throws: ``HistoryError``, also where the lock exists but cannot be read.
     package func lockEntry() async throws(HistoryError) -> LockFile.Collection? {
         let lock: LockFile?
         switch (origin, place) {
@@ -76,31 +77,18 @@ package struct HistoricBundle: Sendable {
 
     private func neighbouringLock() throws(HistoryError) -> LockFile? {
         let path = "\(FileStore.parent(of: FileStore.parent(of: "\(origin)")))/\(GitRepository.lockPath)"
-        do {
-            guard let text = try FileStore.read(path, limit: limits.lockBytes) else { return nil }
-            return try LockFile(parsing: text, path: path, limits: limits)
-        } catch let error as FileError {
-            throw .file(error)
-        } catch let error as BundleError {
-            throw .bundle(error)
-        } catch {
-            return nil
-        }
+        let text = try Result { () throws(FileError) in try FileStore.read(path, limit: limits.lockBytes) }
+            .mapError(HistoryError.file).get()
+        guard let text else { return nil }
+        return try Result { () throws(BundleError) in try LockFile(parsing: text, path: path, limits: limits) }
+            .mapError(HistoryError.bundle).get()
     }
 
-    /// How the bundle is called in messages.
+    /// The bundle's name in messages.
     private var name: String {
         if case .revision(let revision, let path) = origin, case .blob(_, let repository) = place {
             return repository.name(path, at: revision)
         }
         return "\(origin)"
-    }
-
-    private func reading<Value>(_ body: () throws(BundleError) -> Value) throws(HistoryError) -> Value {
-        do throws(BundleError) {
-            return try body()
-        } catch {
-            throw .bundle(error)
-        }
     }
 }

@@ -5,19 +5,19 @@ import SnapshotBundle
 package enum HistoryError: Error, Hashable, Sendable {
     /// The program `git` is not on the `PATH`.
     case noGit
-    /// The directory lies in no work tree that git would read; `problem` has git's own words.
+    /// The directory is not in a work tree that git reads; `problem` is git's own message.
     case noRepository(directory: String, problem: String)
-    /// What was named is no commit of the repository.
+    /// The name refers to no commit of the repository.
     case noRevision(directory: String, name: String, isShallow: Bool)
-    /// Neither git nor a folder was named as the place of older bundles.
+    /// The place of older bundles is neither `git` nor an existing folder.
     case noPlace(String)
-    /// The path is not one below the dumps directory.
+    /// The path is not below the dumps directory.
     case invalidPath(String)
-    /// git failed; `problem` has its own words.
+    /// git failed; `problem` is its own message.
     case git(directory: String, command: String, problem: String)
     /// Something is larger than `Limits` allow; `limit` names the limit.
     case overLimit(place: String, limit: String, allowed: Int)
-    /// A bundle or a lock cannot be read, or is not what it was found as.
+    /// A bundle or a lock cannot be read, or has been replaced since it was found.
     case bundle(BundleError)
     case file(FileError)
 }
@@ -32,12 +32,12 @@ extension HistoryError: CustomStringConvertible {
         case .noRevision(let directory, let name, let isShallow):
             "\(directory): expected a commit, found none named \(String(reflecting: name)); "
                 + (isShallow
-                    ? "the clone is shallow, git fetch --unshallow brings the rest" : "git log shows what there is")
+                    ? "the clone is shallow, git fetch --unshallow fetches the rest" : "git log lists the commits")
         case .noPlace(let path): "\(path): expected git, or a folder of older bundles; found no such folder"
         case .invalidPath(let path):
             "\(String(reflecting: path)): expected a path below the dumps directory, such as main/regions.zip"
         case .git(let directory, let command, let problem):
-            "\(directory): git \(command) failed: \(problem); git fsck tells whether the repository is whole"
+            "\(directory): git \(command) failed: \(problem); git fsck checks whether the repository is intact"
         case .overLimit(let place, let limit, let allowed):
             "\(place): expected at most \(allowed) (Limits.\(limit)), found more; name a bundle's path instead"
         case .bundle(let error): "\(error)"

@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 
-/// What the query of a changeset asks for, checked by the rules of the API's version.
+/// The query of a request for a changeset, checked by the rules of the API's version.
 struct ChangesetRequest {
     enum Refusal: Error {
-        /// 204: `_expected`, the time that the client was told of, is before `_since`, the time of what it has.
+        /// 204: `_expected`, the timestamp that the client has heard of, is before `_since`, the timestamp of its data.
         case nothingNewer
         case invalid(OriginProblem)
     }
@@ -13,6 +13,8 @@ struct ChangesetRequest {
     let since: Timestamp?
     let bucket: String?
     let collection: String?
+    /// The largest number of changes that is asked for, the newest ones; `nil` for all. Only v1 knows of it.
+    let limit: Int?
 
     /// `_expected` is mandatory. v1 takes a `_since` bare or in quotation marks, v2 bare. An `_expected` before `_since` is
     /// refused by v2; v1 answers the monitor's with 204 and a collection's with its data.
@@ -29,7 +31,7 @@ struct ChangesetRequest {
             return number
         }
         guard query["_expected"] != nil else { throw .invalid(.invalid("_expected", "Required")) }
-        // Clients use it to get past caches with another URL, so that the server accepts any text.
+        // Clients only use it to make a URL that no cache has, so the server accepts any text.
         let zero = Timestamp(milliseconds: 0)
         let expected = (try? number("_expected")) ?? zero
         self.expected = expected
@@ -46,10 +48,21 @@ struct ChangesetRequest {
             guard let value, !Identifier.isValid(value.utf8) else { continue }
             throw .invalid(.invalid(name, "expected an id of letters, digits, - and _"))
         }
+        guard version == .v1 else {
+            limit = nil
+            return
+        }
+        do throws(OriginProblem) {
+            let limit = try ListQuery.limit(query)
+            // Kinto takes 0 for no limit.
+            self.limit = limit == 0 ? nil : limit
+        } catch {
+            throw .invalid(error)
+        }
     }
 
     var queryWithoutSince: String {
         "_expected=\(expected)" + (bucket.map { "&bucket=\($0)" } ?? "")
-            + (collection.map { "&collection=\($0)" } ?? "")
+            + (collection.map { "&collection=\($0)" } ?? "") + (limit.map { "&_limit=\($0)" } ?? "")
     }
 }

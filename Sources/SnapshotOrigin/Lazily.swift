@@ -1,11 +1,11 @@
 import Synchronization
 
-/// A value that is made when it is first asked for, once, whoever asks; a failure is made again.
+/// A value that is made once, on first use, by whichever task needs it first. After a failure the next use tries again.
 final class Lazily<Value: Sendable>: Sendable {
     private let value = Mutex<Value?>(nil)
 
     func get<Failure: Error>(_ make: () throws(Failure) -> Value) throws(Failure) -> Value {
-        // Under the lock, so that what costs time and memory is not made twice.
+        // The lock is held meanwhile, so that an expensive value is never made twice.
         var failure: Failure?
         let value = value.withLock { value -> Value? in
             if let value { return value }

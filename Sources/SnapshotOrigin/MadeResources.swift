@@ -2,12 +2,14 @@ import RemoteSettingsModel
 import SnapshotBundle
 import Synchronization
 
-/// What one state of an origin makes when it is first asked for, and keeps.
+/// The resources that one state of an origin makes on the first request and keeps.
 final class MadeResources: Sendable {
     enum Key: Hashable {
-        /// The monitor's newest entries, so many of them.
+        /// The monitor's changeset with this many of the newest entries.
         case monitor(Int)
         case zip(CollectionID)
+        /// All records of a collection, as one list.
+        case records(CollectionID)
         case bundle(String)
     }
 

@@ -7,11 +7,11 @@ extension Origin {
     ///
     /// - Parameters:
     ///   - path: the request target's path, as it was sent.
-    ///   - query: what stands behind the question mark.
-    ///   - now: the monitor does not answer for a `_since` too long ago, as the server does not.
-    /// - Throws: `BundleError` where a bundle cannot be read any more.
+    ///   - query: the text after the question mark.
+    ///   - now: the present time. Like the server, the monitor refuses a `_since` that is too long ago.
+    /// - Throws: `BundleError` where a bundle can no longer be read.
     package func answer(path: Substring, query: Substring?, now: Timestamp) throws(BundleError) -> OriginAnswer {
-        // By bytes: the boundaries of characters cost more than the rest of an answer.
+        // Bytes are compared: finding the boundaries of characters costs more than the rest of an answer.
         let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .dropFirst().map(Substring.init)[...]
         guard let first = parts.first else { return .unknown }
@@ -39,14 +39,15 @@ extension Origin {
         if parts.isEmpty { return .redirect("\(address.url)/\(version.rawValue)/", .root) }
         if parts.count == 1 {
             if parts[0].isEmpty, let root = roots[version] { return .resource(root) }
-            if parts[0] == "__broadcasts__", version == .v1 { return .resource(broadcasts) }
+            if parts[0] == "__broadcasts__" { return .resource(broadcasts) }
             return health(parts[0]) ?? .problem(.notFound, .unknown)
         }
-        guard (4...6).contains(parts.count), parts[0] == "buckets", parts[2] == "collections" else {
+        guard (3...6).contains(parts.count), parts[0] == "buckets", parts[2] == "collections" else {
             return .problem(.notFound, .unknown)
         }
         guard parts.count == 5, parts[4] == "changeset" else {
-            return try version == .v1 ? records(parts, QueryParameters(query)) : .problem(.notFound, .unknown)
+            guard version == .v1 else { return .problem(.notFound, .unknown) }
+            return try plainAnswer(parts.map(String.init), QueryParameters(query), now: now)
         }
         let bucket = String(parts[1])
         let name = String(parts[3])
@@ -64,49 +65,34 @@ extension Origin {
         guard let id = try? CollectionID(bucket: bucket, name: name), let collection = byID[id] else {
             return .problem(.notFound, .changeset)
         }
-        guard let since = request.since else { return .resource(try collection.changeset()) }
-        if let delta = try collection.delta(since: since, version) { return .resource(delta) }
         // v1 compares numbers, so that nothing is newer than a future time; v2 knows the collection's timestamps.
-        if version == .v1, since > collection.timestamp,
-            let nothing = try collection.delta(since: collection.timestamp, version)
-        {
-            return .resource(nothing)
+        let since = request.since.map { version == .v1 ? min($0, collection.timestamp) : $0 }
+        if let limit = request.limit {
+            if let newest = try collection.changeset(since: since, limit: limit) { return .resource(newest) }
+        } else if let since {
+            if let delta = try collection.delta(since: since, version) { return .resource(delta) }
+        } else {
+            return .resource(try collection.changeset())
         }
         return redirect(request, bucket: bucket, name: name, .delta)
     }
 
-    /// Kinto's own view of a collection, for plain clients of Kinto: metadata, all records, or one of them.
-    private func records(_ parts: [Substring], _ query: QueryParameters) throws(BundleError) -> OriginAnswer {
-        guard parts.count == 4 || parts[4] == "records" else { return .problem(.notFound, .unknown) }
-        guard let id = try? CollectionID(bucket: String(parts[1]), name: String(parts[3])), let collection = byID[id]
-        else { return .problem(.notFound, .records) }
-        // Ignoring a filter would answer something else than was asked for.
-        if let name = query.first { return .problem(.invalid(name, "not supported here"), .records) }
-        switch parts.count {
-        case 4: return .resource(collection.metadataDocument())
-        case 5: return .resource(try collection.recordsDocument())
-        default:
-            guard let record = try collection.recordDocument(String(parts[5])) else {
-                return .problem(.notFound, .records)
-            }
-            return .resource(record)
-        }
-    }
-
     private func monitorAnswer(_ request: ChangesetRequest, now: Timestamp) -> OriginAnswer {
-        if let since = request.since {
-            let days: UInt64 = request.version == .v1 ? 21 : 30
-            if since.elapsed(since: Timestamp(milliseconds: 0)) == .zero
-                || now.elapsed(since: since) > .seconds(days * 86_400)
-            {
-                return redirect(request, bucket: "monitor", name: "changes", .monitor)
-            }
+        // v2 answers every `_since`.
+        if request.version == .v1, let since = request.since, Self.isTooOld(since, now: now) {
+            return redirect(request, bucket: "monitor", name: "changes", .monitor)
         }
         return .resource(
-            monitorChangeset(since: request.since, bucket: request.bucket, collection: request.collection))
+            monitorChangeset(
+                since: request.since, bucket: request.bucket, collection: request.collection, limit: request.limit))
     }
 
-    /// To the full list: the same URL without `_since`.
+    /// Whether v1's monitor answers with a redirect to the full list, so that caches have fewer answers to keep.
+    static func isTooOld(_ since: Timestamp, now: Timestamp) -> Bool {
+        since.milliseconds == 0 || now.elapsed(since: since) > .seconds(21 * 86_400)
+    }
+
+    /// Redirects to the full list: the same URL without `_since`.
     private func redirect(
         _ request: ChangesetRequest, bucket: String, name: String, _ route: OriginRoute
     ) -> OriginAnswer {

@@ -6,21 +6,22 @@ extension Origin {
     /// The monitor's changeset.
     ///
     /// - Parameters:
-    ///   - since: only what changed after this.
-    ///   - bucket: only this bucket's; the same for `collection`.
+    ///   - since: only collections that changed after this time.
+    ///   - bucket: only collections of this bucket; `collection` restricts the name in the same way.
+    ///   - limit: the most entries, of which the newest are kept.
     package func monitorChangeset(
-        since: Timestamp? = nil, bucket: String? = nil, collection: String? = nil
+        since: Timestamp? = nil, bucket: String? = nil, collection: String? = nil, limit: Int? = nil
     ) -> OriginResource {
         func resource(isKept: Bool) -> OriginResource {
-            let body = monitor.body(since: since, bucket: bucket, collection: collection)
+            let body = monitor.body(since: since, bucket: bucket, collection: collection, limit: limit)
             return OriginResource(
                 .monitor, type: "application/json",
                 tag: "\(monitor.timestamp)-\(SHA256Digest(hashing: body).hex.prefix(16))",
                 lastModified: monitor.timestamp, freshness: .seconds(60), content: .segments([body]),
                 gzip: body.count > 256 ? .compressing : .none, isKept: isKept)
         }
-        guard bucket == nil, collection == nil else { return resource(isKept: false) }
-        // What is answered depends on how many entries are newer, so that there are few answers to keep.
+        guard bucket == nil, collection == nil, limit == nil else { return resource(isKept: false) }
+        // The answer depends only on how many entries are newer, so there are few answers to keep.
         let count = since.map { since in monitor.entries.count { $0.timestamp > since } } ?? monitor.entries.count
         return (try? made.get(.monitor(count), { resource(isKept: true) })) ?? resource(isKept: false)
     }
@@ -68,7 +69,7 @@ extension Origin {
     /// A file below the attachments' base URL.
     ///
     /// - Parameter location: percent-decoded.
-    /// - Returns: `nil` where there is none.
+    /// - Returns: `nil` where no file has this location.
     /// - Throws: `BundleError` where a bundle cannot be read.
     func file(_ location: String) throws(BundleError) -> OriginAnswer? {
         if location.hasPrefix("bundles/") {

@@ -3,13 +3,13 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension Origin {
-    /// Everything that has a path of its own, without a query: what a mirror of plain files consists of.
+    /// Lists every resource that has a path of its own, without a query. A mirror of plain files consists of these.
     ///
-    /// Changesets are the full ones. Deltas are had by ``ServedCollection/delta(since:_:)`` for each of
+    /// Changesets are the full ones; ``ServedCollection/delta(since:_:)`` makes the deltas, one for each of
     /// ``ServedCollection/history``.
     ///
-    /// - Parameter take: gets a path, percent-encoded, from `/` on, and what is there. Resources are made one by one, so that
-    ///   they need not all be in memory.
+    /// - Parameter take: receives a percent-encoded path that begins with `/`, and the resource at that path. Resources are
+    ///   made one by one, so that they need not all be in memory.
     /// - Throws: `BundleError` where a bundle cannot be read; what `take` throws.
     package func forEachPath(_ take: (_ path: String, _ resource: OriginResource) throws -> Void) throws {
         for version in APIVersion.allCases {

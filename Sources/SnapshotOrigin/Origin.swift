@@ -3,13 +3,16 @@ import SnapshotBundle
 
 /// One state of an origin: everything that it answers while that state lasts.
 ///
-/// It never changes: who serves it replaces it as a whole, so that every answer is of one state. It does no network and
-/// reads no clock; bundles are read in place. An object, so that taking it for a request costs one reference.
+/// It never changes: a server replaces it as a whole, so that every answer comes from one state. It does no network and
+/// reads no clock; bundles are read in place. It is an object, so that a request retains it by one reference.
 package final class Origin: Sendable {
     package let address: OriginAddress
     /// Sorted by name.
     package let collections: [ServedCollection]
     package let limits: Limits
+
+    /// Locations that collections claim for different attachments: a line each, for reports.
+    package var conflicts: [String] { attachments.conflicts }
 
     let byID: [CollectionID: ServedCollection]
     let monitor: MonitorDocument
@@ -25,7 +28,7 @@ package final class Origin: Sendable {
     ///
     /// - Parameters:
     ///   - collections: each collection once.
-    ///   - softwareVersion: what root and `__version__` say.
+    ///   - softwareVersion: the version in the root document and in `__version__`.
     /// - Throws: `BundleError`.
     package init(
         _ collections: [ServedCollection], address: OriginAddress, softwareVersion: String, limits: Limits = Limits()
@@ -38,9 +41,11 @@ package final class Origin: Sendable {
         monitor = MonitorDocument(collections.map { ($0.id, $0.timestamp) }, host: address.host)
         attachments = try AttachmentIndex(collections)
         var roots: [APIVersion: OriginResource] = [:]
+        let state = SHA256Digest(hashing: monitor.body(since: nil, bucket: nil, collection: nil))
         for version in APIVersion.allCases {
             let json = RootDocument.json(
-                version, address, softwareVersion: softwareVersion, collections: collections.map(\.id))
+                version, address, softwareVersion: softwareVersion, collections: collections.map(\.id),
+                newest: monitor.timestamp, state: state)
             roots[version] = Self.document(.root, json, freshness: .seconds(3600))
         }
         self.roots = roots
@@ -53,7 +58,7 @@ package final class Origin: Sendable {
         self.chains = chains
         heartbeat = Self.document(
             .health, .object([.init(key: "snapshots", value: .bool(true))]), freshness: .none)
-        // What Mozilla's push server polls: the newest change outside of previews, in quotation marks.
+        // Mozilla's push server polls this document: the newest change outside of previews, in quotation marks.
         let newest = collections.filter { !$0.id.bucket.hasSuffix("-preview") }.map(\.timestamp).max()
         broadcasts = Self.document(
             .monitor,
@@ -80,7 +85,7 @@ package final class Origin: Sendable {
             freshness: freshness, content: .segments([body]))
     }
 
-    /// Makes what most requests ask for, so that none of them waits for it: each changeset and its compressed form.
+    /// Makes each changeset and its compressed form in advance, so that no request has to wait for them.
     ///
     /// - Throws: `BundleError` where a bundle cannot be read.
     package func warmUp() throws(BundleError) {

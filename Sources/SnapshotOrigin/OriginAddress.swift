@@ -1,7 +1,7 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// Where clients reach an origin: what its documents say in URLs.
+/// The address at which clients reach an origin; its documents name it in URLs.
 package struct OriginAddress: Hashable, Sendable, CustomStringConvertible {
     /// `https://host:port`, or with a path in front of everything; without a slash at its end.
     package let url: String
@@ -9,7 +9,7 @@ package struct OriginAddress: Hashable, Sendable, CustomStringConvertible {
     package let host: String
 
     /// - Parameter text: an absolute URL without a query, such as `https://mirror.example.org`.
-    /// - Throws: `HTTPError` where it is none.
+    /// - Throws: `HTTPError` where the text is not such a URL.
     package init(_ text: String) throws(HTTPError) {
         let url = try HTTPURL(text)
         guard url.query == nil else { throw HTTPError(text, .invalidURL("an origin's address has no query")) }

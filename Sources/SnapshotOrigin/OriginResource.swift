@@ -26,9 +26,9 @@ package final class OriginResource: Sendable {
 
     enum GzipSource: Sendable {
         case none
-        /// The gzip form consists of what the bundle has deflated already.
+        /// The gzip form reuses the deflated bytes of the bundle.
         case wrapped([Bytes])
-        /// The gzip form is made when it is first asked for, and kept.
+        /// The gzip form is made on the first request and kept.
         case compressing
     }
 
@@ -39,15 +39,17 @@ package final class OriginResource: Sendable {
     package let lastModified: Timestamp?
     package let freshness: Freshness
     package let content: OriginContent
-    /// Whether the origin answers the same request with this very object again, so that what is made of it is worth
+    /// Whether the origin answers the same request with this very object again, so that responses made from it are worth
     /// keeping.
     package let isKept: Bool
+    /// What a list says of itself; `nil` for everything else.
+    package let list: ListPosition?
     private let gzipSource: GzipSource
     private let compressed = Lazily<[Bytes]?>()
 
     init(
         _ route: OriginRoute, type: String, tag: String, lastModified: Timestamp? = nil, freshness: Freshness,
-        content: OriginContent, gzip: GzipSource = .none, isKept: Bool = true
+        content: OriginContent, gzip: GzipSource = .none, isKept: Bool = true, list: ListPosition? = nil
     ) {
         self.route = route
         contentType = type
@@ -56,6 +58,7 @@ package final class OriginResource: Sendable {
         self.freshness = freshness
         self.content = content
         self.isKept = isKept
+        self.list = list
         gzipSource = gzip
     }
 
@@ -65,7 +68,7 @@ package final class OriginResource: Sendable {
         return true
     }
 
-    /// The gzip form, compressed by the first call where the bundle has none; `nil` where it would not be smaller.
+    /// The gzip form, which the first call compresses unless the bundle has it; `nil` where it would not be smaller.
     package func gzip() -> [Bytes]? {
         switch gzipSource {
         case .none: nil
@@ -80,6 +83,14 @@ package final class OriginResource: Sendable {
             }
         }
     }
+}
+
+/// Where a page stands in its list, for Kinto's headers `Total-Records`, `Total-Objects` and `Next-Page`.
+package struct ListPosition: Hashable, Sendable {
+    /// The number of objects on all pages.
+    package let total: Int
+    /// The URL of the next page; `nil` on the last one.
+    package let next: String?
 }
 
 /// The bytes of a resource.
@@ -110,7 +121,7 @@ package enum OriginContent: Sendable {
         }
     }
 
-    /// All bytes in order; only one piece of what is deflated is in memory at a time.
+    /// All bytes in order. Of deflated content, only one piece is in memory at a time.
     ///
     /// - Throws: `BundleError` where there is too little memory.
     package func pieces() throws(BundleError) -> Pieces { try Pieces(self) }
@@ -129,8 +140,8 @@ package enum OriginContent: Sendable {
             }
         }
 
-        /// The next bytes; `nil` at the end. What lies in a bundle comes as one piece, what is deflated in pieces of
-        /// at most 64 KiB.
+        /// The next bytes; `nil` at the end. Stored content comes as one piece, deflated content in pieces of at most
+        /// 64 KiB.
         ///
         /// - Throws: `BundleError` where the deflate stream is damaged, or its length is not the one that its
         ///   directory entry says.

@@ -1,8 +1,8 @@
 import RemoteSettingsModel
 
-/// The parameters of a query string; of those given twice, the last.
+/// The parameters of a query string. Where one is given twice, the last one counts.
 struct QueryParameters {
-    /// As they were sent; few, so that looking through them costs less than a table.
+    /// The parameters as they were sent. There are few, so a linear search costs less than a table.
     private let pairs: [(name: Substring, value: Substring)]
 
     init(_ query: Substring?) {
@@ -12,12 +12,28 @@ struct QueryParameters {
         }
     }
 
+    var isEmpty: Bool { pairs.isEmpty }
+
     subscript(name: String) -> String? {
         pairs.last { $0.name == name || Self.decode($0.name) == name }.map { Self.decode($0.value) }
     }
 
-    private static func decode(_ text: Substring) -> String { PercentEncoding.decode(text, plusIsSpace: true) }
+    /// Names and values, decoded; each name once, with its last value.
+    var all: [(name: String, value: String)] {
+        var places: [String: Int] = [:]
+        var found: [(name: String, value: String)] = []
+        for pair in pairs {
+            let name = Self.decode(pair.name)
+            let value = Self.decode(pair.value)
+            if let place = places[name] {
+                found[place].value = value
+            } else {
+                places[name] = found.count
+                found.append((name, value))
+            }
+        }
+        return found
+    }
 
-    /// The name of the first parameter; `nil` where there is none.
-    var first: String? { pairs.first.map { PercentEncoding.decode($0.name, plusIsSpace: true) } }
+    private static func decode(_ text: Substring) -> String { PercentEncoding.decode(text, plusIsSpace: true) }
 }

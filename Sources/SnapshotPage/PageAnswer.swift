@@ -1,11 +1,11 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// What the page answers to a request: for the server to send as it is.
+/// The page's answer to a request, which the server sends unchanged.
 package struct PageAnswer: Sendable {
     package enum Body: Sendable {
         case bytes(Bytes)
-        /// A file of a bundle, of `size` bytes, to be streamed.
+        /// An attachment of a bundle, of `size` bytes, to be streamed.
         case attachment(SHA256Digest, of: BundleReader, size: Int)
     }
 
@@ -20,7 +20,7 @@ package struct PageAnswer: Sendable {
     }
 
     package let status: Int
-    /// Each once; `Content-Length` is the server's.
+    /// Each header occurs once. The server adds `Content-Length`.
     package let headers: [Header]
     package let body: Body
 
@@ -28,7 +28,7 @@ package struct PageAnswer: Sendable {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
-    /// A document of the page. Nothing in it can run: there is no script, and the policy allows none.
+    /// A document of the page. It has no script, and its policy allows none.
     static func document(_ html: HTMLWriter, status: Int = 200, _ more: [Header] = []) -> PageAnswer {
         PageAnswer(
             status: status,
@@ -40,8 +40,8 @@ package struct PageAnswer: Sendable {
             body: .bytes(Bytes(html.bytes)))
     }
 
-    /// What belongs to a record. Hostile, whatever it says of itself: a browser that opens it as a document gets one of
-    /// no origin in which nothing runs (CSP 3, `sandbox`).
+    /// A file that belongs to a record, and is treated as hostile. A browser that opens it as a document gives it no origin
+    /// and runs nothing in it (CSP 3, `sandbox`).
     static func file(_ headers: [Header], _ body: Body) -> PageAnswer {
         PageAnswer(
             status: 200,

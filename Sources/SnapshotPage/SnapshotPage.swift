@@ -1,10 +1,11 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The page for people: what is in the snapshots that a server serves, to be read in a browser.
+/// The page that shows the served snapshots to people, in a browser.
 ///
-/// A function of a request, the time and what is served; no network, no clock. Records and attachments are taken for
-/// hostile: they are shown as text, or as pictures in `<img>`, and no document of the page has or allows a script.
+/// Its answers depend on the request, the time and the catalog alone; it uses no network and no clock. Records and
+/// attachments are treated as hostile: they are shown as text, or as pictures in `<img>`, and no document has or allows a
+/// script.
 package struct SnapshotPage: Sendable {
     private let limits: Limits
 
@@ -12,17 +13,17 @@ package struct SnapshotPage: Sendable {
         self.limits = limits
     }
 
-    /// Whether a path is one of the page's, so that a server knows whom to ask.
+    /// Whether the page answers for a path, so that a server can route a request.
     ///
     /// - Parameter path: a request's path, percent-encoded as it came.
     package static func owns(path: String) -> Bool { PageRoute(path: path) != nil }
 
-    /// Answers a GET; for HEAD the body is left out by the server. Reads bundles, and nothing else.
+    /// Answers a GET request; for HEAD, the server leaves out the body. Reads bundles, and nothing else.
     ///
     /// - Parameters:
     ///   - path: percent-encoded as it came, without the query.
     ///   - query: as it came, without the `?`.
-    ///   - now: for the ages shown.
+    ///   - now: the time from which ages are counted.
     package func answer(path: String, query: String, of catalog: PageCatalog, now: Timestamp) async -> PageAnswer {
         switch PageRoute(path: path) {
         case nil: return ProblemPage.noPage

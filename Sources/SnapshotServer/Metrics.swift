@@ -84,13 +84,14 @@ package final class Metrics: Sendable {
 }
 
 /// Why a connection was ended.
-enum Refusal: String, CaseIterable {
+package enum Refusal: String, CaseIterable {
     case malformed
     case headersTooLarge = "headers-too-large"
     case bodyTooLarge = "body-too-large"
     case ambiguousLength = "ambiguous-length"
     case slowRequest = "slow-request"
     case slowReader = "slow-reader"
+    case tooManyConnections = "too-many-connections"
 }
 
 /// What a request was about, for counting: a bounded set.

@@ -3,11 +3,15 @@ import Hummingbird
 import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotPage
+import Synchronization
 
 /// The page for people, over what is served.
 struct ServedPages: Sendable {
     /// The directory of the dumps: its `dumps.yaml` says what is pinned.
     let directory: DumpsDirectory
+
+    /// The pages that clients have yet to take, which are in memory for each of them.
+    let untaken = UntakenBytes()
 
     private let page = SnapshotPage()
 
@@ -45,6 +49,34 @@ struct ServedPages: Sendable {
         if let until = pin.until { text += " until \(Pin.dateText(until))" }
         if let reason = pin.reason { text += ": \(reason)" }
         return text
+    }
+}
+
+/// Bytes that were made for clients and that these have yet to take.
+final class UntakenBytes: Sendable {
+    /// Some of the bytes; they count until this object is gone.
+    final class Part: Sendable {
+        private let whole: UntakenBytes
+        private let count: Int
+
+        fileprivate init(_ count: Int, of whole: UntakenBytes) {
+            self.whole = whole
+            self.count = count
+        }
+
+        deinit { whole.count.withLock { [count] in $0 -= count } }
+    }
+
+    private let count = Mutex(0)
+
+    /// - Returns: `nil` where there would be more than `limit`. Where there are none, any number may be added.
+    func add(_ bytes: Int, limit: Int) -> Part? {
+        let fits = count.withLock { count in
+            guard count == 0 || bytes <= limit - min(count, limit) else { return false }
+            count = count.saturatingAdding(bytes)
+            return true
+        }
+        return fits ? Part(bytes, of: self) : nil
     }
 }
 

@@ -1,7 +1,9 @@
+import CMappedFaults
 import Dumps
 import Hummingbird
 import HummingbirdCore
 import HummingbirdTLS
+import LibC
 import Logging
 import NIOCore
 import NIOSSL
@@ -9,14 +11,6 @@ import RemoteSettingsModel
 import ServiceLifecycle
 import SnapshotHistory
 import SnapshotOrigin
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 /// A read-only Remote Settings server over a directory of dumps: the API, and a page for people. Nothing is written.
 package struct SnapshotServer: Sendable {
@@ -61,6 +55,8 @@ package struct SnapshotServer: Sendable {
         var limits = limits
         // What is left is for bundles and the system.
         limits.server.connections = min(limits.server.connections, max(64, Self.openFiles() - 512))
+        limits.server.connectionsPerAddress = min(
+            limits.server.connectionsPerAddress, limits.server.connections / 4 * 3)
         self.limits = limits
         self.now = now
         self.logger = logger
@@ -80,6 +76,9 @@ package struct SnapshotServer: Sendable {
     ) async throws {
         guard unsafe access(directory.lockPath, F_OK) == 0 else { throw ServerError.noLock(directory.lockPath) }
         let logger = logger
+        if mapped_faults_survive() != 0 {
+            logger.warning("a bundle that is shortened while it is served will end the server")
+        }
         let loader = DumpsLoader(
             directory, history: configuration.history, softwareVersion: configuration.softwareVersion, limits: limits,
             report: { logger.warning("\($0)") })
@@ -88,8 +87,8 @@ package struct SnapshotServer: Sendable {
         let (ports, port) = AsyncStream<Int>.makeStream()
         let loading = LoadingService(
             loader: loader, state: state, metrics: metrics, ports: ports, address: address,
-            interval: configuration.isWatching ? .milliseconds(limits.server.watchMilliseconds) : nil, logger: logger,
-            whenReady: whenReady)
+            interval: .milliseconds(limits.server.watchMilliseconds), isWatching: configuration.isWatching,
+            logger: logger, whenReady: whenReady)
         let responder = Responder(
             state: state, metrics: metrics, pages: ServedPages(directory: directory),
             demo: publish.map { DemoControl(loader: loader, state: state, publish: $0) }, limits: limits.server,
@@ -133,9 +132,10 @@ package struct SnapshotServer: Sendable {
 
     private func channels(_ metrics: Metrics) throws(ServerError) -> HTTPServerBuilder {
         let (limits, now, logger) = (limits.server, now, logger)
+        let table = ConnectionTable(limits)
         let plain = HTTPServerBuilder { responder in
             GuardedChannel(responder, limits) { size in
-                RequestGuard(size, limits: limits, metrics: metrics, now: now, logger: logger)
+                RequestGuard(size, in: table, limits: limits, metrics: metrics, now: now, logger: logger)
             }
         }
         guard let tls = configuration.tls else { return plain }

@@ -2,18 +2,18 @@ import RemoteSettingsModel
 
 /// Why a mirror could not be published.
 package enum MirrorError: Error, Hashable, Sendable {
-    /// Something is in the folder that is no part of a mirror.
+    /// The folder contains something that is not part of a mirror.
     case notAMirror(String, found: String)
     /// The path has characters that cannot stand in nginx's configuration.
     case unusablePath(String)
     /// Another process publishes into the same folder.
     case busy(String)
-    /// What was just written is not there any more.
+    /// A file that was just written has disappeared.
     case vanished(String)
 }
 
 extension MirrorError {
-    /// Whether another folder would do.
+    /// Whether the user can avoid the error by choosing another folder.
     package var isUsage: Bool {
         switch self {
         case .notAMirror, .unusablePath: true
@@ -32,7 +32,9 @@ extension MirrorError: CustomStringConvertible {
             "\(VisibleText.escape(folder)): expected an absolute path without quotes, backslashes, $, ;, { or }, "
                 + "which nginx.conf cannot name; choose another folder"
         case .busy(let folder): "\(folder): another process is publishing there; try again when it is done"
-        case .vanished(let path): "\(path): expected what was just written, found nothing; is somebody cleaning up?"
+        case .vanished(let path):
+            "\(path): expected the file that was just written, found nothing; check whether another process removes files "
+                + "there"
         }
     }
 }

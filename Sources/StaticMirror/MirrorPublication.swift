@@ -5,13 +5,13 @@ import SnapshotHistory
 import SnapshotOrigin
 
 extension StaticMirror {
-    /// Older states of a collection that deltas are made from: a month of nightly refreshes.
+    /// The number of older states for which deltas are made: a month of nightly refreshes.
     private static let olderStates = 30
 
     /// Publishes collections of a dumps directory as a mirror. Reads every byte of their bundles.
     ///
     /// - Parameters:
-    ///   - names: the collections; all that the lock lists where there are none.
+    ///   - names: the collections; an empty list means all collections of the lock.
     ///   - folder: where the mirror is published; an absolute path.
     ///   - address: where clients reach the mirror.
     ///   - history: where older states are looked for; `nil` for none.
@@ -42,7 +42,7 @@ extension StaticMirror {
             let omitted = bundle.head.omitted
             if omitted > 0 {
                 let count = Counted.text(omitted, "attachment")
-                notes.append("\(id): \(count) \(Counted.noun(omitted, "is", "are")) not in its bundle")
+                notes.append("\(id): \(count) \(Counted.noun(omitted, "is", plural: "are")) not in its bundle")
             }
         }
         let origin = try Origin(collections, address: address, softwareVersion: softwareVersion, limits: limits)

@@ -5,21 +5,21 @@ import SnapshotOrigin
 
 /// An origin as plain files: what a web server, an object store or a CDN serves to real clients.
 ///
-/// In its folder are `current`, a link to the tree of files, and `nginx.conf`, which serves that tree. A tree never changes:
-/// a new one is written beside it, and the link is then replaced in one step. The same origin gives the same tree, byte
-/// for byte, with the same times of modification.
+/// Its folder contains `current`, a link to the tree of files, and `nginx.conf`, which serves that tree. A tree never
+/// changes: a new one is written beside it, and the link is then replaced in one step. The same origin always makes the
+/// same tree, byte for byte, with the same modification times.
 package struct StaticMirror: Sendable {
     /// What was published.
     package struct Report: Sendable {
-        /// The folder that `current` leads to: named by what is in it.
+        /// The name of the folder to which `current` points; it is derived from the contents.
         package var tree: String
-        /// Whether that was there before, so that nothing had to be changed.
+        /// Whether the same tree was published before, so that nothing changed.
         package var isUnchanged: Bool
-        /// What has a URL; compressed copies are not counted.
+        /// The number of files that have a URL, without compressed copies.
         package var objects: Int
         /// Bytes of all objects.
         package var bytes: Int
-        /// What is not in the mirror although the origin has it, one line each.
+        /// The resources of the origin that the mirror lacks, one line each.
         package var notes: [String]
     }
 
@@ -38,13 +38,13 @@ package struct StaticMirror: Sendable {
     ///
     /// - Parameter folder: an absolute path.
     /// - Throws: ``MirrorError`` where something else is in the folder, or another process publishes there; `BundleError`
-    ///   where a bundle cannot be read; `FileError`. What was published before then still is.
+    ///   where a bundle cannot be read; `FileError`. After an error, the previous mirror is still published.
     package func publish(to folder: String) throws -> Report {
         try Self.check(folder)
         try FileStore.makeDirectories(folder)
         guard let lock = try DirectoryLock(folder) else { throw MirrorError.busy(folder) }
         defer { withExtendedLifetime(lock) {} }
-        for name in try FileStore.list(folder) ?? [] where name.hasPrefix(Self.temporaryPrefix) {
+        for name in try FileStore.list(folder) ?? [] where Self.isTemporary(name) {
             try FileStore.removeTree("\(folder)/\(name)")
         }
         let temporary = FileStore.uniquePath("\(folder)/\(Self.temporaryPrefix)tree")
@@ -66,6 +66,8 @@ package struct StaticMirror: Sendable {
         if FileStore.isDirectory("\(folder)/\(name)") {
             try FileStore.removeTree(temporary)
         } else {
+            // A tree that has its name is taken for whole by every later run.
+            try FileStore.flush(tree: temporary)
             try FileStore.rename(temporary, to: "\(folder)/\(name)")
         }
         let configuration = NginxConfiguration(
@@ -81,9 +83,14 @@ package struct StaticMirror: Sendable {
             bytes: tree.objects.saturatingSum(\.size), notes: tree.notes)
     }
 
-    /// A mirror may be replaced by a mirror only.
+    /// Whether a publication that was killed may have left a file or folder of this name.
+    private static func isTemporary(_ name: String) -> Bool {
+        name.hasPrefix(temporaryPrefix) || name.hasPrefix("\(linkName).") || name == "\(configurationName).tmp"
+    }
+
+    /// Refuses a folder with anything but a mirror in it.
     private static func check(_ folder: String) throws {
-        // nginx has no way to write these in a path.
+        // nginx's configuration has no escapes for these characters in a path.
         let isPlain = folder.hasPrefix("/") && folder.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
         guard isPlain, !folder.contains(where: { "\"\\$;{}".contains($0) }) else {
             throw MirrorError.unusablePath(folder)
@@ -94,7 +101,7 @@ package struct StaticMirror: Sendable {
         }
         let foreign = names.first { name in
             ![linkName, configurationName].contains(name) && !name.hasPrefix(treePrefix)
-                && !name.hasPrefix(temporaryPrefix)
+                && !isTemporary(name)
         }
         if let foreign { throw MirrorError.notAMirror(folder, found: foreign) }
     }

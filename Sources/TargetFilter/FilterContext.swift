@@ -15,26 +15,36 @@ package struct FilterContext: Sendable, Hashable {
 
     /// The environment that filters of Mozilla's collections look at.
     ///
-    /// It holds `channel`, `version`, `locale`, `formFactor`, `country`, `appinfo.ID`, `appinfo.OS`, and both
-    /// `os.{name,version}`, as Mozilla's guide has it, and `appinfo.os.{name,version}`, as its mobile client has it.
-    /// Arguments that are `nil` are `undefined` in filters.
+    /// It holds `channel`, `version`, `locale`, `formFactor`, `country`, `distribution`, `appinfo.ID`, `appinfo.OS`, and
+    /// both `os.{name,version}`, as Mozilla's guide has it, and `appinfo.os.{name,version}`, as its mobile client has it.
+    /// `os.isWindows`, `os.isMac` and `os.isLinux` follow from the name, as in Gecko. Arguments that are `nil` are
+    /// `undefined` in filters.
     ///
-    /// - Parameter custom: further members of `env`; they cannot replace the ones above.
+    /// - Parameter custom: further members of `env`. One that has the name of a member above replaces it as a whole, as in
+    ///   Mozilla's mobile client.
     package static func app(
         channel: String? = nil, version: String? = nil, locale: String? = nil, formFactor: String? = nil,
-        country: String? = nil, appID: String? = nil, os: String? = nil, osVersion: String? = nil,
-        custom: [String: FilterValue] = [:], preferences: FilterPreferences = FilterPreferences()
+        country: String? = nil, distribution: String? = nil, appID: String? = nil, os: String? = nil,
+        osVersion: String? = nil, custom: [String: FilterValue] = [:],
+        preferences: FilterPreferences = FilterPreferences()
     ) -> FilterContext {
         func text(_ value: String?) -> FilterValue { value.map(FilterValue.string) ?? .undefined }
-        let system: FilterValue = ["name": text(os), "version": text(osVersion)]
-        var env = FilterObject(custom.sorted { $0.key < $1.key })
+        func isSystem(_ name: String) -> FilterValue { os.map { .bool($0 == name) } ?? .undefined }
+        let system: FilterObject = ["name": text(os), "version": text(osVersion)]
+        var described = system
+        described["isWindows"] = isSystem("WINNT")
+        described["isMac"] = isSystem("Darwin")
+        described["isLinux"] = isSystem("Linux")
+        var env = FilterObject()
         env["channel"] = text(channel)
         env["version"] = text(version)
         env["locale"] = text(locale)
         env["formFactor"] = text(formFactor)
         env["country"] = text(country)
-        env["os"] = system
-        env["appinfo"] = ["ID": text(appID), "OS": text(os), "os": system]
+        env["distribution"] = text(distribution)
+        env["os"] = .object(described)
+        env["appinfo"] = ["ID": text(appID), "OS": text(os), "os": .object(system)]
+        for (name, value) in custom.sorted(by: { $0.key < $1.key }) { env[name] = value }
         return FilterContext(root: FilterObject([(key: "env", value: .object(env))]), preferences: preferences)
     }
 }

@@ -1,4 +1,3 @@
-import ArgumentParser
 import ContentSignature
 import Dumps
 import FileStorage
@@ -23,75 +22,53 @@ struct CommandFailure: Error, CustomStringConvertible {
         self.description = description
     }
 
-    /// The exit code of an error that a library threw.
+    /// An error that a library threw, with the exit code that it has here.
     init(_ error: any Error) {
+        if let failure = error as? CommandFailure {
+            self = failure
+        } else {
+            self.init(Self.status(of: error), "\(error)")
+        }
+    }
+
+    private static func status(of error: any Error) -> ExitStatus {
         switch error {
-        case let failure as CommandFailure: self = failure
+        case is ConfigurationError, is DiffError, is ServerError: .usage
+        case is ContentSignatureError: .verificationFailed
         case let error as HTTPError:
-            let status: ExitStatus =
-                switch error.category {
-                case .usage: .usage
-                case .backoff: .backoff
-                case _ where error.isNetworkFailure: .unreachable
-                case .unreachable, .answer, .cancelled: .someFailed
-                }
-            self.init(status, "\(error)")
-        case let error as FileError where error.isWrongKind: self.init(.usage, "\(error)")
-        case let error as ConfigurationError: self.init(.usage, "\(error)")
-        case let error as SourceProblems: self.init(.usage, "\(error)")
-        case let error as DumpsError:
-            if case .emptyMonitor = error { self.init(.someFailed, "\(error)") } else { self.init(.usage, "\(error)") }
+            switch error.category {
+            case .usage: .usage
+            case .backoff: .backoff
+            case .unreachable, .answer, .cancelled: error.isNetworkFailure ? .unreachable : .someFailed
+            }
+        case let error as FileError: error.isWrongKind ? .usage : .someFailed
+        case DumpsError.emptyMonitor: .someFailed
+        case is DumpsError: .usage
         case let error as PinError:
             switch error {
-            case .nothingHeld, .several: self.init(.usage, "\(error)")
-            case .notVouchedFor, .elsewhere: self.init(.verificationFailed, "\(error)")
-            case .notFound, .unmet, .overdue: self.init(.someFailed, "\(error)")
+            case .nothingHeld, .several: .usage
+            case .notVouchedFor, .elsewhere: .verificationFailed
+            case .notFound, .unmet, .overdue: .someFailed
             }
         case let error as HistoryError:
             switch error {
-            case .noGit, .noRepository, .noRevision, .noPlace, .invalidPath: self.init(.usage, "\(error)")
-            case .bundle(let error) where error.kind == .unreadable: self.init(.usage, "\(error)")
-            case .bundle(let error): self.init(error)
-            case .git, .overLimit, .file: self.init(.someFailed, "\(error)")
+            case .noGit, .noRepository, .noRevision, .noPlace, .invalidPath: .usage
+            case .bundle(let error): error.kind == .unreadable ? .usage : status(of: error)
+            case .git, .overLimit, .file: .someFailed
             }
-        case let error as DiffError: self.init(.usage, "\(error)")
-        case let error as ServerError: self.init(.usage, "\(error)")
-        case let error as MirrorError:
-            self.init(error.isUsage ? .usage : .someFailed, "\(error)")
-        case let error as ExchangeError:
-            self.init(error.kind == .unverified ? .verificationFailed : .usage, "\(error)")
-        case let error as PublishError:
-            if case .damaged = error {
-                self.init(.verificationFailed, "\(error)")
-            } else {
-                self.init(.usage, "\(error)")
+        case is SourceProblems: .usage
+        case PublishError.damaged: .verificationFailed
+        case is PublishError: .usage
+        case let error as SigningKeyError: error.kind == .untrusted ? .verificationFailed : .usage
+        case let error as MirrorError: error.isUsage ? .usage : .someFailed
+        case let error as ExchangeError: error.kind == .unverified ? .verificationFailed : .usage
+        case let error as BundleError:
+            switch error.kind {
+            case .wrongSource, .overLimit, .unknownVersion: .usage
+            case .unwritable: .someFailed
+            case .unreadable, .malformed, .damaged, .disagreement, .missing: .verificationFailed
             }
-        case let error as SigningKeyError:
-            self.init(error.kind == .untrusted ? .verificationFailed : .usage, "\(error)")
-        case let error as ContentSignatureError: self.init(.verificationFailed, "\(error)")
-        case let error as BundleError where error.kind == .wrongSource || error.kind == .overLimit:
-            self.init(.usage, "\(error)")
-        case let error as BundleError where error.kind == .unknownVersion: self.init(.usage, "\(error)")
-        case let error as BundleError where error.kind == .unwritable:
-            self.init(.someFailed, "\(error)")
-        case let error as BundleError: self.init(.verificationFailed, "\(error)")
-        default: self.init(.someFailed, "\(error)")
+        default: .someFailed
         }
-    }
-}
-
-/// Runs a command's work. Prints an error that it throws to standard error, and ends with the error's exit code.
-func running(_ work: () async throws -> Void) async throws {
-    do {
-        try await work()
-    } catch let exit as ExitCode {
-        throw exit
-    } catch let error as SourceProblems {
-        for problem in error.problems { Console.error("rsdump: \(Console.visible("\(problem)"))") }
-        throw CommandFailure(error).status.code
-    } catch {
-        let failure = CommandFailure(error)
-        Console.error("rsdump: \(Console.visible("\(failure)"))")
-        throw failure.status.code
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import SnapshotSources
 
 /// The command-line tool.
 @main
@@ -43,7 +44,7 @@ struct RSDump: AsyncParsableCommand {
             .init(name: "Bundle", subcommands: [Inspect.self, Records.self, AttachmentCommand.self]),
         ])
 
-    /// Like ArgumentParser's own, but for the exit code of bad usage, which is 2 here.
+    /// Like ArgumentParser's own, but for the exit codes, which are those of ``ExitStatus``.
     static func main() async {
         do {
             var command = try parseAsRoot()
@@ -53,9 +54,19 @@ struct RSDump: AsyncParsableCommand {
                 try command.run()
             }
         } catch {
-            guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
-            Console.error(fullMessage(for: error))
-            exit(withError: ExitStatus.usage.code)
+            switch exitCode(for: error) {
+            case .validationFailure:
+                Console.error(fullMessage(for: error))
+                exit(withError: ExitStatus.usage.code)
+            // A request for help or the version is an error to the parser too.
+            case .success: exit(withError: error)
+            case let code where error is ExitCode: exit(withError: code)
+            default:
+                let failure = CommandFailure(error)
+                let problems = (error as? SourceProblems)?.problems.map(\.description) ?? [failure.description]
+                for problem in problems { Console.error(CommandFailure(failure.status, problem)) }
+                exit(withError: failure.status.code)
+            }
         }
     }
 }

@@ -157,7 +157,71 @@ struct ChainConstraintTests {
         ) { try made.verified() }
     }
 
+    @Test func aFormThatNobodyProcessesRefusesEveryName() throws {
+        for constraints in [
+            NameConstraints(permittedEmailAddresses: ["example.org"]),
+            NameConstraints(excludedEmailAddresses: ["example.org"]),
+        ] {
+            var pki = TestPKI()
+            pki.intermediate.nameConstraints = constraints
+            let made = try pki.issue()
+            #expect(
+                throws: ContentSignatureError.unsupportedNameConstraint(
+                    made.label(2), form: "rfc822Name", certificate: made.label(1))
+            ) { try made.verified() }
+        }
+    }
+
+    /// RFC 5280 lets these pass; X509's own verifier does not.
+    @Test func nameConstraintsBindSelfIssuedAuthorities() throws {
+        var pki = TestPKI()
+        pki.root.nameConstraints = NameConstraints(permittedDNSDomains: ["mozilla.org"])
+        pki.intermediate = .authority(pki.root.name)
+        #expect(throws: Never.self) { try pki.issue().verified() }
+        pki.intermediate.alternativeNames = [.dnsName("example.org")]
+        let made = try pki.issue()
+        #expect(
+            throws: ContentSignatureError.nameNotPermitted(
+                made.label(2), name: "example.org", by: made.label(3), permitted: ["mozilla.org"])
+        ) { try made.verified() }
+    }
+
+    @Test(arguments: ["mozilla.org.", "example.org.", "..", " org", "*.org", "-"])
+    func aConstraintThatIsNoNameExcludesAndPermitsNothingElse(constraint: String) throws {
+        var pki = TestPKI()
+        pki.intermediate.nameConstraints = NameConstraints(excludedDNSDomains: [constraint])
+        var made = try pki.issue()
+        let name = SignerName.remoteSettings.dnsName
+        #expect(
+            throws: ContentSignatureError.nameExcluded(
+                made.label(1), name: name, by: made.label(2), excluded: constraint)
+        ) { try made.verified() }
+        pki.intermediate.nameConstraints = NameConstraints(permittedDNSDomains: [constraint])
+        made = try pki.issue()
+        #expect(
+            throws: ContentSignatureError.nameNotPermitted(
+                made.label(1), name: name, by: made.label(2), permitted: [constraint])
+        ) { try made.verified() }
+    }
+
+    @Test(arguments: ["x..mozilla.org", "mozilla.org.", "*.mozilla.org", "", " mozilla.org"])
+    func aNameThatIsNoneIsNotPermitted(name: String) throws {
+        var pki = TestPKI()
+        pki.root.nameConstraints = NameConstraints(permittedDNSDomains: ["mozilla.org"])
+        pki.intermediate.nameConstraints = nil
+        pki.leaf.alternativeNames.append(.dnsName(name))
+        #expect(throws: ContentSignatureError.self) { try pki.issue().verified() }
+    }
+
     // MARK: Other extensions
+
+    @Test(arguments: 1...3)
+    func onlyVersion3HasExtensions(position: Int) throws {
+        var pki = TestPKI()
+        pki.recipes[position - 1].version = .v1
+        let made = try pki.issue()
+        #expect(throws: ContentSignatureError.notVersion3(made.label(position))) { try made.verified() }
+    }
 
     @Test(arguments: 1...3)
     func anUnknownExtensionIsRefusedOnlyIfCritical(position: Int) throws {

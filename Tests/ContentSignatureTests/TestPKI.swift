@@ -1,4 +1,4 @@
-import ContentSignature
+@testable import ContentSignature
 import Crypto
 import Foundation
 import RemoteSettingsModel
@@ -12,6 +12,7 @@ struct TestPKI {
     /// One certificate to be made.
     struct Recipe {
         var name: String
+        var version = Certificate.Version.v3
         var key = Certificate.PrivateKey(P384.Signing.PrivateKey())
         var notBefore = "2026-01-01"
         var notAfter: String
@@ -92,7 +93,7 @@ extension TestPKI.Recipe {
         }
         for other in others { try extensions.append(other) }
         return try Certificate(
-            version: .v3, serialNumber: .init(), publicKey: key.publicKey,
+            version: version, serialNumber: .init(), publicKey: key.publicKey,
             notValidBefore: date(notBefore), notValidAfter: date(notAfter),
             issuer: DistinguishedName { CommonName(issuer.name) }, subject: DistinguishedName { CommonName(name) },
             extensions: extensions, issuerPrivateKey: forger ?? issuer.key)

@@ -38,7 +38,7 @@ final class FileStoreTests {
         #expect(try FileStore.read(path("a/b"), limit: 10) == nil)
         #expect(try FileStore.list(path("a")) == nil)
         #expect(FileStore.size(path("a")) == nil)
-        #expect(FileStore.identity(path("a")) == nil)
+        #expect(try FileStore.identity(path("a")) == nil)
         #expect(FileStore.resolved(path("a")) == nil)
         #expect(!FileStore.isDirectory(path("a")))
         try FileStore.remove(path("a"))
@@ -103,13 +103,40 @@ final class FileStoreTests {
         #expect(throws: FileError.self) { try FileStore.readPieces(path("b")) { _ in } }
     }
 
+    @Test func exchangedDirectoriesHaveEachOthersContent() throws {
+        for name in ["a", "b"] {
+            try FileStore.makeDirectories(path("\(name)/deep"))
+            try FileStore.replace(path("\(name)/deep/file"), with: Bytes(utf8: name))
+        }
+        try FileStore.flush(tree: path("a"))
+        try FileStore.exchange(path("a"), with: path("b"))
+        #expect(try FileStore.read(path("a/deep/file"), limit: 1)?.text == "b")
+        #expect(try FileStore.read(path("b/deep/file"), limit: 1)?.text == "a")
+        #expect(try names() == ["a", "b"])
+        let error = #expect(throws: FileError.self) { try FileStore.exchange(path("a"), with: path("c")) }
+        #expect(error?.isMissing == true && error?.path == path("a"))
+        #expect(try FileStore.read(path("a/deep/file"), limit: 1)?.text == "b")
+        #expect(throws: FileError.self) { try FileStore.flush(tree: path("c")) }
+    }
+
+    @Test func whatIsAtAPath() throws {
+        try FileStore.replace(path("file"), with: Bytes())
+        try link("link", to: path("file"))
+        #expect(try FileStore.kind(path("file")) == .file)
+        #expect(try FileStore.kind(path("link")) == .other)
+        #expect(try FileStore.kind(directory.path) == .directory)
+        #expect(try FileStore.kind(path("nothing")) == nil)
+        #expect(try FileStore.kind(path("file/nothing")) == nil)
+        #expect(throws: FileError.self) { try FileStore.kind(path(String(repeating: "x", count: 300))) }
+    }
+
     @Test(arguments: [false, true])
     func replacingMakesANewFileAndLeavesTheOldOneToItsReaders(isContended: Bool) throws {
         try FileStore.replace(path("a"), with: Bytes(utf8: "old"), isContended: isContended)
-        let before = try #require(FileStore.identity(path("a")))
+        let before = try #require(try FileStore.identity(path("a")))
         let reader = try FileHandle(forReadingFrom: URL(fileURLWithPath: path("a")))
         try FileStore.replace(path("a"), with: Bytes(utf8: "new"), isContended: isContended)
-        #expect(FileStore.identity(path("a")) != before)
+        #expect(try FileStore.identity(path("a")) != before)
         #expect(try reader.readToEnd() == Data("old".utf8))
         #expect(try FileStore.read(path("a"), limit: 10)?.text == "new")
         #expect(try names() == ["a"])
@@ -170,7 +197,7 @@ final class FileStoreTests {
         try link("l", to: path("a"))
         try link("m", to: path("d"))
         #expect(FileStore.size(path("l")) == nil)
-        #expect(FileStore.identity(path("l")) == nil)
+        #expect(try FileStore.identity(path("l")) == nil)
         #expect(!FileStore.isDirectory(path("m")))
         #expect(FileStore.resolved(path("m")) == FileStore.resolved(path("d")))
     }
@@ -178,7 +205,7 @@ final class FileStoreTests {
     @Test func aSecondNameIsTheSameFile() throws {
         try FileStore.replace(path("a"), with: Bytes(utf8: "x"))
         try FileStore.link(path("a"), as: path("b"))
-        #expect(FileStore.identity(path("a")) == FileStore.identity(path("b")))
+        #expect(try FileStore.identity(path("a")) == FileStore.identity(path("b")))
         #expect(throws: FileError.self) { try FileStore.link(path("a"), as: path("b")) }
         #expect(throws: FileError.self) { try FileStore.rename(path("c"), to: path("d")) }
     }

@@ -7,6 +7,8 @@ package struct Fault: Sendable {
         case status(Int)
         /// 200 with this body instead of the answer.
         case body(String)
+        /// 200 with these bytes instead of the answer.
+        case bytes([UInt8])
         /// A redirect to the very URL that was asked for.
         case redirectLoop
         /// A body of spaces that never ends.
@@ -50,6 +52,7 @@ package struct Fault: Sendable {
         switch effect {
         case .status(let status): .init(status: status, body: Array("{}".utf8))
         case .body(let text): .init(status: 200, body: Array(text.utf8))
+        case .bytes(let bytes): .init(status: 200, body: bytes)
         case .redirectLoop: .init(status: 302, headers: HTTPHeaders([.init("Location", "\(url)")]))
         case .endless: .init(status: 200)
         case .gzipBomb: .init(status: 200, headers: HTTPHeaders([.init("Content-Encoding", "gzip")]))

@@ -39,7 +39,8 @@ package final class OriginTransport: HTTPTransport {
         state = Mutex(ServerState(time: Timestamp(milliseconds: now)))
     }
 
-    /// A new and empty collection. Only those in the buckets `main`, `blocklists` and `security-state` are signed.
+    /// A new and empty collection. Only those in the buckets `main`, `blocklists` and `security-state` are signed, and those
+    /// in `main-preview` and `security-state-preview`.
     ///
     /// - Parameter offersZip: whether its metadata says that there is a zip of its attachments.
     package func makeCollection(_ bucket: String = "main", offersZip: Bool = false) throws -> ServerCollection {

@@ -29,6 +29,16 @@ package struct ServerCollection: Sendable {
         }
     }
 
+    /// Writes several records at once, each with its own fields: there is no state in between.
+    package func put(all records: [String: [String: Any]]) throws {
+        let texts = try records.mapValues { fields in
+            String(decoding: try JSONSerialization.data(withJSONObject: fields, options: .sortedKeys), as: UTF8.self)
+        }
+        change { authored, time in
+            authored.edit(at: time) { for (id, text) in texts { $0[id] = Self.record(id, text, time) } }
+        }
+    }
+
     /// The text of a record from that of its fields, an object.
     private static func record(_ id: String, _ fields: String, _ time: Timestamp) -> String {
         let last = fields.contains("\"last_modified\":") ? "" : ",\"last_modified\":\(time)"

@@ -118,7 +118,8 @@ struct AuthoredCollection {
             let body = #"{"metadata":\#(metadata),"timestamp":\#(timestamp),"changes":[\#(list)]}"#
             return try Changeset(parsing: Bytes(utf8: body), limits: Limits()).snapshot(of: id, onto: nil)
         }
-        let isSigned = ["main", "blocklists", "security-state"].contains(id.bucket)
+        let isSigned = ["main", "blocklists", "security-state", "main-preview", "security-state-preview"]
+            .contains(id.bucket)
         let payload = try changeset("{}").payload.bytes
         let entries = try isSigned ? signatures.map { try entry($0, payload, address) } : []
         let signature = entries.first.map { #","signature":\#($0),"signatures":[\#(entries.joined(separator: ","))]"# }

@@ -3,8 +3,10 @@ import os
 import pathlib
 import subprocess
 
+from git_tree import NO_SETTINGS
+
 ENVIRONMENT = {
-    "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull,
+    **NO_SETTINGS,
     "GIT_AUTHOR_NAME": "Test", "GIT_AUTHOR_EMAIL": "test@example.org",
     "GIT_COMMITTER_NAME": "Test", "GIT_COMMITTER_EMAIL": "test@example.org",
 }

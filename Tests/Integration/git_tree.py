@@ -3,6 +3,10 @@ import os
 import subprocess
 
 
+# Whoever's settings are on this machine, they are not the tests'.
+NO_SETTINGS = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+
+
 class GitTree:
     def __init__(self, root):
         self.root = root
@@ -13,7 +17,7 @@ class GitTree:
         for who in ("AUTHOR", "COMMITTER"):
             kept |= {f"GIT_{who}_NAME": "Test", f"GIT_{who}_EMAIL": "test@example.org"}
         finished = subprocess.run(
-            ["git", *map(str, arguments)], cwd=cwd or self.root, env={**kept, "GIT_CONFIG_GLOBAL": os.devnull},
+            ["git", *map(str, arguments)], cwd=cwd or self.root, env=kept | NO_SETTINGS,
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
         assert finished.returncode == 0, finished.stderr
         return finished.stdout

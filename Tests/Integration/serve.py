@@ -26,14 +26,16 @@ class Answer:
 class Serving:
     """A running server; it ends with the `with` block. What it reports is in `log()`."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, wrapper=()):
+        """`wrapper` is a command that starts the server."""
         self.arguments = [str(argument) for argument in arguments]
+        self.wrapper = wrapper
         self.root = None
 
     def __enter__(self):
         self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
-            [rsdump.BINARY, "serve", "--port", "0", *self.arguments], stdin=subprocess.DEVNULL,
+            [*self.wrapper, rsdump.BINARY, "serve", "--port", "0", *self.arguments], stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=self.errors, text=True, env=rsdump.environment())
         self.url = self.process.stdout.readline().strip()
         assert self.url.startswith("http"), f"the server did not start:\n{self.log()}"
@@ -72,9 +74,10 @@ class Serving:
         query = {"_expected": 0, **query}
         return self.ask(f"/{version}/buckets/{bucket}/collections/{collection}/changeset?" + urllib.parse.urlencode(query))
 
-    def connect(self):
-        connection = socket.create_connection((self.host, self.port), timeout=TIMEOUT)
-        return connection
+    def connect(self, source=None):
+        """`source` is the client's address: all of 127/8 are this machine's."""
+        return socket.create_connection(
+            (self.host, self.port), timeout=TIMEOUT, source_address=None if source is None else (source, 0))
 
     def send(self, data, half_close=False):
         """Everything that comes back on a connection of its own until the server ends it."""

@@ -12,6 +12,7 @@ import requests
 from kinto_http import Client
 
 import nginx
+import toolchain
 import rsdump
 from dumps import Dumps
 from json_shape import lock_entries
@@ -90,7 +91,7 @@ def test_curl_reads_an_attachment_and_goes_on_with_a_range(real_mirror, refreshe
     record = next(each for each in refreshed_real.bundle("main/search-config-icons").records if each.get("attachment"))
     attachment = record["attachment"]
     base = real_mirror.get("/v1/").json()["capabilities"]["attachments"]["base_url"]
-    curl = ["curl", "--silent", "--show-error", "--fail", "--max-time", "60"]
+    curl = [toolchain.curl(), "--silent", "--show-error", "--fail", "--max-time", "60"]
     whole = subprocess.run([*curl, base + attachment["location"]], capture_output=True, check=True).stdout
     assert hashlib.sha256(whole).hexdigest() == attachment["hash"]
     rest = subprocess.run(

@@ -8,6 +8,7 @@ import pytest
 
 import rsdump
 import samples
+from git import ENVIRONMENT
 from nightly import BRANCH, Nightly
 from nginx import free_port
 from test_changes import ICONS, REGIONS, SETTINGS
@@ -81,7 +82,9 @@ def test_a_fresh_clone_each_night_as_in_continuous_integration(nightly, sample):
     check(nightly.run())
     sample.delete_record(REGIONS, "nowhere")
     shallow = nightly.folder / "shallow"
-    subprocess.run(["git", "clone", "-q", "--depth", "1", f"file://{nightly.origin.path}", shallow], check=True)
+    subprocess.run(
+        ["git", "clone", "-q", "--depth", "1", f"file://{nightly.origin.path}", shallow], check=True,
+        env={**os.environ, **ENVIRONMENT})
     check(nightly.run(cwd=shallow))
     assert len(nightly.new_commits()) == 2 and len(nightly.requests) == 1
 

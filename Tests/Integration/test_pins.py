@@ -103,7 +103,7 @@ def test_an_older_state_comes_back_from_git_and_asks_no_server(history, sample):
     # What the environment says about git must not lead to another repository.
     outcome = pinned(
         history, SETTINGS, "--at", at, env={"GIT_DIR": "/nowhere", "GIT_WORK_TREE": "/nowhere", "GIT_INDEX_FILE": "/x"})
-    assert outcome.says("git:", "verified as of"), str(outcome)
+    assert outcome.says("git:", "verified at"), str(outcome)
     assert sample.requests(position) == []
     assert history.bundle_path(SETTINGS).read_bytes() == history.first.bundle_path(SETTINGS).read_bytes()
     assert history.lock["collections"][SETTINGS] == history.first.lock["collections"][SETTINGS]

@@ -18,6 +18,7 @@ import zipfile
 import kinto_http
 import pytest
 import samples
+import toolchain
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -318,7 +319,7 @@ def test_bundles_of_changesets(tmp_path):
 
 def curl(*arguments):
     return subprocess.run(
-        ["curl", "--silent", "--show-error", "--fail", "--max-time", "60", *map(str, arguments)], check=True,
+        [toolchain.curl(), "--silent", "--show-error", "--fail", "--max-time", "60", *map(str, arguments)], check=True,
         capture_output=True).stdout
 
 

@@ -1,7 +1,6 @@
 """rsdump serve --history: deltas from older states, of the commits of a dumps directory and of folders of bundles."""
 import json
 import shutil
-import subprocess
 import time
 
 import pytest
@@ -225,8 +224,7 @@ def test_commits_that_arrive_while_it_is_watched(states, sample):
     although no commit has it; and at each moment one of the states is answered, whole."""
     published = states.tree
     clone = states.folder / "clone"
-    subprocess.run(
-        ["git", "clone", "--quiet", published.root, clone], check=True, capture_output=True, stdin=subprocess.DEVNULL)
+    published.git("clone", "--quiet", published.root, clone)
     served = Dumps(clone / states.dumps.path.name)
     with Serving("--dumps", served.path, "--history", "git", "--watch") as serving:
         before = states.dumps.bundle(SETTINGS)
@@ -268,9 +266,7 @@ def test_commits_that_arrive_while_it_is_watched(states, sample):
 @pytest.mark.parametrize("watch", [[], ["--watch"]])
 def test_a_shallow_clone_knows_what_it_has(states, watch):
     clone = states.folder / "shallow"
-    subprocess.run(
-        ["git", "clone", "--quiet", "--depth", "2", f"file://{states.tree.root}", clone], check=True,
-        capture_output=True, stdin=subprocess.DEVNULL)
+    states.tree.git("clone", "--quiet", "--depth", "2", f"file://{states.tree.root}", clone)
     with Serving("--dumps", clone / states.dumps.path.name, "--history", "git", *watch) as serving:
         new = states.dumps.bundle(SETTINGS)
         old = states.all[2].bundle(SETTINGS)

@@ -1,5 +1,6 @@
 """Clients that mean harm, or are only slow: each is refused, said once, and nobody else waits."""
 import contextlib
+import http.client
 import re
 import resource
 import select
@@ -467,3 +468,122 @@ def test_hundreds_of_ranges_one_after_another(origin, icon):
 def icon(refreshed_sample):
     attachment = refreshed_sample.bundle("main/icons").records[0]["attachment"]
     return {"path": f"/attachments/{attachment['location']}", "size": attachment["size"]}
+
+
+def is_open(connection):
+    connection.setblocking(False)
+    try:
+        return connection.recv(1, socket.MSG_PEEK) != b""
+    except BlockingIOError:
+        return True
+    except ConnectionResetError:
+        return False
+    finally:
+        connection.settimeout(60)
+
+
+def exchange(connection):
+    connection.sendall(request(""))
+    answer = b""
+    while b"\r\n\r\n" not in answer:
+        piece = connection.recv(1 << 16)
+        assert piece, "the connection was closed"
+        answer += piece
+    length = int(re.search(rb"(?i)content-length: (\d+)", answer)[1])
+    while len(answer.split(b"\r\n\r\n", 1)[1]) < length:
+        answer += connection.recv(1 << 16)
+    return statuses(answer)
+
+
+def test_newcomers_take_the_place_of_those_that_idle(refreshed_sample):
+    """88 connections, of which 66 from one address: once they waited for 43 seconds, until idle ones ended."""
+    with Serving("--dumps", refreshed_sample.path, wrapper=("prlimit", "--nofile=600:600")) as serving:
+        busy = serving.connect("127.0.0.9")
+        assert exchange(busy) == [200]
+        flood = []
+        try:
+            # More than all places, and some slow readers: a newcomer is served at once, and so is who asks now and then.
+            for number in range(400):
+                connection = serving.connect(f"127.0.0.{2 + number % 3}")
+                if number % 4 == 0:
+                    connection.sendall(b"GET /v1/ HT")
+                elif number % 4 == 1:
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                    connection.sendall(request("", target="/v1/buckets/main/collections/large/changeset?_expected=0") * 20)
+                flood.append(connection)
+                if number % 20 == 0:
+                    assert exchange(busy) == [200]
+                    began = time.monotonic()
+                    with serving.connect("127.0.0.8") as newcomer:
+                        assert exchange(newcomer) == [200]
+                    assert time.monotonic() - began < 5
+            assert serving.metric("rsdump_connections ") <= 88
+        finally:
+            for connection in flood:
+                connection.close()
+        # One address alone takes no more than its part, and gets it by giving up what it does not use.
+        wait_for(serving, lambda: serving.metric("rsdump_connections ") <= 2)
+        crowd = []
+        try:
+            for _ in range(100):
+                crowd.append(serving.connect("127.0.0.2"))
+                assert exchange(crowd[-1]) == [200]
+            assert serving.metric("rsdump_connections ") <= 66 + 2
+            # Of a batch that was looked for at once, the longest idle are the first to go.
+            wait_for(serving, lambda: not any(is_open(connection) for connection in crowd[:30]))
+            assert is_open(crowd[-1]) and exchange(crowd[-1]) == [200]
+            assert exchange(busy) == [200]
+        finally:
+            for connection in crowd:
+                connection.close()
+        busy.close()
+        assert serving.metric('rsdump_refused_total{reason="too-many-connections"}') == 0
+
+
+@pytest.mark.parametrize("length", [0, 5000])
+def test_a_bundle_that_is_shortened_in_place_ends_no_server(dumps, length):
+    """As `cp` over a bundle does: what is read of the mapped file then would be a SIGBUS."""
+    bundle = dumps.path / "main" / "large.zip"
+    whole = bundle.read_bytes()
+    target = "/v1/buckets/main/collections/large/changeset?_expected=0"
+    with Serving("--dumps", dumps.path, "--watch") as serving:
+        good = serving.ask(target).body
+        icons = serving.changeset("main/icons").body
+        records = serving.ask("/v1/buckets/main/collections/large/records").body
+        page = serving.ask("/collections/main/large").status
+        assert page == 200
+        stop = threading.Event()
+        failures, answers = [], []
+
+        def reading():
+            while not stop.is_set():
+                try:
+                    for path, right in ((target, good), ("/v1/buckets/main/collections/large/records", records)):
+                        answer = serving.ask(path)
+                        answers.append(answer.status)
+                        if answer.status == 200 and answer.body != right:
+                            failures.append(path)
+                    answers.append(serving.ask("/collections/main/large?show=all").status)
+                except (http.client.HTTPException, OSError):
+                    answers.append(0)
+
+        readers = [threading.Thread(target=reading) for _ in range(4)]
+        for reader in readers:
+            reader.start()
+        try:
+            for _ in range(3):
+                with open(bundle, "r+b") as file:
+                    file.truncate(length)
+                time.sleep(1.5)
+                assert serving.process.poll() is None, serving.log()
+                with open(bundle, "r+b") as file:
+                    file.write(whole)
+                wait_for(serving, lambda: serving.ask(target).body == good)
+                wait_for(serving, lambda: serving.changeset("main/icons").body == icons)
+        finally:
+            stop.set()
+            for reader in readers:
+                reader.join()
+        assert not failures and 200 in answers
+        assert set(answers) <= {200, 404, 503, 0}, set(answers)
+        assert "was shortened while it was served" in serving.log()

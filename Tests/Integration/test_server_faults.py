@@ -2,6 +2,7 @@
 import subprocess
 
 import pytest
+import toolchain
 
 PATH = "/buckets/main/collections/settings/changeset?_expected=0"
 
@@ -9,7 +10,7 @@ PATH = "/buckets/main/collections/settings/changeset?_expected=0"
 def curl(server, *arguments, path=PATH):
     """curl's exit code, the status and the bytes of the body as sent."""
     finished = subprocess.run(
-        ["curl", "--silent", "--location", "--max-redirs", "5",
+        [toolchain.curl(), "--silent", "--location", "--max-redirs", "5",
          "--write-out", "\n%{http_code} %{size_download}", *arguments, server.url + path],
         capture_output=True, check=False)
     status, size = finished.stdout.rsplit(b"\n", 1)[1].split()

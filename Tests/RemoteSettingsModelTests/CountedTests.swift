@@ -4,12 +4,12 @@ import Testing
 @Suite struct CountedTests {
     @Test(arguments: [(0, "0 entries"), (1, "1 entry"), (2, "2 entries"), (21, "21 entries")])
     func nouns(count: Int, text: String) {
-        #expect(Counted.text(count, "entry", "entries") == text)
+        #expect(Counted.text(count, "entry", plural: "entries") == text)
     }
 
     @Test func regularNouns() {
         #expect(Counted.text(UInt64(1), "file") == "1 file")
         #expect(Counted.text(Int64(0), "file") == "0 files")
-        #expect("\(Counted.noun(1, "is", "are")) \(Counted.noun(3, "is", "are"))" == "is are")
+        #expect("\(Counted.noun(1, "is", plural: "are")) \(Counted.noun(3, "is", plural: "are"))" == "is are")
     }
 }

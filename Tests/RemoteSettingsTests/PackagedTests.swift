@@ -184,15 +184,145 @@ extension ServerTests {
             #expect(state(of: early) == after)
             #expect(state(of: named) == after)
 
-            // A checkout of half a state has no note, and no lock to wait for.
+            // A checkout of half a state has no note, and no lock to wait for. A signature vouches for what is there.
             try copy(lock, from: old, to: lock)
             let half = client()
-            #expect(half.getRecords() == nil)
+            #expect(state(of: half) == (trusted ? nil : after))
+            guard trusted else { return }
             guard case .damaged(let why)? = half.snapshot.unused.first?.reason else {
                 Issue.record("a bundle of another state than the lock's: \(half.snapshot)")
                 return
             }
             #expect(why.contains("as the lock says"))
+        }
+
+        /// A checkout of half a state: the lock without its bundle, or the bundle without its lock. What verifies by its own
+        /// signature serves, and the status says what is wrong.
+        @Test(arguments: [false, true])
+        func halfACheckoutServesWhatVerifies(newerBundle: Bool) async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            try collection.attach(Data("attached".utf8), to: "b")
+            let old = try await place.package([collection], as: "old")
+            let before = try collection.state()
+            let oldTime = Timestamp(milliseconds: try collection.timestamp())
+            try collection.put("c")
+            let new = try await place.package([collection], as: "new")
+            let newTime = Timestamp(milliseconds: try collection.timestamp())
+            let bundle = "main/\(collection.name).zip"
+            let (dumps, other) = newerBundle ? (old, new) : (new, old)
+            try Data(contentsOf: URL(fileURLWithPath: "\(other)/\(bundle)"))
+                .write(to: URL(fileURLWithPath: "\(dumps)/\(bundle)"), options: .atomic)
+            func service(
+                _ change: (inout RemoteSettingsConfig) -> Void = { _ in }
+            ) -> RemoteSettingsService {
+                place.service {
+                    $0.packaged = [.directory(dumps)]
+                    $0.transport = NoTransport()
+                    change(&$0)
+                }
+            }
+            let client = service().makeClient(collectionName: collection.id)
+            let found = newerBundle ? newTime : oldTime
+            #expect(try state(of: client) == (newerBundle ? collection.state() : before))
+            #expect(client.snapshot.timestamp == found)
+            #expect(client.snapshot.isVerifiedHere)
+            let missing = try #require(client.snapshot.unused.first)
+            #expect(client.snapshot.unused.count == 1)
+            #expect(missing.reason == .missing(found: found))
+            #expect(missing.timestamp == (newerBundle ? oldTime : newTime))
+            #expect("\(missing)".contains("restore both files from one state"))
+            let record = try #require(client.getRecordsMap()?["b"])
+            #expect(client.localAttachment(for: record)?.bytes == Bytes(utf8: "attached"))
+
+            // Nothing is believed that the roots do not vouch for, or the lock alone would.
+            let others = [
+                service { $0.trustRoots = place.server.otherRoot },
+                service { $0.packaged = [.directory(dumps, trusted: true)] },
+            ]
+            for other in others { #expect(other.makeClient(collectionName: collection.id).getRecords() == nil) }
+            // An app that validates what it packages hears of it at once.
+            let error = #expect(throws: RemoteSettingsError.self) {
+                try RemoteSettingsService(
+                    storageDir: place.storage, validating: place.config { $0.packaged = [.directory(dumps)] })
+            }
+            #expect(error.map { "\($0)" }?.contains("only a part of the directory") == true)
+            // Data that is newer than its verification is verified as of now, when the chain may have ended.
+            let years = service { $0.environment.now = { newTime.advanced(by: .seconds(20 * 365 * 86_400)) } }
+            #expect(years.makeClient(collectionName: collection.id).getRecords() != nil)
+        }
+
+        /// Validation, and the listing of other buckets, see the states that readers see while a refresh is under way.
+        @Test func validationKnowsOfARefreshUnderWay() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let dumps = try await place.package([collection])
+            try collection.put("b")
+            let new = try await place.package([collection], as: "new")
+            let note = URL(fileURLWithPath: "\(dumps)/.rsdump/pending/main.\(collection.name).json")
+            try FileManager.default.createDirectory(
+                at: note.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(contentsOf: URL(fileURLWithPath: "\(new)/dumps.lock.json")).write(to: note)
+            let bundle = "main/\(collection.name).zip"
+            try Data(contentsOf: URL(fileURLWithPath: "\(new)/\(bundle)"))
+                .write(to: URL(fileURLWithPath: "\(dumps)/\(bundle)"), options: .atomic)
+            for trusted in [false, true] {
+                let service = try RemoteSettingsService(
+                    storageDir: place.storage,
+                    validating: place.config { $0.packaged = [.directory(dumps, trusted: trusted)] })
+                let other = service.makeClient(collectionName: "other/\(collection.name)")
+                #expect(other.getRecords() == nil)
+                #expect(other.snapshot.unused.map(\.reason) == [.otherBucket(found: "main")])
+                #expect(try other.snapshot.unused.first?.timestamp?.milliseconds == collection.timestamp())
+            }
+        }
+
+        /// Whoever can write to a directory that is not trusted can shorten a bundle while it is read. A mapped file would
+        /// end the process (SIGBUS).
+        @Test(arguments: [16 << 20, 0])
+        func aBundleThatIsShortenedWhileItIsRead(copiedInMemory: Int) async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let content = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 7) })
+            try collection.attach(content, to: "b")
+            let dumps = try await place.package([collection])
+            let bundle = "\(dumps)/main/\(collection.name).zip"
+            let whole = try Data(contentsOf: URL(fileURLWithPath: bundle))
+            func client() -> RemoteSettingsClient {
+                place.service {
+                    $0.packaged = [.directory(dumps)]
+                    $0.transport = NoTransport()
+                    $0.limits.copiedBundleBytes = copiedInMemory
+                }.makeClient(collectionName: collection.id)
+            }
+            func write(_ count: Int) throws {
+                let file = try FileHandle(forWritingTo: URL(fileURLWithPath: bundle))
+                try file.truncate(atOffset: UInt64(count))
+                if count > 0 {
+                    try file.seek(toOffset: 0)
+                    try file.write(contentsOf: whole.prefix(count))
+                }
+                try file.close()
+            }
+            let early = client()
+            let record = try #require(early.getRecordsMap()?["b"])
+            try write(0)
+            // What was verified is what is used, whatever becomes of the file.
+            #expect(early.localAttachment(for: record)?.bytes == Bytes(Array(content)))
+            #expect(client().getRecords() == nil)
+            // Cut short and written again without an end, while others begin to read.
+            let writer = Task.detached {
+                for round in 0..<200 { try write(round % 2 == 0 ? whole.count : round * 37 % whole.count) }
+                try write(whole.count)
+            }
+            let expected = try collection.state()
+            for _ in 0..<100 {
+                let late = client()
+                if let found = state(of: late) { #expect(found == expected) }
+                if let found = late.localAttachment(for: record) { #expect(found.bytes == Bytes(Array(content))) }
+            }
+            try await writer.value
+            #expect(state(of: client()) == expected)
         }
 
         /// A note is taken as little on trust as the lock.

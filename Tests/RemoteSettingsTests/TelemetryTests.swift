@@ -1,7 +1,6 @@
 import Foundation
 import InMemoryOrigin
 import RemoteSettings
-import Synchronization
 import Testing
 
 extension ServerTests {
@@ -10,24 +9,6 @@ extension ServerTests {
         let place: Workplace
 
         init() throws { place = try Workplace() }
-
-        private final class Received: RemoteSettingsTelemetry {
-            private let events = Mutex<[UptakeEvent]>([])
-
-            func reportUptake(_ event: UptakeEvent) { events.withLock { $0.append(event) } }
-
-            /// `source status trigger` of each since the last call.
-            func lines() -> [String] {
-                take().map { "\($0.source) \($0.status.rawValue) \($0.trigger.rawValue)" }
-            }
-
-            func take() -> [UptakeEvent] {
-                events.withLock { events in
-                    defer { events = [] }
-                    return events
-                }
-            }
-        }
 
         @Test func sourcesStatusesAndTriggers() async throws {
             let collection = try place.server.makeCollection()

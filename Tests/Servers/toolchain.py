@@ -1,7 +1,8 @@
-"""The Swift toolchain's own programs, whatever else of their names comes first in PATH."""
+"""The Swift toolchain's and the system's own programs, whatever else of their names comes first in PATH."""
 import functools
 import json
 import pathlib
+import shutil
 import subprocess
 
 
@@ -15,3 +16,9 @@ def clang():
     if not compiler.is_file():
         raise FileNotFoundError(f"{compiler}: expected the C compiler of the Swift toolchain, found none")
     return compiler
+
+
+@functools.cache
+def curl():
+    """The system's curl: others may be too old for the options that the tests use."""
+    return shutil.which("curl", path="/usr/bin:/bin") or "curl"

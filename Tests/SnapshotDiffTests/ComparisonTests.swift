@@ -1,5 +1,5 @@
 import RemoteSettingsModel
-import SnapshotDiff
+@testable import SnapshotDiff
 import Testing
 
 struct ComparisonTests {

@@ -109,8 +109,10 @@ import Testing
         guard case .resource(let records) = try ask(origin, "\(sample)/records") else { return }
         #expect(records.tag == "20" && !records.hasGzip)
         for (target, code) in [
-            ("\(sample)/records/b", 404), ("\(sample)/records?v=2", 400), ("\(sample)/other", 404),
+            ("\(sample)/records/b", 404), ("\(sample)/records?_limit=-1", 400), ("\(sample)/other", 404),
             ("\(sample)/records/a/b", 404), ("/v2/buckets/main/collections/sample/records", 404),
+            ("/v1/buckets/none/collections", 404), ("/v2/buckets/main/collections", 404),
+            ("/v1/buckets/monitor/collections/changes/records?v=2", 400),
         ] {
             guard case .problem(let problem, _) = try ask(origin, target) else {
                 Issue.record("\(target) is answered")
@@ -137,6 +139,44 @@ import Testing
             Issue.record("an old _since is answered")
             return
         }
+        let v2 = path.replacing("/v1/", with: "/v2/")
+        #expect(try body(try ask(try origin(), v2 + "&_since=15")).contains(#""collection":"sample""#))
+        #expect(try !body(try ask(try origin(), v2 + "&_since=15")).contains(#""collection":"other""#))
+        #expect(try !body(try ask(try origin(), path + "&_limit=1")).contains(#""collection":"other""#))
+    }
+
+    @Test func `A list is filtered, sorted and paged`() throws {
+        let origin = try origin()
+        let list = "/v1/buckets/main/collections/sample/records"
+        func ids(_ target: String) throws -> [String?] {
+            let text = try body(try ask(origin, target))
+            return try JSONValue(parsing: Bytes(utf8: text), limits: Limits())["data"]?.array?.map { $0["id"]?.string }
+                ?? []
+        }
+        #expect(try ids("\(list)?v=2") == ["a"])
+        #expect(try ids("\(list)?has_attachment=true&_sort=-id") == ["g", "f"])
+        #expect(try ids("\(list)?_since=2") == ["a", "c", "d", "b", "f", "g"])
+        guard case .resource(let page) = try ask(origin, "\(list)?_limit=2&has_v=false"), let position = page.list,
+            let next = position.next
+        else {
+            Issue.record("no page")
+            return
+        }
+        #expect(
+            position.total == 4 && next.hasPrefix("\(SampleCollection.address)\(list)?has_v=false&_limit=2&_token="))
+        #expect(try ids("\(list)?_limit=2&has_v=false") == ["c", "d"])
+        #expect(try ids(String(next.dropFirst(SampleCollection.address.count))) == ["f", "g"])
+    }
+
+    @Test func `A cut changeset has the newest changes`() throws {
+        let path = "/v1/buckets/main/collections/sample/changeset?_expected=0&_limit=1"
+        let full = try JSONValue(parsing: Bytes(utf8: try body(try ask(try origin(), path))), limits: Limits())
+        #expect(full["changes"]?.array?.count == 1 && full["timestamp"]?.number?.int64 == 20)
+        guard case .redirect(let url, _) = try ask(try origin(), path + "&_since=11") else {
+            Issue.record("no redirect")
+            return
+        }
+        #expect(url.hasSuffix("?_expected=0&_limit=1"))
     }
 
     @Test func `Attachments come in place, and deflated ones as gzip without inflating`() throws {
@@ -151,6 +191,34 @@ import Testing
         #expect(gzip.count == 3)
         #expect(resource.contentType == "text/plain")
         #expect(gzip.reduce(0) { $0 + $1.count } < long.utf8.count)
+    }
+
+    /// Nothing keeps one collection from naming a location that belongs to another.
+    @Test func `No collection takes the files of another from its clients`() throws {
+        func collection(_ id: String, _ text: String, isOmitted: Bool = false) throws -> ServedCollection {
+            var sample = SampleCollection(id: id, timestamp: 5, records: [SampleCollection.attachment("a", text)])
+            sample.metadata = "{}"
+            if isOmitted { sample.omitted = [text] } else { sample.attachments = [text] }
+            return try sample.served()
+        }
+        func served(_ collections: ServedCollection...) throws -> (text: String, conflicts: [String]) {
+            let origin = try Origin(
+                collections, address: try OriginAddress(SampleCollection.address), softwareVersion: "1")
+            return (try body(ask(origin, "/attachments/main-workspace/sample/a.txt")), origin.conflicts)
+        }
+        let owner = try collection("main/sample", "right")
+        for id in ["main/aaa", "main/zzz", "other/sample", "main-preview/sample"] {
+            let found = try served(owner, collection(id, "wrong"))
+            #expect(found.text == "right", "\(id)")
+            #expect(found.conflicts.count == 1)
+            #expect(found.conflicts.first?.hasSuffix("that of main/sample is served") == true)
+        }
+        // The same file is no conflict, and is found where it is: a preview often lacks it.
+        for id in ["main/aaa", "main/zzz", "main-preview/sample"] {
+            #expect(try served(owner, collection(id, "right", isOmitted: true)) == ("right", []))
+            let without = try collection("main/sample", "right", isOmitted: true)
+            #expect(try served(without, collection(id, "right")) == ("right", []))
+        }
     }
 
     @Test func `The zip of attachments is read as the server's is`() throws {

@@ -15,6 +15,8 @@ struct SampleCollection {
     var records: [String]
     var metadata = #"{"id":"sample","bucket":"main","last_modified":5}"#
     var attachments: [String] = []
+    /// Attachments that the bundle leaves out.
+    var omitted: [String] = []
 
     static let address = "http://mirror.example:8888"
 
@@ -26,8 +28,9 @@ struct SampleCollection {
         let unverified = try changeset.snapshot(of: id, onto: nil)
         let snapshot = Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
         let files = attachments.map { Bytes(utf8: $0) }
-        let sources = Dictionary(
+        var sources = Dictionary(
             uniqueKeysWithValues: files.map { (SHA256Digest(hashing: $0), AttachmentInput.bytes($0)) })
+        for text in omitted { sources[SHA256Digest(hashing: Bytes(utf8: text))] = .omitted(.filter) }
         let path = "/tmp/snapshot-origin-\(getpid())-\(UInt64.random(in: 0...UInt64.max)).zip"
         defer { unsafe unlink(path) }
         _ = try BundleWriter(snapshot, attachments: sources).write(toNewFile: path)

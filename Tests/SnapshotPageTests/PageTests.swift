@@ -1,3 +1,4 @@
+import Foundation
 import RemoteSettingsModel
 import SnapshotPage
 import Testing
@@ -52,6 +53,19 @@ struct PageTests {
         #expect(try await shown("?page=99").count == 50)
         #expect(try await shown("?page=-1").first == "r1000")
         #expect(try await shown("?show=all").count == 250)
+        // A page is made in memory for each reader, and so has an end.
+        for index in 250..<2100 { fixture.records["r\(1000 + index)"] = [:] }
+        func rows(_ query: String) async throws -> Int {
+            try await fixture.answer("/collections/main/samples\(query)").text.components(separatedBy: "/records/r")
+                .count
+                - 1
+        }
+        #expect(try await rows("?show=all") == 2000)
+        #expect(try await rows("?show=all&page=2") == 100)
+        #expect(try await rows("?show=all&page=9223372036854775807") == 100)
+        let text = try await fixture.answer("/collections/main/samples?show=all&page=2").text
+        #expect(text.contains("?show=all\"") && text.contains("Page 2 of 2"))
+        #expect(try await fixture.answer("/collections/main/samples").text.contains("Show 2,000 on a page"))
     }
 
     @Test func changesSinceAnOlderSnapshot() async throws {

@@ -1,4 +1,5 @@
 import HTTPTypes
+import NIOCore
 import NIOHTTP1
 import RemoteSettingsModel
 import Testing
@@ -141,5 +142,32 @@ import Testing
         #expect(String(target.path) == path)
         #expect(target.query.map(String.init) == query)
         #expect(target.isSlow == isSlow)
+    }
+
+    @Test func `Pages that nobody takes have an end`() throws {
+        let untaken = UntakenBytes()
+        var parts: [UntakenBytes.Part] = []
+        for _ in 0..<10 { parts.append(try #require(untaken.add(10, limit: 100))) }
+        #expect(untaken.add(1, limit: 100) == nil)
+        parts.removeLast()
+        #expect(untaken.add(11, limit: 100) == nil)
+        var part = untaken.add(10, limit: 100)
+        #expect(part != nil && untaken.add(1, limit: 100) == nil)
+        part = nil
+        parts = []
+        // A page that is larger than the limit is sent where it is the only one.
+        part = untaken.add(1000, limit: 100)
+        #expect(part != nil && untaken.add(1, limit: 100) == nil)
+    }
+
+    @Test func `An IPv6 network is one client, and an IPv4 address has one form`() throws {
+        func network(_ address: String) throws -> UInt64 {
+            ConnectionTable.network(try SocketAddress(ipAddress: address, port: 1))
+        }
+        #expect(try network("2001:db8:1:2::1") == network("2001:db8:1:2:ffff::9"))
+        #expect(try network("2001:db8:1:2::1") != network("2001:db8:1:3::1"))
+        #expect(try network("192.0.2.7") == network("::ffff:192.0.2.7"))
+        #expect(try network("192.0.2.7") != network("192.0.2.8"))
+        #expect(try network("::1") != network("192.0.2.7"))
     }
 }

@@ -10,7 +10,7 @@ struct RecordFilterTests {
 
     private let context = FilterContext.app(
         channel: "nightly", version: "133.0", locale: "de-AT", formFactor: "phone", country: "AT", appID: "org.example",
-        os: "Android", osVersion: "15", custom: ["plan": "pro", "beta": true, "channel": "not this"])
+        os: "Android", osVersion: "15", custom: ["plan": "pro", "beta": true])
 
     @Test(arguments: [
         ("", FilterOutcome.passed), (#","filter_expression":"""#, .passed), (#","filter_expression":" \t\n""#, .passed),
@@ -44,6 +44,28 @@ struct RecordFilterTests {
     func environment(_ text: String) throws {
         #expect(try FilterExpression(parsing: text).matches(context))
         #expect(try FilterExpression(parsing: text).matches(.empty) == (text == "env.missing == null"))
+    }
+
+    /// As in Mozilla's mobile client, where the custom members are put in last.
+    @Test func aCustomMemberReplacesTheOfficialOne() throws {
+        let context = FilterContext.app(
+            channel: "nightly", locale: "de", appID: "org.example", os: "iOS",
+            custom: ["channel": "beta", "appinfo": ["ID": "other"]])
+        let texts = [
+            "env.channel == 'beta'", "env.locale == 'de'", "env.appinfo.ID == 'other'", "env.appinfo.OS == null",
+        ]
+        for text in texts {
+            #expect(try FilterExpression(parsing: text).matches(context), "\(text)")
+        }
+    }
+
+    @Test(arguments: [("WINNT", "isWindows"), ("Darwin", "isMac"), ("Linux", "isLinux"), ("iOS", "isPhone")])
+    func systemsByName(_ os: String, _ name: String) throws {
+        for member in ["isWindows", "isMac", "isLinux"] {
+            let filter = try FilterExpression(parsing: "env.os.\(member)")
+            #expect(filter.matches(.app(os: os)) == (member == name))
+            #expect(!filter.matches(.empty))
+        }
     }
 
     /// Where a chain of names ends in nothing the value is undefined, so that a negated test includes.

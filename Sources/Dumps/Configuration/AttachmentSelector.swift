@@ -17,15 +17,12 @@ package struct AttachmentSelector {
     /// - Throws: where the rule's expression is not in the filter language.
     package init(_ rule: AttachmentRule) throws(AttachmentSelectionError) {
         self.rule = rule
-        if case .include(let text) = rule.selection {
-            do {
-                expression = try FilterExpression(parsing: text)
-            } catch {
-                throw AttachmentSelectionError(description: "include is not an expression: \(error)")
-            }
-        } else {
+        guard case .include(let text) = rule.selection else {
             expression = nil
+            return
         }
+        expression = try Result { () throws(FilterError) in try FilterExpression(parsing: text) }
+            .mapError { AttachmentSelectionError(description: "include is not an expression: \($0)") }.get()
     }
 
     /// The attachments that the records name: those to take, in the order of record ids, and those left out with why.

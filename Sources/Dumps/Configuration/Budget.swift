@@ -7,11 +7,6 @@ package struct Budget: Hashable, Sendable {
     package var bundle: UInt64?
     /// A single attachment, uncompressed.
     package var attachment: UInt64?
-
-    package init(bundle: UInt64? = nil, attachment: UInt64? = nil) {
-        self.bundle = bundle
-        self.attachment = attachment
-    }
 }
 
 /// Something that is larger than `dumps.yaml` allows, and its largest parts.
@@ -27,11 +22,6 @@ package struct BudgetExcess: Error, Hashable, Sendable, CustomStringConvertible 
         package let name: String
         /// Bytes.
         package let size: UInt64
-
-        package init(name: String, size: UInt64) {
-            self.name = name
-            self.size = size
-        }
     }
 
     package let subject: Subject
@@ -90,10 +80,8 @@ extension Budget {
     }
 
     static func contributors(of manifest: Manifest) -> [BudgetExcess.Contributor] {
-        var previous: SHA256Digest?
         var parts = manifest.entries.map { BudgetExcess.Contributor(name: $0.name, size: UInt64(clamping: $0.size)) }
-        for file in manifest.files where file.omitted == nil && file.sha256 != previous {
-            previous = file.sha256
+        for file in manifest.packed {
             parts.append(
                 .init(name: "\(file.location) of record \(file.records[0])", size: UInt64(clamping: file.size)))
         }

@@ -34,14 +34,7 @@ extension ConfigurationEditor {
         var lines = self.lines
         let line = mark.line - 1
         guard lines[line].prefix(mark.column - 1).allSatisfy({ $0 == " " }) else { throw byHand(mark.line) }
-        var end = line + 1
-        var next = end
-        while next < lines.count, Self.isBlankOrComment(lines[next]) || Self.indentation(lines[next]) > mark.column - 1
-        {
-            if !Self.isBlankOrComment(lines[next]) { end = next + 1 }
-            next += 1
-        }
-        lines.removeSubrange(line..<end)
+        lines.removeSubrange(line..<Self.end(of: line, indent: mark.column - 1, in: lines))
         try adopt(lines) { configuration in
             configuration.collections.contains { $0.id == id && $0.pin == nil }
                 && configuration.collections.count == before.collections.count

@@ -56,13 +56,7 @@ package struct ConfigurationEditor {
         let block = try collectionsBlock()
         guard let key = block.keys.first(where: { $0.name == id.description }) else { throw byHand(nil) }
         var lines = self.lines
-        var end = key.line + 1
-        var next = end
-        while next < lines.count, Self.isBlankOrComment(lines[next]) || Self.indentation(lines[next]) > block.indent {
-            if !Self.isBlankOrComment(lines[next]) { end = next + 1 }
-            next += 1
-        }
-        lines.removeSubrange(key.line..<end)
+        lines.removeSubrange(key.line..<Self.end(of: key.line, indent: block.indent, in: lines))
         try adopt(lines) {
             $0.collections.count == before.collections.count - 1 && !$0.collections.contains { $0.id == id }
         }
@@ -153,13 +147,7 @@ extension ConfigurationEditor {
         }
         guard let last = keys.last else { return Block(indent: 2, keys: [], endLine: keyLine) }
         let indent = Self.indentation(lines[last.line])
-        var end = last.line + 1
-        var next = end
-        while next < lines.count, Self.isBlankOrComment(lines[next]) || Self.indentation(lines[next]) > indent {
-            if !Self.isBlankOrComment(lines[next]) { end = next + 1 }
-            next += 1
-        }
-        return Block(indent: indent, keys: keys, endLine: end)
+        return Block(indent: indent, keys: keys, endLine: Self.end(of: last.line, indent: indent, in: lines))
     }
 
     /// Where a new key of the file's top level goes: before `collections:` and the comments right above it.
@@ -185,6 +173,13 @@ extension ConfigurationEditor {
             file: file, line: line,
             problem: "this place is written in a way that cannot be edited without touching the rest",
             remedy: "make the change by hand")
+    }
+
+    /// The line behind a key and all that is indented deeper; blank lines and comments at the end are not the key's.
+    static func end(of key: Int, indent: Int, in lines: [String]) -> Int {
+        let rest = lines.indices.dropFirst(key + 1)
+        let own = rest.prefix { isBlankOrComment(lines[$0]) || indentation(lines[$0]) > indent }
+        return (own.last { !isBlankOrComment(lines[$0]) } ?? key) + 1
     }
 
     static func indentation(_ line: String) -> Int { line.prefix { $0 == " " }.count }

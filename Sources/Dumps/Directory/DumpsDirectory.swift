@@ -119,6 +119,9 @@ package struct DumpsDirectory: Sendable {
         try refuseLinks()
         try FileStore.makeDirectories(stagingPath)
         try FileStore.makeDirectories(pendingDirectory)
+        // A note lasts only as long as the directories that it is in.
+        try FileStore.flush(directory: workPath)
+        try FileStore.flush(directory: path)
         let ignore = "\(workPath)/.gitignore"
         if FileStore.size(ignore) == nil {
             // Collections that are refreshed at the same time may come here together.
@@ -159,11 +162,10 @@ extension DumpsDirectory {
         return entries
     }
 
-    /// Writes down a bundle's future lock entry, before the bundle is renamed into place. The note is not flushed to the
-    /// disk: if it is lost, the bundle is downloaded again.
+    /// Writes down a bundle's future lock entry, before the bundle is renamed into place. The note is flushed to the disk: if
+    /// the machine fails and the bundle's new name lasts, nothing else explains to a reader why it is not the lock's.
     package func writePending(_ id: CollectionID, _ entry: LockFile.Collection) throws(FileError) {
         let lock = LockFile(collections: [id: entry])
-        try FileStore.replace(
-            "\(path)/\(LockFile.notePath(of: id))", with: Bytes(lock.text), flushing: false)
+        try FileStore.replace("\(path)/\(LockFile.notePath(of: id))", with: Bytes(lock.text))
     }
 }

@@ -28,28 +28,28 @@ extension DumpsDirectory {
         return (new, configuration)
     }
 
-    /// Takes collections out of `dumps.yaml`. Does I/O.
+    /// Takes collections out of `dumps.yaml`, and unless they are kept, their bundles out of the lock and the directory. Does
+    /// I/O.
     ///
-    /// - Throws: ``DumpsError/notNamed(_:_:)`` where one of them is not in it, ``ConfigurationError`` or ``FileError``; then
-    ///   nothing was removed.
-    package func removeCollections(_ ids: [CollectionID]) throws {
-        let before = try configurationText()
-        guard let before else { throw DumpsError.notNamed(ids, configurationPath) }
+    /// `dumps.yaml` is written last: where something fails before, the same call can be made again. The lock is written
+    /// before the bundles go: one that it does not name does no harm, one that it names and that is missing would be a fault.
+    ///
+    /// - Throws: ``DumpsError/notNamed(_:_:)`` where one of them is not in it, or ``ConfigurationError``; then nothing was
+    ///   removed. ``DumpsError/busy(_:)``, ``FileError``, or `BundleError` where the lock cannot be read.
+    package func removeCollections(
+        _ ids: [CollectionID], keepingBundles: Bool = false, limits: Limits = Limits()
+    ) throws {
+        guard let before = try configurationText() else { throw DumpsError.notNamed(ids, configurationPath) }
         var editor = try ConfigurationEditor(before, file: configurationPath)
         let missing = try ids.filter { try !editor.remove($0) }
         guard missing.isEmpty else { throw DumpsError.notNamed(missing, configurationPath) }
+        guard let lock = try DirectoryLock(path) else { throw DumpsError.busy(path) }
+        defer { withExtendedLifetime(lock) {} }
+        if !keepingBundles { try removeBundles(ids, limits: limits) }
         try writeConfiguration(editor.text)
     }
 
-    /// Removes bundles and their entries in the lock. Does I/O.
-    ///
-    /// The lock is written first: a bundle that the lock does not name does no harm, one that it names and that is missing
-    /// would be a fault.
-    ///
-    /// - Throws: ``DumpsError/busy(_:)``, ``FileError``, or `BundleError` where the lock cannot be read.
-    package func removeBundles(_ ids: [CollectionID], limits: Limits = Limits()) throws {
-        guard let lock = try DirectoryLock(path) else { throw DumpsError.busy(path) }
-        defer { withExtendedLifetime(lock) {} }
+    private func removeBundles(_ ids: [CollectionID], limits: Limits) throws {
         let before = try lockFile(limits: limits)
         var after = before
         for id in ids { after.collections[id] = nil }

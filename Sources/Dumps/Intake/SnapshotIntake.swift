@@ -36,6 +36,8 @@ package final class SnapshotIntake {
     private let lock: DirectoryLock
     private let isNewDirectory: Bool
     private var lockFile: LockFile
+    /// Whether bundles have their names that the written lock does not list: their notes must stay.
+    private var isAheadOfLock: Bool
     /// A temporary directory for unpacked archives; ``end()`` removes it.
     package let scratch: String
 
@@ -53,7 +55,9 @@ package final class SnapshotIntake {
             try directory.configurationText().map {
                 try ConfigurationReader.read($0, file: directory.configurationPath)
             } ?? DumpsConfiguration()
-        lockFile = try directory.recoveredLock(limits: limits).lock
+        let (lockFile, recovered) = try directory.recoveredLock(limits: limits)
+        self.lockFile = lockFile
+        isAheadOfLock = !recovered.isEmpty
         try directory.prepareWork()
         try FileStore.removeTree(scratch)
         try FileStore.makeDirectories(scratch)
@@ -131,6 +135,7 @@ package final class SnapshotIntake {
         {
             return nil
         }
+        isAheadOfLock = true
         try directory.name(id, entry)
         return entry
     }
@@ -148,11 +153,14 @@ package final class SnapshotIntake {
     /// Writes the lock file if a bundle changed. Call it once, before ``end()``.
     package func commit() throws {
         if lockFile != (try directory.lockFile(limits: limits)) { try directory.writeLock(lockFile) }
+        isAheadOfLock = false
     }
 
-    /// Removes temporary files, and the directory itself if it was made in vain.
+    /// Removes temporary files, and the directory itself if it was made in vain. Where the lock could not be written, the
+    /// notes stay, and the next run takes the bundles over.
     package func end() {
         try? FileStore.removeTree(scratch)
+        guard !isAheadOfLock else { return }
         try? directory.finishWork(keepingDownloads: true)
         if isNewDirectory { try? FileStore.removeIfEmpty(directory.path) }
     }

@@ -52,7 +52,7 @@ package struct BundleVerifier: Sendable {
 
     /// Opens the file once, and checks everything that was opened; does I/O.
     ///
-    /// - Returns: the bundle that was verified. Whoever reads on must read from it: the path may lead to another file by now.
+    /// - Returns: the bundle that was verified. Further reads must use it, because the path may lead to another file by now.
     /// - Throws: `BundleError` or `ContentSignatureError` for the first thing that is wrong.
     @discardableResult
     package func verify(_ path: String, of id: CollectionID, against entry: LockFile.Collection) throws -> BundleReader

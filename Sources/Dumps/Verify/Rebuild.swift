@@ -61,15 +61,11 @@ package struct Rebuild: Sendable {
         let source = directory.bundlePath(id)
         let bundle = try verifier.verify(source, of: id, against: entry)
         let snapshot = try verifier.snapshot(of: bundle, as: entry)
-        let sources = try bundle.manifest().files.map { file in
-            (file.sha256, file.omitted.map(AttachmentInput.omitted) ?? .bundle(bundle))
-        }
         let path = "\(output)/\(LockFile.Bundle.path(of: id))"
         try FileStore.makeDirectories(FileStore.parent(of: path))
         try FileStore.remove(path)
-        let written = try BundleWriter(
-            snapshot, attachments: Dictionary(sources) { first, _ in first }, limits: limits
-        ).write(toNewFile: path)
+        let written = try BundleWriter(snapshot, attachments: bundle.attachmentInputs(), limits: limits)
+            .write(toNewFile: path)
         guard written.content == entry.content else { return .different(content: written.content) }
         return written.sha256 == entry.bundle.sha256
             ? .identical : .sameContent(size: written.size, sha256: written.sha256)

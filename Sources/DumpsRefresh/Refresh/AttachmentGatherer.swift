@@ -20,24 +20,10 @@ struct AttachmentGatherer: Sendable {
     let directory: DumpsDirectory
     let gate: RequestGate
     let attachmentsURL: AttachmentsURLSource
+    let deflaters: DeflaterPool
     let jobs: Int
     let limits: Limits
     let onEvent: @Sendable (RefreshEvent) -> Void
-    let deflaters: DeflaterPool
-
-    init(
-        client: ServerClient, directory: DumpsDirectory, gate: RequestGate, attachmentsURL: AttachmentsURLSource,
-        deflaters: DeflaterPool, jobs: Int, limits: Limits, onEvent: @escaping @Sendable (RefreshEvent) -> Void
-    ) {
-        self.client = client
-        self.directory = directory
-        self.gate = gate
-        self.attachmentsURL = attachmentsURL
-        self.deflaters = deflaters
-        self.jobs = jobs
-        self.limits = limits
-        self.onEvent = onEvent
-    }
 
     /// - Returns: the source of every wanted attachment. One that cannot be fetched is an error.
     func gather(
@@ -231,7 +217,7 @@ extension AttachmentGatherer {
         } catch let error as HTTPError where error.category != .backoff && error.category != .cancelled {
             notes.append("the server's zip could not be fetched (\(error)); attachments were fetched one by one")
         } catch let error as BundleError {
-            // The file is a temporary one, which nobody could restore.
+            // The file is a temporary one, so the usual advice to restore it would be wrong.
             notes.append("the server's zip is damaged (\(error.problem)); attachments were fetched one by one")
         }
         try FileStore.remove(path)

@@ -61,23 +61,14 @@ struct CollectionRefresher: Sendable {
         outcome.serverTimestamp = snapshot.timestamp
         if let old { outcome.changes = .init(from: old.records, to: snapshot.records) }
         let isSameState = try isSame(snapshot, as: old, in: present, planned: planned)
-        if isSameState && planned.action != .repack && isUsable(planned, present, snapshot.provenance) {
+        if isSameState && planned.action != .repack && isUsable(planned, present, for: snapshot.provenance) {
             outcome.status = .unchanged
             return
         }
 
-        let selector: AttachmentSelector
-        do {
-            selector = try AttachmentSelector(planned.settings.attachments)
-        } catch {
-            throw CollectionError.configuration("\(error)")
-        }
-        let (wanted, omitted): ([WantedAttachment], [SHA256Digest: OmissionReason])
-        do {
-            (wanted, omitted) = try selector.select(snapshot.records)
-        } catch {
-            throw CollectionError.fetch(.changeset(error, url: server))
-        }
+        let selector = try AttachmentSelector(planned.settings.attachments)
+        let (wanted, omitted) = try Result { () throws(ChangesetError) in try selector.select(snapshot.records) }
+            .mapError { CollectionError.fetch(.changeset($0, url: server)) }.get()
         try planned.settings.budget.check(wanted)
         async let records = packed(snapshot)
         var sources = try await gatherer.gather(
@@ -85,9 +76,10 @@ struct CollectionRefresher: Sendable {
         for (digest, reason) in omitted { sources[digest] = .omitted(reason) }
 
         onEvent(.packing(planned.id))
-        outcome.entry = try pack(planned, snapshot, sources: sources, records: try await records)
-        outcome.isHeldBack = holdsBack && FileStore.size(directory.packPath(planned.id)) != nil
-        if !outcome.isHeldBack { try FileStore.remove(directory.stagedPath(planned.id)) }
+        (outcome.entry, outcome.isHeldBack) = try pack(
+            planned, snapshot, sources: sources, records: try await records)
+        // The bundle has its name: what cannot be removed now does not make it a failure.
+        if !outcome.isHeldBack { try? FileStore.remove(directory.stagedPath(planned.id)) }
         outcome.status =
             planned.held == nil ? .created : planned.action == .repack ? .repacked : isSameState ? .repaired : .updated
     }
@@ -99,7 +91,7 @@ struct CollectionRefresher: Sendable {
 
     /// Whether the present bundle may stay if its records are the server's.
     private func isUsable(
-        _ planned: PlannedCollection, _ present: BundleReader?, _ provenance: Provenance
+        _ planned: PlannedCollection, _ present: BundleReader?, for provenance: Provenance
     ) -> Bool {
         guard present != nil, let held = planned.held, held.attachmentRule == planned.settings.attachments.text
         else { return false }
@@ -133,10 +125,12 @@ struct CollectionRefresher: Sendable {
     }
 
     /// Writes the bundle to a temporary file, reads it back, writes down its future lock entry, and renames it into place.
+    ///
+    /// - Returns: the lock entry, and whether the bundle is held back.
     private func pack(
         _ planned: PlannedCollection, _ snapshot: Snapshot, sources: [SHA256Digest: AttachmentInput],
         records: PackedRecords?
-    ) throws -> LockFile.Collection {
+    ) throws -> (entry: LockFile.Collection, isHeldBack: Bool) {
         let temporary = directory.packPath(planned.id)
         try FileStore.remove(temporary)
         let written = try BundleWriter(snapshot, attachments: sources, packedRecords: records, limits: limits)
@@ -153,10 +147,10 @@ struct CollectionRefresher: Sendable {
                 try FileStore.remove(temporary)
                 var kept = planned.held ?? entry
                 kept.attachmentRule = entry.attachmentRule
-                return kept
+                return (kept, false)
             }
             if !holdsBack { try directory.name(planned.id, entry) }
-            return entry
+            return (entry, holdsBack)
         } catch {
             try? FileStore.remove(temporary)
             throw error

@@ -204,7 +204,7 @@ package struct Refresh: Sendable {
                 outcomes[index].entry = lock.collections[id]
             } else if let entry = outcomes[index].entry {
                 try directory.name(id, entry)
-                try FileStore.remove(directory.stagedPath(id))
+                try? FileStore.remove(directory.stagedPath(id))
             }
             onEvent(.finished(outcomes[index]))
         }

@@ -1,21 +1,14 @@
 import FileStorage
+import LibC
 import RemoteSettingsModel
 import SnapshotBundle
 import Synchronization
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 /// The small attachments of one collection that are downloaded and wait for the others, packed as in a bundle, in a single
 /// file: creating a file for each takes longer than downloading it.
 ///
 /// Attachments that an interrupted refresh left are hashed before they are used; an incomplete last one is overwritten.
-final class StagedAttachments: Sendable {
+package final class StagedAttachments: Sendable {
     private struct State {
         var file: PackedFile?
         var end = 0
@@ -33,7 +26,7 @@ final class StagedAttachments: Sendable {
     /// Reads an existing file, using little memory. Does I/O.
     ///
     /// - Throws: ``FileError``, or `BundleError` where the file cannot be read.
-    init(path: String) throws {
+    package init(path: String) throws {
         self.path = path
         var state = State()
         if let size = FileStore.size(path), size > 0 {
@@ -57,7 +50,7 @@ final class StagedAttachments: Sendable {
     }
 
     /// Where an attachment's bytes are; `nil` where they have not arrived.
-    func source(of digest: SHA256Digest, size: Int) throws(FileError) -> AttachmentInput? {
+    package func source(of digest: SHA256Digest, size: Int) throws(FileError) -> AttachmentInput? {
         try state.withLock { (state) throws(FileError) in
             guard let place = state.places[digest], place.content.size == size else { return nil }
             return .packed(
@@ -67,7 +60,7 @@ final class StagedAttachments: Sendable {
 
     /// Appends an attachment whose hash the caller has checked. It is not flushed to the disk, because it is hashed again when
     /// a later refresh reads it.
-    func append(_ content: PackedContent, _ packed: Bytes, as digest: SHA256Digest) throws(FileError) {
+    package func append(_ content: PackedContent, _ packed: Bytes, as digest: SHA256Digest) throws(FileError) {
         try state.withLock { (state) throws(FileError) in
             let descriptor = try file(&state).descriptor
             var entry: [UInt8] = []

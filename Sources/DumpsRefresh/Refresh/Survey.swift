@@ -111,12 +111,9 @@ package struct Survey: Sendable {
         guard case .changes(let document, _) = try await client.monitor() else {
             throw DumpsError.emptyMonitor("\(client.server)")
         }
-        let monitor: MonitorChangeset
-        do {
-            monitor = try MonitorChangeset(parsing: document.body, limits: limits)
-        } catch {
-            throw CollectionError.fetch(.changeset(error, url: "\(document.url)"))
-        }
+        let monitor = try Result { () throws(ChangesetError) in
+            try MonitorChangeset(parsing: document.body, limits: limits)
+        }.mapError { CollectionError.fetch(.changeset($0, url: "\(document.url)")) }.get()
         let planner = RefreshPlanner(policy: policy, isFull: isFull)
         return settings.map { settings in
             let held = lock.collections[settings.id]

@@ -56,6 +56,8 @@ public struct AttachmentContent: Sendable {
     public let bytes: Bytes
     /// Where the bytes came from.
     public let source: AttachmentSource
+    /// The earlier version of the record that the bytes belong to; `nil` where they are those of the record asked for.
+    public var earlierRecord: RemoteSettingsRecord?
 
     /// The same memory as ``bytes``; nothing is copied.
     public var data: Data { bytes.data }
@@ -68,6 +70,8 @@ public struct AttachmentFile: Sendable {
     public let path: String
     /// Where the bytes came from.
     public let source: AttachmentSource
+    /// The earlier version of the record that the file belongs to; `nil` where it is that of the record asked for.
+    public var earlierRecord: RemoteSettingsRecord?
 
     /// The file URL of ``path``.
     public var url: URL { URL(fileURLWithPath: path) }

@@ -59,6 +59,53 @@ extension RemoteSettingsClient {
             try collection.wanted(record), staleFallback: staleFallback, progress: progress)
     }
 
+    /// Whether a record's attachment is in the storage directory, whole. A packaged one does not count:
+    /// ``localAttachment(for:)`` finds that too. Never uses the network; does I/O, as it checks the file's SHA-256.
+    public func isDownloaded(_ record: RemoteSettingsRecord) -> Bool {
+        guard let collection = try? collection(), let wanted = try? collection.wanted(record) else { return false }
+        return collection.isCached(wanted)
+    }
+
+    /// Removes a record's attachment from the storage directory, also where ``keepAttachment(of:)`` keeps it; it is downloaded
+    /// again when it is next asked for. Other records that have the same file lose it too. Does I/O.
+    ///
+    /// - Throws: ``RemoteSettingsError/Other(reason:)`` where the record has no attachment, or its file cannot be removed.
+    public func deleteDownloaded(_ record: RemoteSettingsRecord) throws(RemoteSettingsError) {
+        let collection = try collection()
+        let wanted = try collection.wanted(record)
+        try storing { try collection.session.storage.remove(wanted.digest, of: collection.id) }
+    }
+
+    /// Keeps a record's attachment in the storage directory when a sync deletes the record or gives it another attachment,
+    /// in every process and after a restart, until ``deleteDownloaded(_:)`` or ``resetStorage()``. Does not download it.
+    ///
+    /// - Throws: ``RemoteSettingsError/Other(reason:)`` where the record has no attachment, or the storage directory cannot be
+    ///   written to.
+    public func keepAttachment(of record: RemoteSettingsRecord) throws(RemoteSettingsError) {
+        let collection = try collection()
+        let wanted = try collection.wanted(record)
+        try storing { try collection.session.storage.keep(wanted.digest, of: collection.id) }
+    }
+
+    /// Removes the attachments in the storage directory that no record has any more, as each sync does that stores a newer
+    /// state; and the earlier versions that syncs leave for `staleFallback`. Those of ``keepAttachment(of:)`` stay. Does I/O.
+    ///
+    /// - Returns: how many files were removed.
+    /// - Throws: ``RemoteSettingsError/Other(reason:)`` where a file cannot be removed, or another process is writing.
+    @discardableResult
+    public func pruneAttachments() throws(RemoteSettingsError) -> Int {
+        let collection = try collection()
+        return try storing { try collection.pruneAttachments() }
+    }
+
+    private func storing<Value>(_ body: () throws -> Value) throws(RemoteSettingsError) -> Value {
+        do {
+            return try body()
+        } catch {
+            throw RemoteSettingsError(error)
+        }
+    }
+
     /// Downloads every attachment of the records that are for this app and that is neither stored nor packaged. Where more
     /// than 16 are missing and the server offers them in one zip, that is asked for first. Uses the network.
     ///

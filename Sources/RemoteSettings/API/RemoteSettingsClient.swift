@@ -62,15 +62,7 @@ public final class RemoteSettingsClient: Sendable {
         guard let collection = try? collection() else {
             return SnapshotStatus(collection: name, source: .none, unused: [])
         }
-        let (held, session) = (collection.held(), collection.session)
-        var unused = held.unused
-        if held.snapshot == nil, case .failure(let error) = session.server {
-            unused.append(.init(source: .none, timestamp: nil, reason: .unreadableSource("\(error)")))
-        }
-        return SnapshotStatus(
-            collection: "\(collection.id)", source: held.source, timestamp: held.timestamp,
-            age: held.timestamp.map { session.now.elapsed(since: $0) }, records: held.snapshot?.records.count,
-            trust: held.snapshot?.provenance, isVerifiedHere: held.isVerifiedHere, unused: unused)
+        return collection.status
     }
 
     /// What syncs change from now on, as far as the app's filters let it see. What another process that shares the storage
@@ -87,6 +79,12 @@ public final class RemoteSettingsClient: Sendable {
         _ = try await sync(expected: nil, trigger: .manual)
     }
 
+    /// Like ``sync()``, with what the telemetry is told as the reason of the sync.
+    @discardableResult
+    public func sync(trigger: UptakeEvent.Trigger) async throws(RemoteSettingsError) -> SyncOutcome {
+        try await sync(expected: nil, trigger: trigger)
+    }
+
     /// Like ``sync()``, for a push message.
     ///
     /// - Parameter expectedTimestamp: the timestamp that the message announced, in milliseconds since 1970. It gets the
@@ -96,7 +94,7 @@ public final class RemoteSettingsClient: Sendable {
         try await sync(expected: Timestamp(milliseconds: expectedTimestamp), trigger: .broadcast)
     }
 
-    private func sync(
+    func sync(
         expected: Timestamp?, trigger: UptakeEvent.Trigger
     ) async throws(RemoteSettingsError) -> SyncOutcome {
         guard !isShutDown else { throw .closed }

@@ -9,6 +9,10 @@ public struct RemoteSettingsConfig: Sendable {
     public var server: RemoteSettingsServer?
     /// The bucket of collections that are named without one; `nil` for `main`.
     public var bucketName: String?
+    /// Whether collections are read from the preview of their buckets, `main-preview` in place of `main`: what editors have
+    /// not published yet, for people who review it. It has to be signed like everything else; snapshots that are packaged from
+    /// the published bucket are not used. ``RemoteSettingsService/updateConfig(config:)`` switches it.
+    public var isPreview: Bool
     /// What the filters of records are evaluated against; `nil` for an app that says nothing about itself.
     public var appContext: RemoteSettingsContext?
     /// Snapshots that were shipped with the app. Where several sources have a collection, the newest snapshot is used.
@@ -48,8 +52,9 @@ public struct RemoteSettingsConfig: Sendable {
         acceptsUnsigned: Bool = false, allowsPlainHTTP: Bool = false,
         userAgent: UserAgent = UserAgent(name: "swift-remote-settings", version: "0.1"), limits: Limits = Limits(),
         logger: Logger = Logger(label: "remote-settings"), telemetry: (any RemoteSettingsTelemetry)? = nil,
-        environment: HTTPEnvironment = .system, transport: (any HTTPTransport)? = nil
+        environment: HTTPEnvironment = .system, transport: (any HTTPTransport)? = nil, isPreview: Bool = false
     ) {
+        self.isPreview = isPreview
         self.server = server
         self.bucketName = bucketName
         self.appContext = appContext

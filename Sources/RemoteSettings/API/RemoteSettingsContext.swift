@@ -1,7 +1,22 @@
+import RemoteSettingsModel
 import TargetFilter
 
 /// What an app tells the filters of records (`filter_expression`) about itself. A member that is `nil` is undefined to them.
 public struct RemoteSettingsContext: Hashable, Sendable {
+    /// The app's preferences, for filters with `preferenceValue`, `preferenceIsUserSet` and `preferenceExists`.
+    public struct Preferences: Hashable, Sendable {
+        /// Every preference that exists, with its value.
+        public var values: [String: JSONValue]
+        /// The names of those that the user has set.
+        public var userSet: Set<String>
+
+        /// Preferences; none by default.
+        public init(values: [String: JSONValue] = [:], userSet: Set<String> = []) {
+            self.values = values
+            self.userSet = userSet
+        }
+    }
+
     /// The release channel, such as `release` or `nightly`; `env.channel`.
     public var channel: String?
     /// `env.version`.
@@ -10,7 +25,7 @@ public struct RemoteSettingsContext: Hashable, Sendable {
     public var appId: String?
     /// `env.locale`.
     public var locale: String?
-    /// `env.appinfo.OS`, `env.appinfo.os.name` and `env.os.name`.
+    /// `env.appinfo.OS`, `env.appinfo.os.name` and `env.os.name`; `env.os.isWindows`, `isMac` and `isLinux` follow from it.
     public var os: String?
     /// `env.appinfo.os.version` and `env.os.version`.
     public var osVersion: String?
@@ -18,14 +33,23 @@ public struct RemoteSettingsContext: Hashable, Sendable {
     public var formFactor: String?
     /// `env.country`.
     public var country: String?
-    /// Further members of `env`, by name. They cannot replace the ones above.
+    /// The partner or channel that distributes this build; `env.distribution`.
+    public var distribution: String?
+    /// Further members of `env` that are texts, by name. One that has the name of a member above replaces it, as in Mozilla's
+    /// client: `["channel": "beta"]` is what filters see as `env.channel`, and `["os": "x"]` leaves no `env.os.name`.
     public var customTargettingAttributes: [String: String]?
+    /// Further members of `env` of any type, such as the rest of Gecko's environment: `isDefaultBrowser`, `memoryMB`,
+    /// `syncSetup`. They replace members above as ``customTargettingAttributes`` do, which win where both have a name.
+    public var attributes: [String: JSONValue]
+    /// The app's preferences.
+    public var preferences: Preferences
 
-    /// A context; each parameter is the property of the same name. A filter sees `null` for what is `nil`.
+    /// A context; each parameter is the property of the same name. What is `nil` or left out is undefined to filters.
     public init(
         channel: String? = nil, appVersion: String? = nil, appId: String? = nil, locale: String? = nil,
         os: String? = nil, osVersion: String? = nil, formFactor: String? = nil, country: String? = nil,
-        customTargettingAttributes: [String: String]? = nil
+        distribution: String? = nil, customTargettingAttributes: [String: String]? = nil,
+        attributes: [String: JSONValue] = [:], preferences: Preferences = Preferences()
     ) {
         self.channel = channel
         self.appVersion = appVersion
@@ -35,13 +59,19 @@ public struct RemoteSettingsContext: Hashable, Sendable {
         self.osVersion = osVersion
         self.formFactor = formFactor
         self.country = country
+        self.distribution = distribution
         self.customTargettingAttributes = customTargettingAttributes
+        self.attributes = attributes
+        self.preferences = preferences
     }
 
     var filterContext: FilterContext {
-        .app(
+        let texts = (customTargettingAttributes ?? [:]).mapValues(FilterValue.string)
+        return .app(
             channel: channel, version: appVersion, locale: locale, formFactor: formFactor, country: country,
-            appID: appId, os: os, osVersion: osVersion,
-            custom: (customTargettingAttributes ?? [:]).mapValues(FilterValue.string))
+            distribution: distribution, appID: appId, os: os, osVersion: osVersion,
+            custom: attributes.mapValues { FilterValue($0) }.merging(texts) { $1 },
+            preferences: FilterPreferences(
+                values: preferences.values.mapValues { FilterValue($0) }, userSet: preferences.userSet))
     }
 }

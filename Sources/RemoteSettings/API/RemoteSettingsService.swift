@@ -16,6 +16,13 @@ public final class RemoteSettingsService: Sendable {
         var collections: [CollectionID: LocalCollection] = [:]
         var clients: [WeakClient] = []
         var isShutDown = false
+
+        mutating func collection(_ id: CollectionID) -> LocalCollection {
+            if let known = collections[id] { return known }
+            let new = LocalCollection(id, session)
+            collections[id] = new
+            return new
+        }
     }
 
     private struct WeakClient {
@@ -55,13 +62,12 @@ public final class RemoteSettingsService: Sendable {
     /// - Throws: where the name is not one that a collection can have.
     func collection(_ name: String) throws(RemoteSettingsError) -> LocalCollection {
         try state.withLock { (state) throws(RemoteSettingsError) in
-            let id = try state.session.collectionID(name)
-            if let known = state.collections[id] { return known }
-            let new = LocalCollection(id, state.session)
-            state.collections[id] = new
-            return new
+            state.collection(try state.session.collectionID(name))
         }
     }
+
+    /// Like ``collection(_:)``, by the id that the server has for it.
+    func collection(id: CollectionID) -> LocalCollection { state.withLock { $0.collection(id) } }
 
     /// Makes a client for a collection. Does no I/O.
     ///
@@ -88,36 +94,56 @@ public final class RemoteSettingsService: Sendable {
     /// - Throws: ``RemoteSettingsError`` where the server's list of collections could not be had, or where every
     ///   collection failed.
     @discardableResult
-    public func sync() async throws(RemoteSettingsError) -> [String] {
-        let results = try await syncCollections()
+    public func sync() async throws(RemoteSettingsError) -> [String] { try await sync(trigger: .manual) }
+
+    /// Like ``sync()``, with what the telemetry is told as the reason of the sync.
+    @discardableResult
+    public func sync(trigger: UptakeEvent.Trigger) async throws(RemoteSettingsError) -> [String] {
+        let session = session
+        let names = Dictionary(
+            liveClients.map { ((try? session.collectionID($0.collectionName()))?.description, $0.collectionName()) }
+        ) { $0.utf8.count < $1.utf8.count ? $0 : $1 }
+        let results = try await syncCollections(trigger: trigger)
         if case .failure(let error)? = results.first?.result, !results.contains(where: \.isSynced) { throw error }
-        let bucket = session.bucketName
-        return results.filter(\.isChanged).map { result in
-            result.collection.hasPrefix("\(bucket)/")
-                ? String(result.collection.dropFirst(bucket.utf8.count + 1)) : result.collection
-        }
+        return results.filter(\.isChanged).map { names[$0.collection] ?? $0.collection }.sorted()
     }
 
     /// Like ``sync()``, with the result of each collection: one that fails does not stop the others.
     ///
-    /// - Parameter expectedTimestamp: the timestamp that a push message announced, in milliseconds since 1970.
+    /// - Parameters:
+    ///   - expectedTimestamp: the timestamp that a push message announced, in milliseconds since 1970.
+    ///   - trigger: what the telemetry is told as the reason; `nil` for `broadcast` where a timestamp is expected, else
+    ///     `manual`.
     /// - Returns: the results, sorted by collection.
     /// - Throws: ``RemoteSettingsError`` where the server's list of collections could not be had.
     @discardableResult
     public func syncCollections(
-        expectedTimestamp: UInt64? = nil
+        expectedTimestamp: UInt64? = nil, trigger: UptakeEvent.Trigger? = nil
     ) async throws(RemoteSettingsError) -> [CollectionSyncResult] {
         let expected = expectedTimestamp.map(Timestamp.init(milliseconds:))
-        let clients = state.withLock { $0.clients.compactMap(\.client) }
+        return try await session.sync(
+            clientCollections, expected: expected, trigger: trigger ?? (expected == nil ? .manual : .broadcast)
+        ).get()
+    }
+
+    /// The clients that somebody holds and that were not shut down.
+    private var liveClients: [RemoteSettingsClient] {
+        state.withLock { $0.clients.compactMap(\.client) }.filter { !$0.isShutDown }
+    }
+
+    /// The collections that have a client, sorted.
+    var clientCollections: [LocalCollection] {
         var collections: [CollectionID: LocalCollection] = [:]
-        for client in clients where !client.isShutDown {
+        for client in liveClients {
             guard let collection = try? collection(client.collectionName()) else { continue }
             collections[collection.id] = collection
         }
-        return try await session.sync(
-            collections.values.sorted { $0.id < $1.id }, expected: expected,
-            trigger: expected == nil ? .manual : .broadcast
-        ).get()
+        return collections.values.sorted { $0.id < $1.id }
+    }
+
+    /// Has every collection read again what is held.
+    func forgetCollections() {
+        for collection in state.withLock({ Array($0.collections.values) }) { collection.forget() }
     }
 
     /// Puts another configuration in force, for the clients that there are as well. Ends syncs that are under way. What

@@ -1,38 +1,76 @@
-/// Receives the outcome of every sync, for an app's own telemetry.
+import RemoteSettingsModel
+
+/// Receives the outcome of every sync, for an app's own telemetry. Implement one of the two methods.
 public protocol RemoteSettingsTelemetry: Sendable {
     /// Called once for each outcome, from any task. It must not block.
     func reportUptake(_ event: UptakeEvent)
+
+    /// Called for each outcome by the default implementation of ``reportUptake(_:)``, with the outcome as
+    /// Mozilla's client words it. It must not block.
+    func reportUptake(extras: UptakeEventExtras)
+}
+
+extension RemoteSettingsTelemetry {
+    public func reportUptake(_ event: UptakeEvent) { reportUptake(extras: event.extras) }
+
+    public func reportUptake(extras: UptakeEventExtras) {}
 }
 
 /// The outcome of one attempt to get something from the server.
 public struct UptakeEvent: Hashable, Sendable {
-    /// The names are those of Firefox's uptake telemetry.
+    /// The names are those of Firefox's uptake telemetry. This library reports none of those that say so.
     public enum Status: String, Hashable, Sendable, CaseIterable {
         case upToDate = "up_to_date"
         case success
         case backoff
+        /// Not reported here: there is no preference that turns the library off.
+        case prefDisabled = "pref_disabled"
         case parseError = "parse_error"
         case contentError = "content_error"
         case signError = "sign_error"
         case signRetryError = "sign_retry_error"
+        /// Not reported here: records are never changed locally.
+        case conflictError = "conflict_error"
+        /// What was stored of the collection is damaged; it was set aside, and the sync began without it.
+        case corruptionError = "corruption_error"
+        /// Not reported here: each attempt is reported once, when it ends.
+        case syncStart = "sync_start"
         case syncError = "sync_error"
         case applyError = "apply_error"
         case serverError = "server_error"
         case certificateError = "certificate_error"
+        /// Not reported here: each attempt is reported once, when it ends.
+        case downloadStart = "download_start"
         case downloadError = "download_error"
         case timeoutError = "timeout_error"
         case networkError = "network_error"
+        /// Not reported here: a device without network reports ``networkError``.
+        case offlineError = "offline_error"
         case shutdownError = "shutdown_error"
         case unknownError = "unknown_error"
+        /// Attachments that no record names any more could not be removed; the sync itself has succeeded.
+        case cleanupError = "cleanup_error"
+        /// The collection has failed ten times or more since its last success. Reported after the failure itself.
+        case syncBrokenError = "sync_broken_error"
+        /// For an app's own use.
+        case custom1Error = "custom_1_error"
+        /// Not reported here: an expected timestamp that is older than what is held is ``upToDate``.
+        case staleExpected = "stale_expected"
     }
 
     /// What started the attempt.
     public enum Trigger: String, Hashable, Sendable {
         /// A call of ``RemoteSettingsService/sync()`` or ``RemoteSettingsClient/sync()``.
         case manual
+        /// The app's own timer, such as a daily background task.
+        case timer
+        /// The app's start.
+        case startup
         /// A push message: a sync with an expected timestamp.
         case broadcast
-        /// A read with `syncIfEmpty` where nothing was held.
+        /// A read that syncs first, whatever is held.
+        case forced
+        /// A read that syncs first because nothing was held.
         case empty
     }
 
@@ -44,8 +82,83 @@ public struct UptakeEvent: Hashable, Sendable {
     public var trigger: Trigger
     /// The collection's timestamp afterwards; `nil` where the attempt failed.
     public var timestamp: Timestamp?
+    /// The time between the last change on the server and the server's answer; only of `settings-changes-monitoring`, and
+    /// only where the server sends its `Date`.
+    public var age: Duration?
     /// How long the attempt took.
     public var duration: Duration
     /// The error's text; `nil` where there was none.
     public var errorDescription: String?
+}
+
+/// An outcome as Mozilla's client for mobile apps words it, for its Glean metric `uptake_remotesettings`. Everything is text.
+public struct UptakeEventExtras: Hashable, Sendable {
+    /// `success`, `up_to_date`, `network_error`, `backoff_error`, `signature_error`, `server_error` or `unknown_error`.
+    public var value: String?
+    /// `settings-sync`, `settings-changes-monitoring`, or `bucket/collection`.
+    public var source: String?
+    /// In milliseconds.
+    public var age: String?
+    /// What started the sync.
+    public var trigger: String?
+    /// In milliseconds since 1970.
+    public var timestamp: String?
+    /// In milliseconds.
+    public var duration: String?
+    /// The status of a failure as a name, such as `SignRetryError`, which tells more kinds apart than ``value``.
+    public var errorName: String?
+
+    /// Extras; each parameter is the property of the same name.
+    public init(
+        value: String? = nil, source: String? = nil, age: String? = nil, trigger: String? = nil,
+        timestamp: String? = nil, duration: String? = nil, errorName: String? = nil
+    ) {
+        self.value = value
+        self.source = source
+        self.age = age
+        self.trigger = trigger
+        self.timestamp = timestamp
+        self.duration = duration
+        self.errorName = errorName
+    }
+}
+
+extension UptakeEvent {
+    /// The same outcome as Mozilla's client for mobile apps words it.
+    public var extras: UptakeEventExtras {
+        UptakeEventExtras(
+            value: status.mobileName, source: source, age: age.map { "\($0.wholeMilliseconds)" },
+            trigger: trigger.rawValue, timestamp: timestamp.map { "\($0.milliseconds)" },
+            duration: "\(duration.wholeMilliseconds)", errorName: status.errorName)
+    }
+}
+
+extension UptakeEvent.Status {
+    /// The one of seven names that Mozilla's mobile client has for it.
+    fileprivate var mobileName: String {
+        switch self {
+        case .success, .upToDate: rawValue
+        case .backoff: "backoff_error"
+        case .signError, .signRetryError, .certificateError: "signature_error"
+        case .serverError: "server_error"
+        case .networkError, .timeoutError, .offlineError, .downloadError: "network_error"
+        default: "unknown_error"
+        }
+    }
+
+    /// `sign_retry_error` as `SignRetryError`; `nil` for what is no failure.
+    fileprivate var errorName: String? {
+        switch self {
+        case .success, .upToDate, .syncStart, .downloadStart: nil
+        default: rawValue.split(separator: "_").map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+        }
+    }
+}
+
+extension Duration {
+    /// Rounded down; the nearest value that there is where it lies beyond.
+    var wholeMilliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        return seconds.saturatingMultiplying(by: 1000).saturatingAdding(attoseconds / 1_000_000_000_000_000)
+    }
 }

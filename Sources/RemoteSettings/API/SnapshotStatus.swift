@@ -29,6 +29,9 @@ public struct SnapshotStatus: Hashable, Sendable {
             case signatureLost
             /// Its signature is not valid, or leads to a root that is not pinned.
             case notTrusted(String)
+            /// The directory's lock names it, and the bundle there is of another state: half of a checkout, or of a copy. The
+            /// state that is there is used if its signature is valid.
+            case missing(found: Timestamp)
             /// It cannot be read.
             case damaged(String)
             /// The source as a whole cannot be read.
@@ -86,6 +89,9 @@ extension SnapshotStatus.Unused.Reason: CustomStringConvertible {
         case .signatureLost:
             "it has no signature, and the collection is known to be signed; to accept it all the same, reset its storage, "
                 + "and package it without signature"
+        case .missing(let found):
+            "the lock names it, and the bundle is of \(found.rfc3339): only a part of the directory was checked out or "
+                + "copied; restore both files from one state, or run `rsdump refresh`"
         case .notTrusted(let why), .damaged(let why), .unreadableSource(let why): why
         }
     }

@@ -79,7 +79,9 @@ extension LocalCollection {
             guard staleFallback, let stale = stale(wanted) else { throw error }
             let digest = SHA256Digest(hashing: stale.bytes)
             if case .stalePackaged = stale.source, (try? keep(stale.bytes, as: digest)) == nil { throw error }
-            return AttachmentFile(path: session.storage.attachmentPath(id, digest), source: stale.source)
+            return AttachmentFile(
+                path: session.storage.attachmentPath(id, digest), source: stale.source,
+                earlierRecord: stale.earlierRecord)
         }
     }
 }
@@ -104,8 +106,14 @@ extension LocalCollection {
     /// Whether the attachment is stored, checked without reading it into memory.
     func isCached(_ wanted: WantedAttachment) -> Bool {
         let path = session.storage.attachmentPath(id, wanted.digest)
-        guard FileStore.size(path) == wanted.size, let file = try? MappedFile(path: path) else { return false }
-        guard SHA256Digest(hashing: file.bytes) == wanted.digest else {
+        guard FileStore.size(path) == wanted.size else { return false }
+        var hasher = ContentHasher()
+        do throws(FileError) {
+            try FileStore.readPieces(path) { hasher.update($0) }
+        } catch {
+            return false
+        }
+        guard hasher.finish() == wanted.digest else {
             try? FileStore.remove(path)
             return false
         }
@@ -114,10 +122,8 @@ extension LocalCollection {
 
     private func packaged(_ digest: SHA256Digest, size: Int?, in bundle: PackagedBundle) -> Bytes? {
         guard let reader = try? bundle.reader(), let found = try? reader.attachmentSize(digest),
-            size == nil || found == size, var bytes = try? reader.attachment(digest, isTrusted: true)
+            size == nil || found == size, let bytes = try? reader.attachment(digest, isTrusted: true)
         else { return nil }
-        // Others may write to a file that is not trusted. What they cannot change after the check is a copy.
-        if !bundle.isTrusted { bytes = Bytes(bytes.array) }
         guard SHA256Digest(hashing: bytes) == digest else {
             session.logger.warning("\(reader.name): the attachment \(digest) is damaged")
             return nil
@@ -127,21 +133,25 @@ extension LocalCollection {
 
     /// The attachment of an earlier version of the same record, as a verified snapshot has it.
     private func stale(_ wanted: WantedAttachment) -> AttachmentContent? {
-        func digest(in records: RecordTable?) -> SHA256Digest? {
-            guard let found = try? records?.record(id: wanted.record)?.attachment()?.hash else { return nil }
-            return found == wanted.digest ? nil : found
+        func earlier(in records: RecordTable?) -> (record: RemoteSettingsRecord, digest: SHA256Digest)? {
+            guard let record = records?.record(id: wanted.record), let digest = try? record.attachment()?.hash,
+                digest != wanted.digest
+            else { return nil }
+            return (RemoteSettingsRecord(record), digest)
         }
         let loader = session.loader
         let held = held()
         let previous = loader.previousRecords(id, isKnownSigned: held.isKnownSigned)
-        if let earlier = digest(in: previous), let bytes = cached(earlier, size: nil) {
-            return AttachmentContent(bytes: bytes, source: .staleCached)
+        if let earlier = earlier(in: previous), let bytes = cached(earlier.digest, size: nil) {
+            return AttachmentContent(bytes: bytes, source: .staleCached, earlierRecord: earlier.record)
         }
         for bundle in held.bundles {
-            let snapshot = try? bundle.snapshot(loader.verifier)
-            guard let earlier = digest(in: snapshot?.records), let bytes = packaged(earlier, size: nil, in: bundle)
+            let snapshot = try? bundle.snapshot(loader.verifier, now: session.now)
+            guard let earlier = earlier(in: snapshot?.records),
+                let bytes = packaged(earlier.digest, size: nil, in: bundle)
             else { continue }
-            return AttachmentContent(bytes: bytes, source: .stalePackaged(bundle.sourceName))
+            return AttachmentContent(
+                bytes: bytes, source: .stalePackaged(bundle.sourceName), earlierRecord: earlier.record)
         }
         return nil
     }

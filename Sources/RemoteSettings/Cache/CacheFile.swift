@@ -4,22 +4,22 @@ import RemoteSettingsModel
 ///
 /// Whoever can write to the storage directory can write such a file. Nothing in it is believed before the signature has been
 /// verified again.
-struct CacheFile: Sendable {
+package struct CacheFile: Sendable {
     static let format: UInt64 = 1
     /// The first line has nine members; later versions may have more.
     private static let mostHeadValues = 64
 
-    var collection: CollectionID
-    var server: String
-    var timestamp: Timestamp
+    package var collection: CollectionID
+    package var server: String
+    package var timestamp: Timestamp
     /// The newest timestamp that was ever stored.
-    var highWaterMark: Timestamp
+    package var highWaterMark: Timestamp
     /// When the chain was verified; `nil` where nothing is signed.
-    var verifiedAt: Timestamp?
+    package var verifiedAt: Timestamp?
     /// The collection's metadata, byte for byte as served.
-    var metadata: Bytes
-    var chain: Bytes?
-    var payload: Bytes
+    package var metadata: Bytes
+    package var chain: Bytes?
+    package var payload: Bytes
 
     init(_ snapshot: Snapshot, server: String, highWaterMark: Timestamp) {
         collection = snapshot.collection
@@ -33,7 +33,7 @@ struct CacheFile: Sendable {
     }
 
     /// The file's content.
-    var bytes: Bytes {
+    package var bytes: Bytes {
         func member(_ key: String, _ value: JSONValue) -> JSONValue.Member { .init(key: key, value: value) }
         func number(_ timestamp: Timestamp) -> JSONValue { .number(JSONNumber(timestamp.milliseconds)) }
         var members = [
@@ -53,7 +53,7 @@ struct CacheFile: Sendable {
 }
 
 /// Why a file is not a collection's cache file.
-struct CacheFileError: Error, CustomStringConvertible {
+package struct CacheFileError: Error, CustomStringConvertible {
     let path: String
     let problem: String
     /// The high-water mark, where the first line could be read.
@@ -61,12 +61,12 @@ struct CacheFileError: Error, CustomStringConvertible {
     /// Whether the first line says that the state is signed.
     var wasSigned = false
 
-    var description: String { "\(path): \(problem); the file is set aside, and the next sync writes a new one" }
+    package var description: String { "\(path): \(problem); the file is set aside, and the next sync writes a new one" }
 }
 
 extension CacheFile {
     /// - Throws: ``CacheFileError`` where it is not such a file, or of another collection.
-    init(parsing content: Bytes, of id: CollectionID, path: String, limits: Limits) throws(CacheFileError) {
+    package init(parsing content: Bytes, of id: CollectionID, path: String, limits: Limits) throws(CacheFileError) {
         func failure(_ problem: String) -> CacheFileError { CacheFileError(path: path, problem: problem) }
         let end = content.withSpan { span in
             (0..<min(span.count, limits.cacheHeadBytes)).first { span[$0] == UInt8(ascii: "\n") }

@@ -5,13 +5,17 @@ extension LocalCollection {
     /// Writes a state that a sync has verified into the storage directory; or takes over the state that another process has
     /// stored meanwhile, where that is newer. Does I/O.
     ///
-    /// - Parameter held: what was held when the sync began.
+    /// - Parameters:
+    ///   - held: what was held when the sync began.
+    ///   - cleanupFailed: called where attachments that no record has any more could not be removed.
     /// - Returns: what serves now.
     /// - Throws: `FileError`, or `RemoteSettingsError` where another process holds the directory for too long.
-    func store(_ snapshot: Snapshot, over held: HeldState) async throws -> HeldState {
+    func store(
+        _ snapshot: Snapshot, over held: HeldState, cleanupFailed: (FileError) -> Void
+    ) async throws -> HeldState {
         try await session.withStorageLock {
             let storage = session.storage
-            if storage.identity(id) != held.cacheIdentity {
+            if try storage.identity(id) != held.cacheIdentity {
                 let present = session.loader.load(id)
                 if present.source == .cached, let timestamp = present.timestamp, timestamp >= snapshot.timestamp {
                     return present
@@ -28,7 +32,12 @@ extension LocalCollection {
             // Should the link fail, only the fallback to earlier attachments is lost.
             if !stale.isEmpty { try? FileStore.link(storage.snapshotPath(id), as: storage.previousPath(id)) }
             try FileStore.replace(storage.snapshotPath(id), with: file.bytes)
-            storage.removeOrphanedAttachments(id, keeping: snapshot.records, stale, now: session.now)
+            do throws(FileError) {
+                try storage.removeOrphanedAttachments(id, keeping: snapshot.records, stale, now: session.now)
+            } catch {
+                session.logger.warning("\(id): attachments that no record has any more could not be removed: \(error)")
+                cleanupFailed(error)
+            }
 
             var stored = held
             stored.unused.removeAll { $0.source == .cached }
@@ -38,8 +47,21 @@ extension LocalCollection {
             stored.serve(snapshot, from: .cached, isVerifiedHere: true)
             stored.highWaterMark = file.highWaterMark
             if file.chain != nil { stored.noteSigned(asOf: file.timestamp) }
-            stored.cacheIdentity = storage.identity(id)
+            // Where that cannot be told, the file is read again at the next call.
+            stored.cacheIdentity = try? storage.identity(id)
             return stored
+        }
+    }
+
+    /// Removes the attachments that no record has any more, and those of earlier versions.
+    ///
+    /// - Returns: how many files were removed.
+    func pruneAttachments() throws -> Int {
+        guard FileStore.isDirectory(session.storage.attachmentsPath(id)) else { return 0 }
+        return try session.withFreeStorageLock {
+            guard let records = held().snapshot?.records else { return 0 }
+            try FileStore.remove(session.storage.previousPath(id))
+            return try session.storage.removeOrphanedAttachments(id, keeping: records, [], now: session.now)
         }
     }
 }
@@ -65,29 +87,44 @@ extension StorageDirectory {
         return stale
     }
 
-    /// Removes the attachments that no record names any more.
+    /// Removes the attachments that no record names any more, and that nobody asked to keep.
+    ///
+    /// - Returns: how many files were removed.
+    /// - Throws: `FileError` for the first file that cannot be removed; the others are removed.
+    @discardableResult
     fileprivate func removeOrphanedAttachments(
         _ id: CollectionID, keeping records: RecordTable, _ stale: Set<SHA256Digest>, now: Timestamp
-    ) {
+    ) throws(FileError) -> Int {
         let directory = attachmentsPath(id)
         // Files behind a link in the directory's place are none of the library's.
-        guard FileStore.isDirectory(directory), let names = try? FileStore.list(directory), !names.isEmpty
-        else { return }
+        guard FileStore.isDirectory(directory), let names = try FileStore.list(directory), !names.isEmpty
+        else { return 0 }
         var kept = stale
         for record in records {
             if let digest = try? record.attachment()?.hash { kept.insert(digest) }
         }
-        for name in names {
+        let marks = names.filter { $0.hasSuffix(Self.keepMark) }
+        kept.formUnion(marks.compactMap { SHA256Digest(hex: String($0.dropLast(Self.keepMark.utf8.count))) })
+        var removed = 0
+        var failure: FileError?
+        for name in names where !name.hasSuffix(Self.keepMark) {
             let path = "\(directory)/\(name)"
             if let digest = SHA256Digest(hex: name) {
                 if kept.contains(digest) { continue }
-            } else if let changed = FileStore.identity(path)?.seconds,
+            } else if let changed = (try? FileStore.identity(path))?.seconds,
                 changed > Int64(clamping: now.seconds).saturatingAdding(-Int64(Self.partSeconds))
             {
                 // Another process may be writing it.
                 continue
             }
-            try? FileStore.remove(path)
+            do throws(FileError) {
+                try FileStore.remove(path)
+                removed += 1
+            } catch {
+                failure = failure ?? error
+            }
         }
+        if let failure { throw failure }
+        return removed
     }
 }

@@ -13,9 +13,12 @@ typealias CacheIdentity = FileIdentity
 ///
 /// - `<bucket>/<collection>.snapshot` is a ``CacheFile``;
 /// - `<bucket>/<collection>.previous` is the one before it, where some of its attachments may still be of use;
-/// - `<bucket>/<collection>.attachments/<sha256>` is an attachment;
+/// - `<bucket>/<collection>.attachments/<sha256>` is an attachment, which `<sha256>.keep` beside it protects from being removed
+///   when no record has it any more;
+/// - `<bucket>/<collection>.config` is what remote config keeps of the collection;
 /// - `.chains/<sha256 of its URL>.pem` is a certificate chain;
-/// - `.backoff.json` says which servers asked for no requests, and until when.
+/// - `.backoff.json` says which servers asked for no requests, and until when;
+/// - `.syncs.json` is a ``SyncJournal``.
 ///
 /// Ids contain no dot, so that no two of these names can collide. The names are the same in every version of the package.
 struct StorageDirectory: Sendable {
@@ -23,10 +26,12 @@ struct StorageDirectory: Sendable {
 
     var backoffPath: String { "\(path)/.backoff.json" }
     var chainsPath: String { "\(path)/.chains" }
+    var journalPath: String { "\(path)/.syncs.json" }
 
     func snapshotPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).snapshot" }
     func damagedPath(_ id: CollectionID) -> String { snapshotPath(id) + ".damaged" }
     func previousPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).previous" }
+    func keptPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).config" }
     func attachmentsPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).attachments" }
     func attachmentPath(_ id: CollectionID, _ digest: SHA256Digest) -> String {
         "\(attachmentsPath(id))/\(digest.hex)"
@@ -64,10 +69,51 @@ struct StorageDirectory: Sendable {
         try FileStore.remove(snapshotPath(id))
         try FileStore.remove(previousPath(id))
         try FileStore.remove(damagedPath(id))
+        try FileStore.remove(keptPath(id))
         try FileStore.removeTree(attachmentsPath(id))
     }
 
-    func identity(_ id: CollectionID) -> CacheIdentity? { FileStore.identity(snapshotPath(id)) }
+    /// The end of the name of a file that keeps the attachment of the same name.
+    static let keepMark = ".keep"
+
+    /// Keeps an attachment, stored already or not, when no record has it any more.
+    func keep(_ digest: SHA256Digest, of id: CollectionID) throws(FileError) {
+        try prepare()
+        try FileStore.makeDirectories(attachmentsPath(id))
+        let mark = attachmentPath(id, digest) + Self.keepMark
+        guard FileStore.size(mark) == nil else { return }
+        try FileStore.replace(mark, with: Bytes(), isContended: true)
+    }
+
+    /// Removes an attachment, and what keeps it.
+    func remove(_ digest: SHA256Digest, of id: CollectionID) throws(FileError) {
+        let path = attachmentPath(id, digest)
+        try FileStore.remove(path + Self.keepMark)
+        try FileStore.remove(path)
+    }
+
+    /// The collections of which something is stored, sorted. Nothing is read through a link.
+    func collections() -> [CollectionID] {
+        var found: Set<CollectionID> = []
+        for bucket in (try? FileStore.list(path)) ?? [] where FileStore.isDirectory("\(path)/\(bucket)") {
+            for name in (try? FileStore.list("\(path)/\(bucket)")) ?? [] {
+                let parts = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+                guard parts.count == 2, Self.endings.contains(String(parts[1])),
+                    let id = try? CollectionID(bucket: bucket, name: String(parts[0]))
+                else { continue }
+                found.insert(id)
+            }
+        }
+        return found.sorted()
+    }
+
+    /// What the names of a collection's files and directories end with.
+    private static let endings: Set = ["snapshot", "snapshot.damaged", "previous", "attachments"]
+
+    /// The version of the cache file that is there; `nil` where there is none.
+    func identity(_ id: CollectionID) throws(FileError) -> CacheIdentity? {
+        try FileStore.identity(snapshotPath(id))
+    }
 
     /// Renames a cache file that cannot be used, so that it can be looked at later; unless another version has taken its
     /// place.
@@ -75,8 +121,8 @@ struct StorageDirectory: Sendable {
     /// - Returns: the version that is there now.
     func setAside(_ id: CollectionID, _ identity: CacheIdentity) -> CacheIdentity? {
         let path = snapshotPath(id)
-        if FileStore.identity(path) == identity { try? FileStore.rename(path, to: damagedPath(id)) }
-        return self.identity(id)
+        if (try? FileStore.identity(path)) == identity { try? FileStore.rename(path, to: damagedPath(id)) }
+        return try? FileStore.identity(path)
     }
 
     /// What a file that was set aside still tells: the high-water mark, and whether the state was signed.

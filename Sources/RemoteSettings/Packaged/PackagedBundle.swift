@@ -7,7 +7,11 @@ import Synchronization
 /// first needed and stays open.
 final class PackagedBundle: Sendable {
     let id: CollectionID
+    /// The lock's entry. Its timestamp is the bundle's.
     let lock: LockFile.Collection
+    /// The state that the lock names, where the bundle is of another one: half of a checkout, or of a copy. Its own signature
+    /// then vouches for the bundle, and for nothing else does the lock.
+    let missingState: Timestamp?
     /// The source's name.
     let sourceName: String
     /// Whether nobody can change the bundle who could not change the program as well.
@@ -18,9 +22,17 @@ final class PackagedBundle: Sendable {
     private let opened = Mutex<BundleReader?>(nil)
 
     /// Does no I/O.
-    init(_ id: CollectionID, _ lock: LockFile.Collection, in source: PackagedSource, limits: Limits) {
+    convenience init(_ id: CollectionID, _ lock: LockFile.Collection, in source: PackagedSource, limits: Limits) {
+        self.init(id, lock, missingState: nil, in: source, limits: limits)
+    }
+
+    private init(
+        _ id: CollectionID, _ lock: LockFile.Collection, missingState: Timestamp?, in source: PackagedSource,
+        limits: Limits
+    ) {
         self.id = id
         self.lock = lock
+        self.missingState = missingState
         let name = source.name
         sourceName = name
         switch source.form {
@@ -37,7 +49,10 @@ final class PackagedBundle: Sendable {
         case .directory(let path, let isTrusted):
             self.isTrusted = isTrusted
             let file = "\(path)/\(lock.bundle.path)"
-            open = { () throws(BundleError) in try BundleReader(path: file, limits: limits) }
+            open = { () throws(BundleError) in
+                isTrusted
+                    ? try BundleReader(path: file, limits: limits) : try BundleReader(copying: file, limits: limits)
+            }
         case .absent(let reason):
             isTrusted = false
             open = { () throws(BundleError) in
@@ -63,6 +78,18 @@ final class PackagedBundle: Sendable {
         return reader
     }
 
+    /// The bundle in the state that its file has, where that is signed and is not the one that the lock names. Does I/O.
+    ///
+    /// - Returns: `nil` where only the lock could vouch for the bundle, because the source is trusted or nothing is signed.
+    func inItsOwnState(of source: PackagedSource, limits: Limits) -> PackagedBundle? {
+        guard !isTrusted, lock.trust.isSigned, let head = try? open().head, head.collection == id,
+            head.trust == .signed, head.timestamp != lock.timestamp
+        else { return nil }
+        var entry = lock
+        entry.timestamp = head.timestamp
+        return PackagedBundle(id, entry, missingState: lock.timestamp, in: source, limits: limits)
+    }
+
     /// Whether the bundle's file is whole as far as its first bytes tell, but not of the state that the lock lists. Does I/O
     /// at the first call.
     var isOfAnotherState: Bool {
@@ -76,8 +103,9 @@ final class PackagedBundle: Sendable {
 
     /// Reads the bundle's snapshot. Its signature is verified unless the bundle is as trusted as the program. Does I/O.
     ///
+    /// - Parameter now: the time at which a bundle is verified of which the lock does not say when it was.
     /// - Throws: `SnapshotRefusal`, `BundleError` or `ContentSignatureError`.
-    func snapshot(_ verifier: KeptSnapshotVerifier) throws -> Snapshot {
+    func snapshot(_ verifier: KeptSnapshotVerifier, now: Timestamp) throws -> Snapshot {
         let bundle = try reader()
         if isTrusted {
             // Nothing is verified, so the metadata need not be parsed.
@@ -86,16 +114,17 @@ final class PackagedBundle: Sendable {
                 metadata: CollectionMetadata(unread: try bundle.metadataText()))
             return Snapshot(vouchingFor: claim, chain: try bundle.chain(), provenance: lock.trust)
         }
-        // Others may write to the file. What they cannot change after its verification is a copy.
-        let copy = Bytes(try bundle.payloadText().array)
         let claim = UnverifiedSnapshot(
-            collection: id, payload: try bundle.payload(parsing: copy), metadata: try bundle.metadata())
+            collection: id, payload: try bundle.payload(), metadata: try bundle.metadata())
         guard let verdict = lock.trust.verdict else {
             return Snapshot(vouchingFor: claim, chain: nil, provenance: lock.trust)
         }
         guard let chain = try bundle.chain() else {
             throw SnapshotRefusal(.damaged("\(bundle.name): expected chain.pem, found none"))
         }
-        return try verifier.verified(claim, chain: Bytes(chain.array), at: verdict.verifiedAt)
+        if missingState != nil, let snapshot = try? verifier.verified(claim, chain: chain, at: verdict.verifiedAt) {
+            return snapshot
+        }
+        return try verifier.verified(claim, chain: chain, at: missingState == nil ? verdict.verifiedAt : now)
     }
 }

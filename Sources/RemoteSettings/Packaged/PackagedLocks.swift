@@ -31,7 +31,8 @@ struct PackagedLocks: Sendable {
             do throws(BundleError) {
                 let lock = try LockFile.collection(id, in: text, path: source.lockName, limits: limits)
                 guard let lock else { continue }
-                bundles.append(present(PackagedBundle(id, lock, in: source, limits: limits), in: source))
+                let bundle = PackagedBundle(id, lock, in: source, limits: limits)
+                bundles.append(present(bundle, in: source))
             } catch {
                 problems.append(Self.unreadable(source, error))
             }
@@ -44,7 +45,8 @@ struct PackagedLocks: Sendable {
     /// refresh has noted, or that of a lock written meanwhile. By the model in `Tests/Models/dumps.pml`, such a reader finds
     /// a whole state at any moment of a refresh, and after a refresh that was killed.
     ///
-    /// - Returns: the given bundle where nothing explains the difference; opening it then says what is wrong.
+    /// - Returns: where nothing explains the difference, the bundle in its own state if a signature can vouch for it, else
+    ///   the given bundle: opening it then says what is wrong.
     private func present(_ bundle: PackagedBundle, in source: PackagedSource) -> PackagedBundle {
         guard case .directory(let path, _) = source.form else { return bundle }
         let id = bundle.id
@@ -61,22 +63,28 @@ struct PackagedLocks: Sendable {
             guard let text = try? source.lockText(limits: limits),
                 let entry = try? LockFile.collection(id, in: text, path: source.lockName, limits: limits),
                 entry != candidate.lock
-            else { return bundle }
+            else { break }
             candidate = PackagedBundle(id, entry, in: source, limits: limits)
         }
-        return candidate
+        guard candidate.isOfAnotherState else { return candidate }
+        return candidate.inItsOwnState(of: source, limits: limits) ?? candidate
     }
 
-    /// Everything that the locks list. Each lock is read as a whole and strictly. No I/O.
+    /// Everything that the locks list, in the states that the directories have now. Each lock is read as a whole and
+    /// strictly. Does I/O for sources that are directories.
     ///
-    /// - Parameter problems: locks that cannot be read are appended.
-    func allBundles(problems: inout [SnapshotStatus.Unused]) -> [PackagedBundle] {
+    /// - Parameters:
+    ///   - problems: locks that cannot be read are appended.
+    ///   - isWanted: which collections are looked for.
+    func allBundles(
+        problems: inout [SnapshotStatus.Unused], where isWanted: (CollectionID) -> Bool = { _ in true }
+    ) -> [PackagedBundle] {
         var all: [PackagedBundle] = []
         for (source, text) in locks {
             do throws(BundleError) {
                 let lock = try LockFile(parsing: text, path: source.lockName, limits: limits)
-                for (id, collection) in lock.collections.sorted(by: { $0.key < $1.key }) {
-                    all.append(PackagedBundle(id, collection, in: source, limits: limits))
+                for (id, entry) in lock.collections.sorted(by: { $0.key < $1.key }) where isWanted(id) {
+                    all.append(present(PackagedBundle(id, entry, in: source, limits: limits), in: source))
                 }
             } catch {
                 problems.append(Self.unreadable(source, error))

@@ -11,6 +11,8 @@ final class ChangeHub: Sendable {
 
     private struct State {
         var listeners: [Int: Listener] = [:]
+        /// Streams that yield whenever another state serves.
+        var stores: [Int: (id: CollectionID, stream: AsyncStream<Void>.Continuation)] = [:]
         var count = 0
         var isFinished = false
     }
@@ -36,6 +38,30 @@ final class ChangeHub: Sendable {
         return stream
     }
 
+    /// Yields whenever another state of the collection serves, even where no record of it is for this app.
+    func stores(of id: CollectionID) -> AsyncStream<Void> {
+        let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let number: Int? = state.withLock { state in
+            guard !state.isFinished else { return nil }
+            state.count += 1
+            state.stores[state.count] = (id, continuation)
+            return state.count
+        }
+        guard let number else {
+            continuation.finish()
+            return stream
+        }
+        continuation.onTermination = { [weak self] _ in
+            self?.state.withLock { _ = $0.stores.removeValue(forKey: number) }
+        }
+        return stream
+    }
+
+    func sendStore(of id: CollectionID) {
+        let streams = state.withLock { $0.stores.values.filter { $0.id == id } }
+        for store in streams { store.stream.yield() }
+    }
+
     func hasListeners(_ id: CollectionID) -> Bool {
         state.withLock { $0.listeners.values.contains { $0.id == id } }
     }
@@ -57,11 +83,12 @@ final class ChangeHub: Sendable {
 
     /// Ends every stream, and those that are asked for later at once.
     func finishAll() {
-        let listeners = state.withLock { state in
-            defer { state.listeners = [:] }
+        let (listeners, stores) = state.withLock { state in
+            defer { (state.listeners, state.stores) = ([:], [:]) }
             state.isFinished = true
-            return state.listeners.values
+            return (state.listeners.values, state.stores.values)
         }
         for listener in listeners { listener.stream.finish() }
+        for store in stores { store.stream.finish() }
     }
 }

@@ -39,7 +39,7 @@ final class LocalCollection: Sendable {
     func held() -> HeldState {
         let (known, generation, isStoring) = state.withLock { ($0.held, $0.generation, $0.stores > 0) }
         guard let known else { return load(generation) }
-        guard !isStoring, FileStore.identity(cachePath) != known.cacheIdentity else { return known }
+        guard !isStoring, (try? FileStore.identity(cachePath)) != known.cacheIdentity else { return known }
         return reload(known, generation)
     }
 
@@ -75,6 +75,30 @@ final class LocalCollection: Sendable {
         return records
     }
 
+    /// Like ``records()``.
+    ///
+    /// - Parameter usesPackaged: whether what is packaged may answer. Without it, a cached state that is older than the packaged
+    ///   one is read and verified at each call.
+    func records(usesPackaged: Bool) -> [RemoteSettingsRecord]? {
+        let held = held()
+        if usesPackaged || held.source == .cached { return records() }
+        guard held.cacheIdentity != nil else { return nil }
+        return session.loader.load(id, usesPackaged: false).snapshot.map { filtered($0.records) }
+    }
+
+    /// What is held, for reports.
+    var status: SnapshotStatus {
+        let held = held()
+        var unused = held.unused
+        if held.snapshot == nil, case .failure(let error) = session.server {
+            unused.append(.init(source: .none, timestamp: nil, reason: .unreadableSource("\(error)")))
+        }
+        return SnapshotStatus(
+            collection: "\(id)", source: held.source, timestamp: held.timestamp,
+            age: held.timestamp.map { session.now.elapsed(since: $0) }, records: held.snapshot?.records.count,
+            trust: held.snapshot?.provenance, isVerifiedHere: held.isVerifiedHere, unused: unused)
+    }
+
     /// Runs a sync's `store`, and serves what it has stored.
     func storing(_ store: () async throws -> HeldState) async throws -> HeldState {
         state.withLock { $0.stores += 1 }
@@ -87,15 +111,12 @@ final class LocalCollection: Sendable {
     /// Removes everything that was stored of the collection. What is packaged serves again.
     func reset() throws {
         let storage = session.storage
-        if FileStore.isDirectory(storage.path) {
-            guard let lock = try DirectoryLock(storage.path) else {
-                throw RemoteSettingsError.storageIsBusy(storage.path, seconds: 0)
-            }
-            defer { withExtendedLifetime(lock) {} }
-            try storage.remove(id)
-        }
-        state.withLock { $0.replace(nil) }
+        if FileStore.isDirectory(storage.path) { try session.withFreeStorageLock { try storage.remove(id) } }
+        forget()
     }
+
+    /// Reads again what is held, when it is next asked for.
+    func forget() { state.withLock { $0.replace(nil) } }
 }
 
 extension LocalCollection {
@@ -114,6 +135,7 @@ extension LocalCollection {
 
     /// Tells listeners what has changed for this app, if anything has.
     func sendChanges(from old: HeldState, to new: HeldState) {
+        session.changes.sendStore(of: id)
         guard let records = new.snapshot?.records, session.changes.hasListeners(id) else { return }
         var filter = RecordFilter(context: session.filterContext, limits: session.limits.filter)
         let differences = records.differences(from: old.snapshot?.records ?? RecordTable())

@@ -23,6 +23,8 @@ final class Session: Sendable {
         var client: ServerClient?
         var telemetry: (any RemoteSettingsTelemetry)?
         var isClosed = false
+        /// The last outcome of each source.
+        var uptake: [String: UptakeEvent.Status] = [:]
     }
 
     let config: RemoteSettingsConfig
@@ -36,6 +38,8 @@ final class Session: Sendable {
     let syncs = SharedWork<CollectionID, SyncOutcome, Never>(endsWithLastCaller: false)
     /// Syncs of a whole service; there is one key, as a service has one list of collections.
     let serviceSyncs = SharedWork<Bool, [CollectionSyncResult], Never>(endsWithLastCaller: false)
+    /// What is remembered of syncs from one process to the next.
+    let journal: SyncJournalKeeper
     /// Downloads by the path of the file that they write.
     let downloads = SharedWork<String, Void, AttachmentProgress>(endsWithLastCaller: true)
     private let state: Mutex<State>
@@ -56,6 +60,8 @@ final class Session: Sendable {
         self.server = Result { () throws(RemoteSettingsError) in
             try server.serverURL(allowPlainHTTP: config.allowsPlainHTTP)
         }
+        let identity = (try? self.server.get()).map { ServerIdentity($0) }
+        journal = SyncJournalKeeper(storage, of: identity, limits: config.limits)
         trust = config.trustPolicy
         filterContext = config.appContext?.filterContext ?? .empty
         state = Mutex(State(telemetry: config.telemetry ?? telemetry))
@@ -67,7 +73,8 @@ final class Session: Sendable {
         let loader = SnapshotLoader(
             server: (try? server.get()).map { ServerIdentity($0) } ?? ServerIdentity("no valid server"),
             verifier: KeptSnapshotVerifier(trust, limits: limits), storage: storage,
-            packaged: PackagedLocks(config.packaged, limits: limits), limits: limits, logger: logger)
+            packaged: PackagedLocks(config.packaged, limits: limits), limits: limits, logger: logger,
+            now: config.environment.now)
         return state.withLock { state in
             if let first = state.loader { return first }
             state.loader = loader
@@ -88,7 +95,9 @@ final class Session: Sendable {
     func collectionID(_ name: String) throws(RemoteSettingsError) -> CollectionID {
         do throws(InvalidIdentifier) {
             let isQualified = name.utf8.contains(UInt8(ascii: "/"))
-            return isQualified ? try CollectionID(name) : try CollectionID(bucket: bucketName, name: name)
+            let id = isQualified ? try CollectionID(name) : try CollectionID(bucket: bucketName, name: name)
+            guard config.isPreview, !id.bucket.hasSuffix("-preview") else { return id }
+            return try CollectionID(bucket: "\(id.bucket)-preview", name: id.name)
         } catch {
             throw .Other(reason: "\(error)")
         }
@@ -109,6 +118,13 @@ final class Session: Sendable {
             state.client = client
             return client
         }
+    }
+
+    /// What fetches and verifies collections in one run.
+    func fetcher(_ client: ServerClient) -> CollectionFetcher {
+        let chains = ChainStore(
+            client: client, policy: trust, time: now, keeper: ChainDirectory(storage: storage, limits: limits))
+        return CollectionFetcher(client: client, chains: chains, policy: trust)
     }
 
     private static func platformTransport() -> any HTTPTransport {
@@ -155,16 +171,21 @@ extension Session {
     /// - Parameters:
     ///   - source: `settings-sync`, `settings-changes-monitoring`, or `bucket/collection`.
     ///   - timestamp: the collection's afterwards; `nil` where it failed.
+    ///   - age: the time between the last change on the server and its answer.
     ///   - began: when the attempt began.
     func report(
         _ source: String, _ status: UptakeEvent.Status, _ trigger: UptakeEvent.Trigger, timestamp: Timestamp? = nil,
-        since began: Timestamp, error: (any Error)? = nil
+        age: Duration? = nil, since began: Timestamp, error: (any Error)? = nil
     ) {
+        if status != .syncBrokenError, status != .cleanupError { state.withLock { $0.uptake[source] = status } }
         telemetry?.reportUptake(
             UptakeEvent(
-                source: source, status: status, trigger: trigger, timestamp: timestamp,
+                source: source, status: status, trigger: trigger, timestamp: timestamp, age: age,
                 duration: now.elapsed(since: began), errorDescription: error.map { "\($0)" }))
     }
+
+    /// The last outcome that was reported of a source.
+    func lastUptake(of source: String) -> UptakeEvent.Status? { state.withLock { $0.uptake[source] } }
 
     /// Runs `body` while no other process or session writes to the storage directory. Waits for others up to
     /// ``Limits/storageLockSeconds``.
@@ -179,6 +200,15 @@ extension Session {
             try await config.environment.sleep(pause)
         }
         throw RemoteSettingsError.storageIsBusy(storage.path, seconds: limits.storageLockSeconds)
+    }
+
+    /// Like ``withStorageLock(_:)``, without waiting.
+    func withFreeStorageLock<Value>(_ body: () throws -> Value) throws -> Value {
+        guard let lock = try DirectoryLock(storage.path) else {
+            throw RemoteSettingsError.storageIsBusy(storage.path, seconds: 0)
+        }
+        defer { withExtendedLifetime(lock) {} }
+        return try body()
     }
 }
 

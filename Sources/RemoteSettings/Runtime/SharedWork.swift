@@ -4,9 +4,9 @@ import Synchronization
 /// Syncs or downloads, each shared by all callers who ask for it while it is under way.
 ///
 /// A caller that is cancelled stops waiting at once. Whether work that nobody waits for any more goes on is up to `init`.
-final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progress: Sendable>: Sendable {
-    typealias Outcome = Result<Value, RemoteSettingsError>
-    typealias Report = @Sendable (Progress) -> Void
+package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progress: Sendable>: Sendable {
+    package typealias Outcome = Result<Value, RemoteSettingsError>
+    package typealias Report = @Sendable (Progress) -> Void
 
     private enum Event {
         case progress(Progress)
@@ -41,7 +41,7 @@ final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progress: Send
     private let state = Mutex(State())
 
     /// - Parameter endsWithLastCaller: whether work that nobody waits for any more is cancelled.
-    init(endsWithLastCaller: Bool) {
+    package init(endsWithLastCaller: Bool) {
         self.endsWithLastCaller = endsWithLastCaller
     }
 
@@ -52,7 +52,7 @@ final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progress: Send
     ///     none, does not count: its end is awaited, and `body` runs then.
     ///   - owner: on whose behalf the caller waits, for ``leave(_:)``.
     ///   - progress: called in the caller's task. Where it is slower than the work, it is called with the latest value only.
-    func run(
+    package func run(
         _ key: Key, expected: Timestamp? = nil, owner: ObjectIdentifier? = nil, progress: Report? = nil,
         _ body: @escaping @Sendable (@escaping Report) async -> Outcome
     ) async -> Outcome {
@@ -124,6 +124,9 @@ final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progress: Send
         task?.cancel()
     }
 
+    /// Cancels work that nobody waits for any more. The next caller starts anew, even where the cancelled work never ends.
+    func cancelIfAbandoned(_ key: Key) { state.withLock { $0.removeIfAbandoned(key) }?.cancel() }
+
     /// Ends the waiting of all of an owner's callers, as after ``close()``. Others go on waiting.
     func leave(_ owner: ObjectIdentifier) {
         let (left, tasks) = state.withLock { state -> ([Caller], [Task<Void, Never>]) in
@@ -150,7 +153,7 @@ final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progress: Send
     }
 
     /// Cancels what is under way, and refuses what comes.
-    func close() {
+    package func close() {
         let tasks = state.withLock { state in
             state.isClosed = true
             return state.works.values.map(\.task)

@@ -55,6 +55,7 @@ struct SnapshotLoader: Sendable {
     let packaged: PackagedLocks
     let limits: Limits
     let logger: Logger
+    let now: @Sendable () -> Timestamp
 
     private enum Candidate {
         case cached(CacheFile)
@@ -76,14 +77,48 @@ struct SnapshotLoader: Sendable {
     }
 
     /// Reads and verifies. Does I/O and never fails: what cannot serve is in the result, with the reason.
-    func load(_ id: CollectionID) -> HeldState {
+    ///
+    /// - Parameter usesPackaged: whether a packaged snapshot may serve. What it says about the collection counts in any case.
+    func load(_ id: CollectionID, usesPackaged: Bool = true) -> HeldState {
         var held = HeldState()
+        let file = cacheFile(id, &held)
+        choose(id, file, usesPackaged: usesPackaged, &held)
+        return held
+    }
+
+    /// Like ``load(_:usesPackaged:)``, with a cache file's content that was kept elsewhere in place of the cache.
+    func load(_ id: CollectionID, kept content: Bytes?) -> HeldState {
+        var held = HeldState()
+        var file: CacheFile?
+        if let content {
+            do {
+                let kept = try CacheFile(parsing: content, of: id, path: storage.keptPath(id), limits: limits)
+                guard ServerIdentity(kept.server) == server else {
+                    throw SnapshotRefusal(.otherServer(found: kept.server, expected: server.description))
+                }
+                note(kept.highWaterMark, wasSigned: kept.chain != nil, &held)
+                file = kept
+            } catch {
+                refuse(.init(source: .cached, timestamp: nil, reason: SnapshotRefusal(error).reason), of: id, &held)
+            }
+        }
+        choose(id, file, &held)
+        return held
+    }
+
+    /// Serves the newest that can be trusted of a cache file and what is packaged.
+    private func choose(
+        _ id: CollectionID, _ file: CacheFile?, usesPackaged: Bool = true, _ held: inout HeldState
+    ) {
         var candidates: [Candidate] = []
-        if let file = cacheFile(id, &held) { candidates.append(.cached(file)) }
+        if let file { candidates.append(.cached(file)) }
         var problems: [SnapshotStatus.Unused] = []
         let bundles = packaged.bundles(of: id, problems: &problems)
-        for bundle in bundles { note(bundle, &held) }
-        candidates += bundles.map(Candidate.packaged)
+        for bundle in bundles {
+            note(bundle, &held)
+            if let unused = bundle.missing { refuse(unused, of: id, &held) }
+        }
+        if usesPackaged { candidates += bundles.map(Candidate.packaged) }
         // Of equal timestamps the cached one comes first: the sort is stable.
         candidates.sort { $0.timestamp > $1.timestamp }
         for candidate in candidates {
@@ -100,7 +135,6 @@ struct SnapshotLoader: Sendable {
             }
         }
         if held.snapshot == nil { noteOthers(id, problems, &held) }
-        return held
     }
 
     /// Makes a candidate the snapshot that serves. Of packaged ones that may be used, the bundle is kept in any case.
@@ -121,13 +155,20 @@ struct SnapshotLoader: Sendable {
             held.bundles.append(bundle)
             guard held.snapshot == nil else { throw SnapshotRefusal(.older) }
             held.serve(
-                try bundle.snapshot(verifier), from: candidate.source,
+                try bundle.snapshot(verifier, now: now()), from: candidate.source,
                 isVerifiedHere: !bundle.isTrusted)
         }
     }
 
     private func cacheFile(_ id: CollectionID, _ held: inout HeldState) -> CacheFile? {
-        guard let identity = storage.identity(id) else {
+        let identity: CacheIdentity?
+        do {
+            identity = try storage.identity(id)
+        } catch {
+            refuse(.init(source: .cached, timestamp: nil, reason: SnapshotRefusal(error).reason), of: id, &held)
+            return nil
+        }
+        guard let identity else {
             let told = storage.toldByDamaged(id, limits: limits)
             note(told.highWaterMark, wasSigned: told.wasSigned, &held)
             return nil
@@ -223,6 +264,7 @@ extension SnapshotLoader {
                         .notTrusted("its root \(root) is not pinned (RemoteSettingsConfig.trustRoots)"))
                 }
                 _ = try bundle.reader()
+                if let missing = bundle.missing { throw SnapshotRefusal(missing.reason) }
             } catch {
                 problems.append("\(bundle.sourceName): \(bundle.id): \(SnapshotRefusal(error).reason)")
             }
@@ -245,11 +287,20 @@ extension SnapshotLoader {
         for problem in packaged.problems + problems { refuse(problem, of: id, &held) }
         // What is wrong with a lock elsewhere does not explain why this collection is missing.
         var otherProblems: [SnapshotStatus.Unused] = []
-        for bundle in packaged.allBundles(problems: &otherProblems) where bundle.id.name == id.name && bundle.id != id {
+        for bundle in packaged.allBundles(problems: &otherProblems, where: { $0.name == id.name && $0 != id }) {
             refuse(
                 .init(
                     source: .packaged(bundle.sourceName), timestamp: bundle.lock.timestamp,
                     reason: .otherBucket(found: bundle.id.bucket)), of: id, &held)
+        }
+    }
+}
+
+extension PackagedBundle {
+    /// The state that the lock names and that is not there.
+    fileprivate var missing: SnapshotStatus.Unused? {
+        missingState.map {
+            .init(source: .packaged(sourceName), timestamp: $0, reason: .missing(found: lock.timestamp))
         }
     }
 }

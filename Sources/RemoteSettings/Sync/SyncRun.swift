@@ -80,16 +80,15 @@ struct SyncRun: Sendable {
         } catch {
             throw SyncRunFailure(error: error, status: .init(error))
         }
-        let chains = ChainStore(
-            client: client, policy: session.trust, time: session.now,
-            keeper: ChainDirectory(storage: session.storage, limits: session.limits))
-        fetcher = CollectionFetcher(client: client, chains: chains, policy: session.trust)
+        fetcher = session.fetcher(client)
         let began = session.now
+        let serverTime: Timestamp?
         do {
             guard case .changes(let document, _) = try await client.monitor(expected: expected) else {
                 throw RemoteSettingsError.Other(
                     reason: "\(client.server): expected the list of collections, found an empty answer (204)")
             }
+            serverTime = document.serverTime(now: began)
             do throws(ChangesetError) {
                 monitor = try MonitorChangeset(parsing: document.body, limits: session.limits)
             } catch {
@@ -102,7 +101,9 @@ struct SyncRun: Sendable {
             throw SyncRunFailure(error: RemoteSettingsError(error), status: status)
         }
         session.report(
-            "settings-changes-monitoring", .success, trigger, timestamp: monitor.timestamp, since: began)
+            "settings-changes-monitoring", .success, trigger, timestamp: monitor.timestamp,
+            age: serverTime?.elapsed(since: monitor.timestamp), since: began)
+        await session.journal.noteAnswer(serverTime: serverTime, now: session.now)
     }
 
     /// Brings one collection to the server's state.
@@ -114,21 +115,41 @@ struct SyncRun: Sendable {
                 if case .upToDate = outcome { .upToDate } else { .success }
             session.keepBackoff(client)
             session.report("\(collection.id)", status, trigger, timestamp: outcome.timestamp, since: began)
+            await session.journal.noteSuccess(of: collection.id)
             return .success(outcome)
         } catch {
             session.keepBackoff(client)
             // A delta that does not verify is followed by a full fetch before the sync fails.
             let wasRetried = collection.held().snapshot != nil
-            session.report(
-                "\(collection.id)", .init(error, wasRetried: wasRetried), trigger, since: began, error: error)
+            let status = UptakeEvent.Status(error, wasRetried: wasRetried)
+            session.report("\(collection.id)", status, trigger, since: began, error: error)
             session.logger.warning("\(collection.id): sync failed: \(error)")
+            await noteFailure(of: collection.id, status, error, since: began)
             return .failure(RemoteSettingsError(error))
         }
+    }
+
+    /// Remembers a failure, and tells a collection as broken that fails all the time. What the caller or the server stopped
+    /// does not count.
+    private func noteFailure(
+        of id: CollectionID, _ status: UptakeEvent.Status, _ error: any Error, since began: Timestamp
+    ) async {
+        guard status != .shutdownError, status != .backoff else { return }
+        let attempt = SyncFailures.Attempt(at: began, trigger: trigger, status: status, error: "\(error)")
+        let failures = await session.journal.note(attempt, of: id)
+        guard failures.isBroken else { return }
+        session.report("\(id)", .syncBrokenError, trigger, since: began, error: error)
+        session.logger.error("\(id): \(failures)")
     }
 
     private func outcome(of collection: LocalCollection) async throws -> SyncOutcome {
         let id = collection.id
         let held = collection.held()
+        for unused in held.unused where unused.source == .cached {
+            guard case .damaged(let problem) = unused.reason else { continue }
+            let error = RemoteSettingsError.Other(reason: problem)
+            session.report("\(id)", .corruptionError, trigger, since: session.now, error: error)
+        }
         // Nobody has vouched for an imported snapshot: the server's own state replaces it even where it is no newer.
         let isImported = held.snapshot?.provenance == .imported
         let expected = monitor.collections[id]
@@ -152,7 +173,11 @@ struct SyncRun: Sendable {
             return .upToDate(snapshot.timestamp)
         }
         guard !session.isClosed else { throw RemoteSettingsError.closed }
-        let stored = try await collection.storing { try await collection.store(fetched.snapshot, over: held) }
+        let stored = try await collection.storing {
+            try await collection.store(fetched.snapshot, over: held) { error in
+                session.report("\(id)", .cleanupError, trigger, since: session.now, error: error)
+            }
+        }
         collection.sendChanges(from: held, to: stored)
         return .updated(stored.timestamp ?? fetched.snapshot.timestamp)
     }
@@ -160,7 +185,7 @@ struct SyncRun: Sendable {
 
 extension HeldState {
     /// The timestamp below which a verified state of the server is refused.
-    fileprivate func floor(_ session: Session) -> Timestamp? {
+    func floor(_ session: Session) -> Timestamp? {
         // Nothing vouches for the mark. One that lies in the future comes from damage, and would refuse everything.
         let latest = session.now.advanced(by: .seconds(session.limits.clockToleranceSeconds))
         let mark = highWaterMark.flatMap { $0 > latest ? nil : $0 }

@@ -95,9 +95,4 @@ package struct Tombstone: Hashable, Sendable {
     package let id: String
     /// When it was deleted; servers may leave it out.
     package let lastModified: Timestamp?
-
-    package init(id: String, lastModified: Timestamp?) {
-        self.id = id
-        self.lastModified = lastModified
-    }
 }

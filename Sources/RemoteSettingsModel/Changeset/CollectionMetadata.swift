@@ -1,7 +1,7 @@
 /// A collection's metadata: the bytes as served, and of their content what this package acts upon.
 package struct CollectionMetadata: Hashable, Sendable {
     /// The metadata's JSON, byte for byte as served.
-    package let json: Bytes
+    package private(set) var json: Bytes
     package let id: String?
     package let bucket: String?
     package let signatures: [ServedSignature]
@@ -40,26 +40,16 @@ package struct CollectionMetadata: Hashable, Sendable {
     /// - Throws: ``ChangesetError`` if `original` is not a collection's metadata, or differs in more than the URLs of chains:
     ///   only verified metadata is kept.
     func received(as original: Bytes, limits: Limits) throws(ChangesetError) -> CollectionMetadata {
-        let received: CollectionMetadata
-        do throws(JSONError) {
-            received = try CollectionMetadata(parsing: original, limits: limits)
-        } catch {
-            throw .json(error)
-        }
+        let received = try Result { () throws(JSONError) in try CollectionMetadata(parsing: original, limits: limits) }
+            .mapError(ChangesetError.json).get()
         guard received.id ?? id == id, received.bucket ?? bucket == bucket,
             received.hasAttachmentsZip == hasAttachmentsZip,
             received.signatures.count == signatures.count,
             zip(received.signatures, signatures).allSatisfy({ $0.signature == $1.signature && $0.mode == $1.mode })
         else { throw .otherMirroredMetadata }
-        return CollectionMetadata(mirrored: self, json: original)
-    }
-
-    private init(mirrored: CollectionMetadata, json: Bytes) {
-        self.json = json
-        id = mirrored.id
-        bucket = mirrored.bucket
-        signatures = mirrored.signatures
-        hasAttachmentsZip = mirrored.hasAttachmentsZip
+        var metadata = self
+        metadata.json = original
+        return metadata
     }
 }
 

@@ -9,13 +9,9 @@ package struct MonitorChangeset: Sendable {
     ///
     /// - Throws: ``ChangesetError``.
     package init(parsing body: Bytes, limits: Limits) throws(ChangesetError) {
-        let (timestamp, collections): (Timestamp?, [CollectionID: Timestamp]?)
-        do throws(JSONError) {
-            var reader = JSONReader(body, limits: limits)
-            (timestamp, collections) = try Self.read(&reader)
-        } catch {
-            throw .json(error)
-        }
+        var reader = JSONReader(body, limits: limits)
+        let (timestamp, collections) = try Result { () throws(JSONError) in try Self.read(&reader) }
+            .mapError(ChangesetError.json).get()
         guard let timestamp else { throw .missing("timestamp") }
         guard let collections else { throw .missing("changes") }
         self.timestamp = timestamp

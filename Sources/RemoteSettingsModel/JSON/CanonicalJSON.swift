@@ -54,17 +54,17 @@ package struct CanonicalJSON: ~Copyable {
             let base = try writeObject(input, &position, depth: depth)
             forgetMembers(from: base)
         case UInt8(ascii: "["): try writeArray(input, &position, depth: depth)
-        case UInt8(ascii: "t"): try writeLiteral("true", input, &position)
-        case UInt8(ascii: "f"): try writeLiteral("false", input, &position)
-        case UInt8(ascii: "n"): try writeLiteral("null", input, &position)
+        case UInt8(ascii: "t"): try writeLiteral("true", in: input, at: &position)
+        case UInt8(ascii: "f"): try writeLiteral("false", in: input, at: &position)
+        case UInt8(ascii: "n"): try writeLiteral("null", in: input, at: &position)
         default: try writeNumber(input, &position)
         }
     }
 
     private mutating func writeLiteral(
-        _ text: StaticString, _ input: Span<UInt8>, _ position: inout Int
+        _ text: StaticString, in input: Span<UInt8>, at position: inout Int
     ) throws(JSONError) {
-        try JSONLexer.literal(text, input, &position)
+        try JSONLexer.literal(text, in: input, at: &position)
         output.append(text)
     }
 

@@ -2,20 +2,31 @@
 public struct JSONError: Error, Hashable, Sendable {
     /// Why a document was refused. Its description is a sentence for people.
     public enum Reason: Hashable, Sendable {
+        /// The document ends inside of a value.
         case unexpectedEnd
+        /// A byte that cannot stand here; `expected` describes what can.
         case unexpectedByte(UInt8, expected: String)
+        /// A string or key that is not UTF-8 (RFC 8259, section 8.1).
         case invalidUTF8
         /// Half of a surrogate pair, written as `\uD800`…`\uDFFF` on its own: it encodes no character.
         case loneSurrogate
+        /// A character below U+0020 that is not escaped in a string (RFC 8259, section 7).
         case controlCharacter(UInt8)
+        /// A backslash in front of a character that RFC 8259, section 7, does not list.
         case invalidEscape
+        /// A number outside of the grammar of RFC 8259, section 6.
         case invalidNumber
         /// An integer beyond -2^63…2^64-1, or a number beyond what a double can hold. Canonical JSON has no form for it.
         case numberOutOfRange(String)
+        /// A key that appears twice in one object.
         case duplicateKey(String)
+        /// A key that the object must have.
         case missingKey(String)
+        /// A key that the object must not have.
         case unknownKey(String)
+        /// A value of another type than `expected`.
         case wrongType(expected: String, found: String)
+        /// More arrays and objects inside each other than `limit`.
         case tooDeep(limit: Int)
         /// More bytes than ``Limits`` allow for what is read.
         case tooLong(limit: Int)
@@ -23,6 +34,7 @@ public struct JSONError: Error, Hashable, Sendable {
         case tooManyMembers(limit: Int)
         /// More values than ``Limits/jsonValues``.
         case tooManyValues(limit: Int)
+        /// There is more than white space after the document's value.
         case trailingData
     }
 
@@ -31,7 +43,9 @@ public struct JSONError: Error, Hashable, Sendable {
     /// Bytes from the document's start to where the reason shows.
     public let offset: Int
 
-    /// - Parameter offset: bytes from the document's start.
+    /// - Parameters:
+    ///   - reason: why the document was refused.
+    ///   - offset: bytes from the document's start.
     public init(_ reason: Reason, at offset: Int) {
         self.reason = reason
         self.offset = offset

@@ -35,7 +35,7 @@ enum JSONLexer {
         position += 1
     }
 
-    static func literal(_ text: StaticString, _ input: Span<UInt8>, _ position: inout Int) throws(JSONError) {
+    static func literal(_ text: StaticString, in input: Span<UInt8>, at position: inout Int) throws(JSONError) {
         let start = position
         for index in 0..<text.utf8CodeUnitCount {
             let found = try peek(input, position)

@@ -144,7 +144,7 @@ package struct JSONReader {
 
     private mutating func literal(_ text: StaticString) throws(JSONError) {
         var position = offset
-        try document.withSpan { (span) throws(JSONError) in try JSONLexer.literal(text, span, &position) }
+        try document.withSpan { (span) throws(JSONError) in try JSONLexer.literal(text, in: span, at: &position) }
         offset = position
     }
 

@@ -13,9 +13,9 @@ struct JSONSkipper {
         case UInt8(ascii: "\""): _ = try JSONLexer.string(input, &position)
         case UInt8(ascii: "{"): try skipObject(input, &position, depth: depth)
         case UInt8(ascii: "["): try skipArray(input, &position, depth: depth)
-        case UInt8(ascii: "t"): try JSONLexer.literal("true", input, &position)
-        case UInt8(ascii: "f"): try JSONLexer.literal("false", input, &position)
-        case UInt8(ascii: "n"): try JSONLexer.literal("null", input, &position)
+        case UInt8(ascii: "t"): try JSONLexer.literal("true", in: input, at: &position)
+        case UInt8(ascii: "f"): try JSONLexer.literal("false", in: input, at: &position)
+        case UInt8(ascii: "n"): try JSONLexer.literal("null", in: input, at: &position)
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): _ = try JSONLexer.number(input, &position)
         default: throw JSONError(.unexpectedByte(first, expected: "a value"), at: position)
         }

@@ -37,11 +37,11 @@ package enum JSONText {
         case .number(let number): output.append(contentsOf: style.number(number).utf8)
         case .string(let text): JSONString.append(text, style.strings, to: &output)
         case .array(let elements):
-            list("[", elements, "]", style, level: level, to: &output) { element, output in
+            list(open: "[", items: elements, close: "]", style, level: level, to: &output) { element, output in
                 write(element, style, level: level + 1, to: &output)
             }
         case .object(let members):
-            list("{", members, "}", style, level: level, to: &output) { member, output in
+            list(open: "{", items: members, close: "}", style, level: level, to: &output) { member, output in
                 JSONString.append(member.key, style.strings, to: &output)
                 output.append(contentsOf: (style.indent == nil ? ":" : ": ").utf8)
                 write(member.value, style, level: level + 1, to: &output)
@@ -50,7 +50,7 @@ package enum JSONText {
     }
 
     private static func list<Item>(
-        _ open: Unicode.Scalar, _ items: [Item], _ close: Unicode.Scalar, _ style: Style, level: Int,
+        open: Unicode.Scalar, items: [Item], close: Unicode.Scalar, _ style: Style, level: Int,
         to output: inout [UInt8], write: (Item, inout [UInt8]) -> Void
     ) {
         func newline(_ level: Int) {

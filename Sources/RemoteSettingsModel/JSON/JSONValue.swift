@@ -1,10 +1,16 @@
 /// Any JSON value, with objects in their written order and numbers as they were written.
 public enum JSONValue: Hashable, Sendable {
+    /// The literal `null`.
     case null
+    /// The literals `true` and `false`.
     case bool(Bool)
+    /// A number, as it was written.
     case number(JSONNumber)
+    /// A string, without escapes.
     case string(String)
+    /// The elements of an array.
     case array([JSONValue])
+    /// The members of an object, in their written order.
     case object([Member])
 
     /// One member of an object.
@@ -21,7 +27,9 @@ public enum JSONValue: Hashable, Sendable {
         }
     }
 
-    /// Reads a whole document by the rules of ``JSONReader``.
+    /// Reads a whole document by RFC 8259. A key that appears twice in one object is refused, and so is more than `limits` allow.
+    ///
+    /// - Throws: ``JSONError`` with the place of the first fault.
     public init(parsing document: Bytes, limits: Limits) throws(JSONError) {
         var reader = JSONReader(document, limits: limits)
         self = try reader.value()

@@ -33,12 +33,12 @@ struct ObjectKeys {
             return texts?.insert(text).inserted ?? false
         }
         let key = Key(content: token.content, prefix: Self.prefix(input, token.content))
-        if isAscending, keys.last.map({ Self.precedes($0, key, input) }) ?? true {
+        if isAscending, keys.last.map({ Self.precedes($0, key, in: input) }) ?? true {
             keys.append(key)
             return true
         }
         isAscending = false
-        for other in keys where other.prefix == key.prefix && Self.areEqual(other, key, input) { return false }
+        for other in keys where other.prefix == key.prefix && Self.areEqual(other, key, in: input) { return false }
         keys.append(key)
         return true
     }
@@ -47,16 +47,16 @@ struct ObjectKeys {
         unsafe input.extracting(content).withUnsafeBufferPointer { unsafe Array($0) }
     }
 
-    private static func precedes(_ left: Key, _ right: Key, _ input: Span<UInt8>) -> Bool {
+    private static func precedes(_ left: Key, _ right: Key, in input: Span<UInt8>) -> Bool {
         if left.prefix != right.prefix { return left.prefix < right.prefix }
-        return order(left, right, input) < 0
+        return order(left, right, in: input) < 0
     }
 
-    private static func areEqual(_ left: Key, _ right: Key, _ input: Span<UInt8>) -> Bool {
-        left.content.count == right.content.count && order(left, right, input) == 0
+    private static func areEqual(_ left: Key, _ right: Key, in input: Span<UInt8>) -> Bool {
+        left.content.count == right.content.count && order(left, right, in: input) == 0
     }
 
-    private static func order(_ left: Key, _ right: Key, _ input: Span<UInt8>) -> Int {
+    private static func order(_ left: Key, _ right: Key, in input: Span<UInt8>) -> Int {
         for (a, b) in zip(left.content, right.content) where input[a] != input[b] {
             return input[a] < input[b] ? -1 : 1
         }

@@ -8,7 +8,9 @@ public final class BorrowedMemory: Sendable {
     private nonisolated(unsafe) let buffer: UnsafeRawBufferPointer
     private let release: @Sendable (UnsafeRawBufferPointer) -> Void
 
-    /// - Parameter release: frees the memory; called once, from any thread.
+    /// - Parameters:
+    ///   - buffer: the memory.
+    ///   - release: frees the memory; called once, from any thread.
     @unsafe
     public init(_ buffer: UnsafeRawBufferPointer, release: @escaping @Sendable (UnsafeRawBufferPointer) -> Void) {
         unsafe self.buffer = buffer

@@ -38,7 +38,7 @@ public struct Bytes: Sendable {
     /// Whether there are no bytes.
     public var isEmpty: Bool { range.isEmpty }
 
-    /// Whether the bytes stay at one address for as long as anybody keeps them: they are no array's.
+    /// Whether the bytes stay at one address as long as any slice of them exists: they are not in an array.
     package var isInPlace: Bool {
         if case .memory = storage { true } else { false }
     }

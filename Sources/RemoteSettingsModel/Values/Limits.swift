@@ -18,6 +18,10 @@ public struct Limits: Sendable, Hashable {
     public var attachmentsZipBytes = 64 << 20
     /// What the files of the server's zip have together after decompression, in bytes.
     public var attachmentsZipContentBytes = 512 << 20
+    /// The server's bundle of changesets for a first launch, in bytes as served.
+    public var startupBundleBytes = 16 << 20
+    /// The same in bytes after decompression.
+    public var startupBundleContentBytes = 64 << 20
     /// Attachments of a collection.
     public var attachments = 100_000
     /// Records of a collection.
@@ -38,6 +42,9 @@ public struct Limits: Sendable, Hashable {
     public var lockBytes = 64 << 20
     /// A bundle's `manifest.json`, in bytes.
     public var manifestBytes = 128 << 20
+    /// A bundle that others may write to is read from a private copy: in memory up to so many bytes, beyond them a file
+    /// without a name in the temporary directory.
+    public var copiedBundleBytes = 16 << 20
     /// Entries of signatures looked at in a collection's metadata.
     public var signatures = 16
     /// Redirects followed for one request.
@@ -130,8 +137,13 @@ public struct FilterLimits: Sendable, Hashable {
 
 /// The limits that `rsdump serve` puts on its clients.
 public struct ServerLimits: Sendable, Hashable {
-    /// Connections at once; more wait until one ends. Fewer where the system allows fewer open files.
+    /// Connections at once. From fifteen sixteenths of them on, each newcomer takes the place of the one that has been idle
+    /// the longest, else of the one that has not taken its answer for the longest; where all are at work, it waits until one
+    /// ends. Fewer where the system allows fewer open files.
     public var connections = 16_384
+    /// Connections at once of one IPv4 address, or of one IPv6 network of 64 bits; a newcomer takes the place of an idle
+    /// one, as above, and is refused where all are at work. At most three quarters of ``connections``.
+    public var connectionsPerAddress = 12_288
     /// One header field, in bytes, name and value; the request line alike.
     public var headerFieldBytes = 8 << 10
     /// All header fields of a request, in bytes.
@@ -150,6 +162,9 @@ public struct ServerLimits: Sendable, Hashable {
     public var stallSeconds = 30
     /// An answer's bytes that are on their way to a client at once, and the least that it must accept in ``stallSeconds``.
     public var pieceBytes = 256 << 10
+    /// Bytes of the pages for people that clients have yet to take, of all together; beyond them the answer is 503. A page
+    /// is made in memory for each client.
+    public var pageBytes = 64 << 20
     /// Seconds that requests may go on after the server was asked to end.
     public var shutdownSeconds = 10
     /// Older states of a collection that deltas can begin at.

@@ -30,16 +30,6 @@ package struct Manifest: Hashable, Sendable {
         package let records: [String]
         /// Why it was left out; `nil` where the bundle has it.
         package let omitted: OmissionReason?
-
-        package init(
-            sha256: SHA256Digest, size: Int, location: String, records: [String], omitted: OmissionReason?
-        ) {
-            self.sha256 = sha256
-            self.size = size
-            self.location = location
-            self.records = records
-            self.omitted = omitted
-        }
     }
 
     package let head: BundleHead
@@ -53,6 +43,13 @@ package struct Manifest: Hashable, Sendable {
         self.files = files
     }
 
+    /// The SHA-256 of a manifest's text, which identifies the snapshot.
+    package static func digest(of text: Bytes) -> SHA256Digest {
+        SHA256Digest(hashing: text)
+    }
+}
+
+extension Manifest {
     /// Reads the text of a manifest. No I/O.
     ///
     /// - Parameter file: the bundle's name for error messages.
@@ -70,13 +67,6 @@ package struct Manifest: Hashable, Sendable {
         try check(file: file)
     }
 
-    /// The SHA-256 of a manifest's text, which identifies the snapshot.
-    package static func digest(of text: Bytes) -> SHA256Digest {
-        SHA256Digest(hashing: text)
-    }
-}
-
-extension Manifest {
     /// Checks the rules for the manifest's values in relation to each other.
     func check(file: String) throws(BundleError) {
         func failure(_ place: String, expected: String, found: String) -> BundleError {

@@ -10,33 +10,22 @@ struct ManifestScanner {
     var at: Int
 
     mutating func head(_ raw: RawSpan) throws(BundleError) -> BundleHead {
-        try expect("{\"format\":", raw)
-        let format = try number(raw)
+        let format = try number(after: "{\"format\":", raw)
         guard format == BundleFormat.version else {
             throw BundleError(
                 .unknownVersion, file: file, entry: BundleFormat.manifest, expected: "format \(BundleFormat.version)",
                 found: "format \(format)")
         }
-        try expect(",\"bucket\":\"", raw)
-        let bucket = try word(raw)
-        try expect(",\"collection\":\"", raw)
-        let name = try word(raw)
-        let collection: CollectionID
-        do throws(InvalidIdentifier) {
-            collection = try CollectionID(bucket: bucket, name: name)
-        } catch {
+        let bucket = try word(after: ",\"bucket\":\"", raw)
+        let name = try word(after: ",\"collection\":\"", raw)
+        guard let collection = try? CollectionID(bucket: bucket, name: name) else {
             throw failure(expected: "valid ids of bucket and collection", found: "\(bucket)/\(name)")
         }
-        try expect(",\"timestamp\":", raw)
-        let timestamp = Timestamp(milliseconds: UInt64(try number(raw)))
-        try expect(",\"records\":", raw)
-        let records = try number(raw)
-        try expect(",\"attachments\":", raw)
-        let attachments = try number(raw)
-        try expect(",\"omitted\":", raw)
-        let omitted = try number(raw)
-        try expect(",\"trust\":\"", raw)
-        let trust = try word(raw)
+        let timestamp = Timestamp(milliseconds: UInt64(try number(after: ",\"timestamp\":", raw)))
+        let records = try number(after: ",\"records\":", raw)
+        let attachments = try number(after: ",\"attachments\":", raw)
+        let omitted = try number(after: ",\"omitted\":", raw)
+        let trust = try word(after: ",\"trust\":\"", raw)
         guard let trust = Provenance.Kind(rawValue: trust) else {
             throw failure(expected: "signed, unsigned or imported", found: trust)
         }
@@ -50,21 +39,16 @@ struct ManifestScanner {
         try expect(",\n\"entries\":[\n", raw)
         var entries: [Manifest.Entry] = []
         repeat {
-            try expect("{\"name\":\"", raw)
-            let name = try word(raw)
-            try expect(",\"size\":", raw)
-            let size = try number(raw)
-            try expect(",\"sha256\":\"", raw)
-            let digest = try digest(raw)
+            let name = try word(after: "{\"name\":\"", raw)
+            let size = try number(after: ",\"size\":", raw)
+            let digest = try digest(after: ",\"sha256\":\"", raw)
             try expect("}", raw)
             entries.append(Manifest.Entry(name: name, size: size, sha256: digest))
         } while entries.count < 3 && accept(",\n", raw)
         try expect("\n],\n\"files\":[\n", raw)
         var files: [Manifest.File] = []
         if !accept("]}\n", raw) {
-            repeat {
-                files.append(try attachment(raw))
-            } while accept(",\n", raw)
+            repeat { files.append(try attachment(raw)) } while accept(",\n", raw)
             try expect("\n]}\n", raw)
         }
         guard at == raw.byteCount else { throw failure(expected: "the end", found: "more") }
@@ -72,17 +56,11 @@ struct ManifestScanner {
     }
 
     private mutating func attachment(_ raw: RawSpan) throws(BundleError) -> Manifest.File {
-        try expect("{\"sha256\":\"", raw)
-        let digest = try digest(raw)
-        try expect(",\"size\":", raw)
-        let size = try number(raw)
-        try expect(",\"location\":\"", raw)
-        let location = try string(raw)
-        try expect(",\"records\":[\"", raw)
-        var records: [String] = []
-        repeat {
-            records.append(try word(raw))
-        } while accept(",\"", raw)
+        let digest = try digest(after: "{\"sha256\":\"", raw)
+        let size = try number(after: ",\"size\":", raw)
+        let location = try string(after: ",\"location\":\"", raw)
+        var records = [try word(after: ",\"records\":[\"", raw)]
+        while accept(",\"", raw) { records.append(try word(raw)) }
         try expect("]", raw)
         var omitted: OmissionReason?
         if accept(",\"omitted\":\"", raw) {
@@ -112,7 +90,7 @@ extension ManifestScanner {
         return true
     }
 
-    private mutating func expect(_ literal: StaticString, _ raw: RawSpan) throws(BundleError) {
+    mutating func expect(_ literal: StaticString, _ raw: RawSpan) throws(BundleError) {
         guard accept(literal, raw) else {
             throw failure(
                 expected: "`\(literal)`",
@@ -121,7 +99,8 @@ extension ManifestScanner {
     }
 
     /// A whole number without sign, leading zeros or more than 18 digits.
-    private mutating func number(_ raw: RawSpan) throws(BundleError) -> Int {
+    private mutating func number(after literal: StaticString, _ raw: RawSpan) throws(BundleError) -> Int {
+        try expect(literal, raw)
         let start = at
         var value: UInt64 = 0
         while at < raw.byteCount {
@@ -141,8 +120,8 @@ extension ManifestScanner {
     }
 
     /// 64 lower-case hexadecimal digits and the closing quote.
-    private mutating func digest(_ raw: RawSpan) throws(BundleError) -> SHA256Digest {
-        let text = try word(raw)
+    private mutating func digest(after literal: StaticString, _ raw: RawSpan) throws(BundleError) -> SHA256Digest {
+        let text = try word(after: literal, raw)
         guard text.utf8.count == 64, text.utf8.allSatisfy({ !(0x41...0x5A).contains($0) }),
             let digest = SHA256Digest(hex: text)
         else { throw failure(expected: "64 lower-case hexadecimal digits", found: text) }
@@ -150,8 +129,8 @@ extension ManifestScanner {
     }
 
     /// A string without escapes, after its opening quote.
-    private mutating func word(_ raw: RawSpan) throws(BundleError) -> String {
-        let text = try string(raw)
+    private mutating func word(after literal: StaticString = "", _ raw: RawSpan) throws(BundleError) -> String {
+        let text = try string(after: literal, raw)
         guard text.utf8.allSatisfy({ $0 != 0x22 && $0 != 0x5C && $0 < 0x7F }) else {
             throw failure(expected: "a plain word", found: "another")
         }

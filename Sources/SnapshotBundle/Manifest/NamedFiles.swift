@@ -29,7 +29,7 @@ extension Manifest {
                     sha256: attachment.hash, size: size, location: attachment.location, records: [record.id],
                     omitted: nil))
         }
-        // Ids come sorted, and a stable order among equals is what `id` as the last key gives.
+        // The id is the last key, so that the ids of one file stay sorted.
         named.sort { left, right in
             if left.precedes(right) { return true }
             if right.precedes(left) { return false }
@@ -70,6 +70,15 @@ extension Manifest {
             sha256: file.sha256, size: file.size, location: file.location, records: file.records, omitted: omitted)
     }
 
+    /// The files that the bundle has, each once.
+    package var packed: [File] {
+        var previous: SHA256Digest?
+        return files.filter { file in
+            defer { previous = file.sha256 }
+            return file.omitted == nil && file.sha256 != previous
+        }
+    }
+
     /// What was left out, by reason, each file counted once.
     package var omissions: [Omission] {
         var sums: [OmissionReason: (count: Int, bytes: Int)] = [:]
@@ -91,10 +100,4 @@ package struct Omission: Hashable, Sendable {
     package let reason: OmissionReason
     package let count: Int
     package let bytes: Int
-
-    package init(reason: OmissionReason, count: Int, bytes: Int) {
-        self.reason = reason
-        self.count = count
-        self.bytes = bytes
-    }
 }

@@ -23,6 +23,13 @@ package struct BundleReader: Sendable {
         try self.init(MappedFile(path: path), limits: limits)
     }
 
+    /// Copies a file that others may write to while it is read, and reads the copy's directory. Does I/O.
+    ///
+    /// - Throws: as ``init(path:limits:)``.
+    package init(copying path: String, limits: Limits = Limits()) throws(BundleError) {
+        try self.init(MappedFile(copying: path, limits: limits), limits: limits)
+    }
+
     /// Reads the directory of a file that is open already: its name may lead to another one by now.
     package init(_ file: MappedFile, limits: Limits) throws(BundleError) {
         try self.init(file.bytes, name: file.path, limits: limits, mapping: file)
@@ -79,13 +86,8 @@ package struct BundleReader: Sendable {
     package func chain() throws(BundleError) -> Bytes? { directory.hasChain ? try contents(3) : nil }
 
     /// The hashes of the attachments that the bundle has, sorted.
-    package var attachments: some RandomAccessCollection<SHA256Digest> & Sendable {
-        (directory.fixedCount..<directory.count).lazy.map { [directory] index in
-            guard let digest = directory.attachment(at: index) else {
-                preconditionFailure("names were checked when the directory was read")
-            }
-            return digest
-        }
+    package var attachments: [SHA256Digest] {
+        (directory.fixedCount..<directory.count).compactMap(directory.attachment(at:))
     }
 
     package func contains(_ digest: SHA256Digest) -> Bool { directory.index(of: digest) != nil }

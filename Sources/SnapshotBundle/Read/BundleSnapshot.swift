@@ -15,14 +15,12 @@ extension BundleReader {
 
     /// Reads the payload from `text`, which is the bundle's ``payloadText()`` or a copy of it.
     package func payload(parsing text: Bytes) throws(BundleError) -> Payload {
-        let payload: Payload
-        do throws(ChangesetError) {
-            payload = try Payload(parsing: text, limits: limits)
-        } catch {
-            throw BundleError(
-                .malformed, file: name, entry: BundleFormat.records, expected: "a canonical payload",
-                found: error.description)
-        }
+        let payload = try Result { () throws(ChangesetError) in
+            try Payload(parsing: text, limits: limits)
+        }.mapError { error in
+            BundleError(
+                .malformed, file: name, entry: BundleFormat.records, expected: "a canonical payload", found: "\(error)")
+        }.get()
         guard payload.records.count == head.records, payload.timestamp == head.timestamp else {
             throw BundleError(
                 .disagreement, file: name, entry: BundleFormat.records,
@@ -37,12 +35,12 @@ extension BundleReader {
     /// - Throws: ``BundleError`` where it is not a collection's metadata.
     package func metadata() throws(BundleError) -> CollectionMetadata {
         let text = try metadataText()
-        do throws(JSONError) {
-            return try CollectionMetadata(parsing: text, limits: limits)
-        } catch {
-            throw BundleError(
+        return try Result { () throws(JSONError) in
+            try CollectionMetadata(parsing: text, limits: limits)
+        }.mapError { error in
+            BundleError(
                 .malformed, file: name, entry: BundleFormat.metadata, expected: "a collection's metadata",
-                found: error.description)
-        }
+                found: "\(error)")
+        }.get()
     }
 }

@@ -31,8 +31,7 @@ extension BundleReader {
         }
         try checkFiles(manifest, payload.records)
         var index = directory.fixedCount
-        var previous: SHA256Digest?
-        for file in manifest.files where file.omitted == nil && file.sha256 != previous {
+        for file in manifest.packed {
             let present = directory.attachment(at: index)
             guard present == file.sha256 else {
                 throw BundleError(
@@ -41,7 +40,6 @@ extension BundleReader {
                     found: present.map { BundleFormat.attachmentPrefix + $0.hex } ?? "no more entries")
             }
             try verify(index, size: file.size, sha256: file.sha256)
-            previous = file.sha256
             index += 1
         }
         guard index == directory.count else {

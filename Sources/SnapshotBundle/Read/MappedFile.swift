@@ -1,47 +1,135 @@
+import LibC
 import RemoteSettingsModel
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
-
-/// A regular file, mapped read-only into memory.
+/// The bytes of a regular file, read-only: the file itself mapped into memory, or a private copy of it.
 ///
-/// The mapping lasts as long as this object or any slice of its ``bytes``. A file that is shortened while it is mapped
-/// would crash its reader (SIGBUS); bundles are therefore only ever replaced by renaming a finished file over them,
-/// which leaves an existing mapping untouched. Nothing else may write to a bundle in place.
+/// They last as long as this object or any slice of its ``bytes``. A mapped file that is shortened crashes its reader
+/// (SIGBUS). Bundles of the program and of tools are therefore only ever replaced by renaming a finished file over them,
+/// which leaves an existing mapping untouched. What others may write to is read by ``init(copying:limits:)``.
 package final class MappedFile: Sendable {
     package let path: String
     package let bytes: Bytes
+    /// Whether pages that were discarded can be read again from a file.
+    private let isBacked: Bool
 
     /// Opens, maps and closes the file. Does I/O, but reads no page of the file yet.
     ///
     /// - Throws: ``BundleError`` of kind `unreadable`, with the system's own words.
     package init(path: String) throws(BundleError) {
-        func failure(_ found: String) -> BundleError {
-            BundleError(.unreadable, file: path, expected: "a readable regular file", found: found)
-        }
-        // Without O_NONBLOCK, opening a FIFO would wait for a writer for ever.
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw failure(lastSystemError()) }
+        let (descriptor, size) = try Self.open(path)
         defer { close(descriptor) }
-
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { throw failure(lastSystemError()) }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw failure("something that is not a regular file") }
-        guard let size = Int(exactly: status.st_size) else { throw failure("\(status.st_size) bytes") }
-
         self.path = path
-        guard size > 0 else {
-            bytes = Bytes()
-            return
+        isBacked = true
+        bytes = try Self.map(descriptor, size: size, path)
+    }
+
+    /// Copies a file that others may change or shorten while it is read: what is verified is what is used. The copy is in
+    /// memory, or a file without a name in the temporary directory where it is larger than ``Limits/copiedBundleBytes``.
+    /// Does I/O.
+    ///
+    /// - Throws: ``BundleError`` of kind `unreadable`, with the system's own words.
+    package init(copying path: String, limits: Limits) throws(BundleError) {
+        let (descriptor, size) = try Self.open(path)
+        defer { close(descriptor) }
+        self.path = path
+        if size > limits.copiedBundleBytes, let copy = Self.makeUnnamedFile() {
+            defer { close(copy) }
+            if Self.copy(descriptor, size: size, to: copy) {
+                bytes = try Self.map(copy, size: size, path)
+                isBacked = true
+                return
+            }
         }
+        // Where the temporary directory has no room, memory may have it.
+        bytes = try Self.read(descriptor, size: size, path)
+        isBacked = false
+    }
+
+    private static func failure(_ path: String, _ found: String) -> BundleError {
+        BundleError(.unreadable, file: path, expected: "a readable regular file", found: found)
+    }
+
+    private static func open(_ path: String) throws(BundleError) -> (descriptor: Int32, size: Int) {
+        // Without O_NONBLOCK, opening a FIFO would wait for a writer for ever.
+        let descriptor = systemOpen(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw failure(path, lastSystemError()) }
+        var status = stat()
+        let problem: String? =
+            if unsafe fstat(descriptor, &status) != 0 {
+                lastSystemError()
+            } else if status.st_mode & S_IFMT != S_IFREG {
+                "something that is not a regular file"
+            } else {
+                Int(exactly: status.st_size) == nil ? "\(status.st_size) bytes" : nil
+            }
+        if let problem {
+            close(descriptor)
+            throw failure(path, problem)
+        }
+        return (descriptor, Int(clamping: status.st_size))
+    }
+
+    private static func map(_ descriptor: Int32, size: Int, _ path: String) throws(BundleError) -> Bytes {
+        guard size > 0 else { return Bytes() }
         let address = unsafe mmap(nil, size, PROT_READ, MAP_PRIVATE, descriptor, 0)
-        guard let address = unsafe address, unsafe address != MAP_FAILED else { throw failure(lastSystemError()) }
-        bytes = unsafe Bytes(
+        guard let address = unsafe address, unsafe address != MAP_FAILED else { throw failure(path, lastSystemError()) }
+        return unsafe owned(address, size)
+    }
+
+    /// Reads `size` bytes from the start of a file into memory of their own.
+    private static func read(_ descriptor: Int32, size: Int, _ path: String) throws(BundleError) -> Bytes {
+        guard size > 0 else { return Bytes() }
+        let address = unsafe mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        guard let address = unsafe address, unsafe address != MAP_FAILED else { throw failure(path, lastSystemError()) }
+        let bytes = unsafe owned(address, size)
+        var filled = 0
+        while filled < size {
+            let count = unsafe pread(descriptor, address + filled, size - filled, off_t(filled))
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw failure(path, lastSystemError()) }
+            guard count > 0 else {
+                throw failure(path, "\(filled) bytes of \(size): it was shortened while it was read")
+            }
+            filled += count
+        }
+        return bytes
+    }
+
+    /// - Returns: whether all bytes were copied.
+    private static func copy(_ descriptor: Int32, size: Int, to copy: Int32) -> Bool {
+        var piece = [UInt8](repeating: 0, count: 1 << 20)
+        var offset = 0
+        while offset < size {
+            let count = unsafe piece.withUnsafeMutableBytes { buffer in
+                let wanted = min(buffer.count, size - offset)
+                let count = unsafe pread(descriptor, buffer.baseAddress, wanted, off_t(offset))
+                guard count > 0 else { return count }
+                return unsafe pwrite(copy, buffer.baseAddress, count, off_t(offset))
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            offset += count
+        }
+        return true
+    }
+
+    /// An empty file in the temporary directory that nobody else can open.
+    private static func makeUnnamedFile() -> Int32? {
+        let directory = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
+        var template = Array("\(directory)/bundle-XXXXXX".utf8CString)
+        let descriptor = unsafe template.withUnsafeMutableBufferPointer { buffer -> Int32 in
+            guard let base = buffer.baseAddress else { return -1 }
+            let descriptor = unsafe mkstemp(base)
+            if descriptor >= 0 { unsafe unlink(base) }
+            return descriptor
+        }
+        guard descriptor >= 0 else { return nil }
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        return descriptor
+    }
+
+    private static func owned(_ address: UnsafeMutableRawPointer, _ size: Int) -> Bytes {
+        unsafe Bytes(
             BorrowedMemory(UnsafeRawBufferPointer(start: address, count: size)) { memory in
                 _ = unsafe munmap(UnsafeMutableRawPointer(mutating: memory.baseAddress), memory.count)
             })
@@ -62,7 +150,7 @@ package final class MappedFile: Sendable {
     /// Tells the system that the pages inside of `range` are not needed for now, so that reading a large file from
     /// end to end keeps little of it resident. They are read from the file again when they are touched again.
     package func discard(_ range: Range<Int>) {
-        guard !bytes.isEmpty else { return }
+        guard isBacked, !bytes.isEmpty else { return }
         unsafe bytes.withUnsafeBytes { whole in
             let page = Int(getpagesize())
             let start = (range.lowerBound + page - 1) / page * page
@@ -72,3 +160,6 @@ package final class MappedFile: Sendable {
         }
     }
 }
+
+// Under a name of its own, because the type here has a method of the same name.
+private func systemOpen(_ path: String, _ flags: Int32) -> Int32 { unsafe open(path, flags) }

@@ -80,9 +80,7 @@ package struct BundleWriter: Sendable {
         if let chain = snapshot.chain, manifest.entries.count > 2 {
             try writer.write(entry(BundleFormat.chain, chain, sha256: manifest.entries[2].sha256, file: name))
         }
-        var previous: SHA256Digest?
-        for file in manifest.files where file.omitted == nil && file.sha256 != previous {
-            previous = file.sha256
+        for file in manifest.packed {
             guard let source = sources[file.sha256] else { continue }
             try writer.write(
                 EntrySource(
@@ -200,6 +198,18 @@ package enum AttachmentInput: Sendable {
     /// The attachment of the same hash in another bundle.
     case bundle(BundleReader)
     case omitted(OmissionReason)
+}
+
+extension BundleReader {
+    /// The sources of a bundle with the same attachments: this one, or the reason why one was left out.
+    ///
+    /// - Throws: ``BundleError`` where the manifest cannot be read.
+    package func attachmentInputs() throws(BundleError) -> [SHA256Digest: AttachmentInput] {
+        let inputs = try manifest().files.map { file in
+            (file.sha256, file.omitted.map(AttachmentInput.omitted) ?? .bundle(self))
+        }
+        return Dictionary(inputs) { first, _ in first }
+    }
 }
 
 /// A payload in the form in which a bundle contains it, compressed while the snapshot's attachments are still being

@@ -1,12 +1,5 @@
+import LibC
 import RemoteSettingsModel
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 /// A file that is being written, with the size and SHA-256 of what was written to it. Not shared between threads.
 package final class OutputFile {

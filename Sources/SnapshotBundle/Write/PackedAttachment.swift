@@ -1,12 +1,5 @@
+import LibC
 import RemoteSettingsModel
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 /// A file that contains packed attachments. It is closed with the last reference.
 package final class PackedFile: Sendable {

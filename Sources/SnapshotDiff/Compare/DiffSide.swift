@@ -6,13 +6,13 @@ import SnapshotHistory
 
 /// One side of a comparison, opened: which collections it has, and how each of them is read.
 package struct DiffSide: Sendable {
-    /// Where a side is.
+    /// The place of a side.
     package enum Place: Hashable, Sendable, CustomStringConvertible {
         /// A bundle (`.zip`) or a directory of dumps.
         case path(String)
-        /// What a commit has: of the present dumps directory, or of the directory or bundle at a path.
+        /// The dumps directory, or the directory or bundle at a path, in a commit.
         case git(revision: String, path: String?)
-        /// What the server has now.
+        /// The server's present state.
         case server
         /// What publishing the sources in this directory would make.
         case sources(String)
@@ -55,7 +55,7 @@ package struct DiffSide: Sendable {
     }
 
     private let source: Source
-    /// What the reader of the comparison should know about this side, a line each.
+    /// Notes for the reader of the comparison about this side, one line each.
     package let notes: [String]
 
     /// The one collection of a side that is a bundle.
@@ -89,7 +89,7 @@ package struct DiffSide: Sendable {
         source = .directory(directory, lock)
     }
 
-    /// Opens what a commit has at a path of a work tree: a directory of dumps, or a bundle. Runs git.
+    /// Opens a directory of dumps, or a bundle, in a commit; the path is one of the work tree. Runs git.
     ///
     /// - Throws: `HistoryError`, ``DiffError`` where the commit has no such bundle, or `BundleError`.
     package init(revision name: String, path: String) async throws {
@@ -112,7 +112,7 @@ package struct DiffSide: Sendable {
         source = .revision(repository, revision, lock ?? LockFile())
     }
 
-    /// - Parameter snapshots: what the server answered, verified.
+    /// - Parameter snapshots: the server's collections, verified.
     package init(server snapshots: [CollectionID: Snapshot]) {
         self.init(states: snapshots.mapValues { ComparedSnapshot($0) })
     }
@@ -146,14 +146,14 @@ package struct DiffSide: Sendable {
         }
     }
 
-    /// Whether both sides hold the same bundle, as far as that can be told without reading the older one out of git.
+    /// Whether both sides have the same bundle, by their hashes. `false` where reading a bundle would be needed to know.
     func isSameBundle(of id: CollectionID, as other: DiffSide) throws -> Bool {
         guard let mine = try bundleHash(of: id), let others = try other.bundleHash(of: id) else { return false }
         return mine == others
     }
 
-    /// The bundle's SHA-256: for a commit the one in its lock, for a directory that of the file; `nil` for the others,
-    /// which would have to be read.
+    /// The bundle's SHA-256: for a commit from its lock, for a directory from the file; `nil` for other sides, whose bundle
+    /// would have to be read.
     private func bundleHash(of id: CollectionID) throws -> SHA256Digest? {
         switch source {
         case .revision(_, _, let lock): return lock.collections[id]?.bundle.sha256
@@ -170,7 +170,7 @@ package enum DiffError: Error, Hashable, Sendable, CustomStringConvertible {
     case nothing(path: String)
     case noDumps(path: String)
     case noBundle(revision: String, path: String)
-    /// Neither side has these collections; together they have `others` others.
+    /// Neither side has these collections. Together the sides have `others` collections.
     case unknown([CollectionID], old: String, new: String, others: Int)
 
     package var description: String {

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// Finds the fields that two records, or two objects inside of them, do not have in common.
+/// Finds the fields in which two records, or two objects inside of them, differ.
 enum FieldComparer {
     private typealias Member = (name: String, json: Bytes)
 
@@ -9,11 +9,13 @@ enum FieldComparer {
     ///   - new: the same of the other side.
     static func changes(from old: Bytes?, to new: Bytes?) -> [FieldChange] {
         var changes: [FieldChange] = []
-        compare(old.map(members) ?? [], new.map(members) ?? [], [], &changes)
+        compare(old.map(members) ?? [], with: new.map(members) ?? [], at: [], into: &changes)
         return changes
     }
 
-    private static func compare(_ old: [Member], _ new: [Member], _ path: [String], _ changes: inout [FieldChange]) {
+    private static func compare(
+        _ old: [Member], with new: [Member], at path: [String], into changes: inout [FieldChange]
+    ) {
         var (left, right) = (0, 0)
         while left < old.count || right < new.count {
             let isOld =
@@ -29,7 +31,7 @@ enum FieldComparer {
             guard before?.json != after?.json else { continue }
             let inner = path + [before?.name ?? after?.name ?? ""]
             if let before, let after, isObject(before), isObject(after) {
-                compare(members(before.json), members(after.json), inner, &changes)
+                compare(members(before.json), with: members(after.json), at: inner, into: &changes)
             } else {
                 changes.append(
                     FieldChange(path: inner, old: before.map { value($0.json) }, new: after.map { value($0.json) }))
@@ -54,11 +56,11 @@ enum FieldComparer {
         } catch {
             return [("", object)]
         }
-        // A bundle that nobody verified may have them in any order.
+        // An unverified bundle may have them in any order.
         return members.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     }
 
-    /// What cannot be read as a value is shown as the text that it is.
+    /// The value; JSON that cannot be read becomes a string, so that it is still shown.
     private static func value(_ json: Bytes) -> JSONValue {
         (try? JSONValue(parsing: json, limits: Limits())) ?? .string(json.text)
     }

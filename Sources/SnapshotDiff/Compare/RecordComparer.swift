@@ -1,24 +1,24 @@
 import RemoteSettingsModel
 
-/// Finds what differs between two tables of records, down to fields and attachments.
+/// Finds the differences between two tables of records, down to fields and attachments.
 enum RecordComparer {
     static func changes(from old: RecordTable, to new: RecordTable) -> [RecordChange] {
         new.differences(from: old).map { difference in
             switch difference {
-            case .created(let record): change(.created, nil, record)
-            case .updated(let old, let new): change(.updated, old, new)
-            case .deleted(let record): change(.deleted, record, nil)
+            case .created(let record): change(.created, from: nil, to: record)
+            case .updated(let old, let new): change(.updated, from: old, to: new)
+            case .deleted(let record): change(.deleted, from: record, to: nil)
             }
         }
     }
 
-    private static func change(_ kind: RecordChange.Kind, _ old: Record?, _ new: Record?) -> RecordChange {
+    private static func change(_ kind: RecordChange.Kind, from old: Record?, to new: Record?) -> RecordChange {
         RecordChange(
             id: new?.id ?? old?.id ?? "", kind: kind, fields: FieldComparer.changes(from: old?.json, to: new?.json),
             attachment: attachmentChange(from: old, to: new), bytes: (old?.json.count ?? 0) + (new?.json.count ?? 0))
     }
 
-    /// An attachment that is not fully described is no attachment here: its fields still show.
+    /// The change of the attachment. An incomplete description counts as none; its fields are compared as fields.
     private static func attachmentChange(from old: Record?, to new: Record?) -> AttachmentChange? {
         let before = (try? old?.attachment()) ?? nil
         let after = (try? new?.attachment()) ?? nil

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
-/// A comparison as one JSON document. Its members are always there, in this order, but for those of a side that is not:
-/// a field without `old` was created, one with `"old": null` held null.
+/// A comparison as one JSON document. All members are always present, in this order, except those of a side that does not
+/// exist: a field without `old` was created, one with `"old": null` was null.
 package enum DiffJSON {
     package static func document(_ report: DiffReport) -> JSONValue {
         .members([

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
 /// A comparison as Markdown for a pull request's body: bounded in length, the largest changes first, with the counts of
-/// what is left out. Nothing that records say can become markup, or mention anybody.
+/// what is left out. No text from a record can become markup or an `@mention`.
 package struct DiffMarkdown {
     /// GitHub refuses a pull request's body of more than 65,536 characters; a summary stands before this one.
     package static let defaultLimit = 50_000
@@ -71,7 +71,7 @@ package struct DiffMarkdown {
         return "| " + cells.joined(separator: " | ") + " |\n"
     }
 
-    /// - Returns: `false` where there was no room for them.
+    /// - Returns: whether there was room for the details.
     private func appendDetails(_ diff: SnapshotDiff, to page: inout BoundedText) -> Bool {
         var head = "\n#### \(MarkdownText.code("\(diff.collection)"))\n\n"
         for note in DiffWords.notes(diff) { head += "- \(MarkdownText.code(note))\n" }
@@ -95,7 +95,7 @@ package struct DiffMarkdown {
         if let attachment = change.attachment {
             lines.append("  - attachment \(MarkdownText.code(bounded(DiffWords.attachment(attachment))))")
         }
-        // What a deleted record said is in the old bundle; its id says enough here.
+        // The fields of a deleted record are in the old bundle; its id is enough here.
         let fields = change.kind == .deleted ? [] : DiffWords.fields(change)
         for field in fields.prefix(Self.fieldsPerRecord) {
             let values = ValueExcerpt(field, limit: Self.valueLimit)

@@ -2,7 +2,7 @@ import RemoteSettingsModel
 
 /// A comparison as text for a terminal. What comes from records is shown with its control characters escaped.
 package struct DiffText {
-    /// What a part of the text is, for colours.
+    /// The role of a part of the text, which decides its colour.
     package enum Role: Hashable, Sendable {
         case created
         case updated
@@ -19,7 +19,7 @@ package struct DiffText {
 
     /// - Parameters:
     ///   - showsRecords: whether each record is shown, or only how many of a collection changed.
-    ///   - paint: gives a text its colour; as it is where there are no colours.
+    ///   - paint: adds the colour of a role to a text; by default, texts are not coloured.
     package init(
         _ report: DiffReport, showsRecords: Bool = true, paint: @escaping (String, Role) -> String = { text, _ in text }
     ) {

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// What the renderers for people have in common: counts and values as words. Nothing here is escaped.
+/// Texts that the renderers share: counts and values in words. Nothing here is escaped.
 enum DiffWords {
     /// Such as `3 of 31 collections changed: 5 records created, 1 deleted; 2 attachments added (12 KiB)`.
     static func total(_ report: DiffReport) -> String {
@@ -11,14 +11,14 @@ enum DiffWords {
         return "\(report.changed.count) of \(collections) changed: \(counts ?? "no records")"
     }
 
-    /// The same of one collection's records and attachments; `nil` where none changed.
+    /// The counts of one collection's changed records and attachments; `nil` where nothing changed.
     static func counts(_ diff: SnapshotDiff) -> String? { counts({ diff.count($0) }, diff.attachments) }
 
     private static func counts(
         _ records: (RecordChange.Kind) -> Int, _ attachments: AttachmentCounts
     ) -> String? {
         let words = [
-            counted(RecordChange.Kind.allCases.map { (records($0), $0.rawValue) }, "record", "records"),
+            counted(RecordChange.Kind.allCases.map { (records($0), $0.rawValue) }, of: "record"),
             self.attachments(attachments),
         ].compactMap(\.self)
         return words.isEmpty ? nil : words.joined(separator: "; ")
@@ -28,14 +28,13 @@ enum DiffWords {
     static func attachments(_ counts: AttachmentCounts) -> String? {
         guard
             let words = counted(
-                [(counts.added, "added"), (counts.changed, "changed"), (counts.removed, "removed")], "attachment",
-                "attachments")
+                [(counts.added, "added"), (counts.changed, "changed"), (counts.removed, "removed")], of: "attachment")
         else { return nil }
         let sizes = [(counts.addedBytes, "+"), (counts.removedBytes, "-")].filter { $0.0 > 0 }
         return words + (sizes.isEmpty ? "" : " (\(sizes.map { $0.1 + ByteSize.text($0.0) }.joined(separator: ", ")))")
     }
 
-    /// What an attachment became, such as `a.svg, 1.2 KiB → 1.3 KiB`; the names are from outside.
+    /// A change of an attachment, such as `a.svg, 1.2 KiB → 1.3 KiB`. The names come from records.
     static func attachment(_ change: AttachmentChange) -> String {
         func name(_ attachment: RecordAttachment) -> String {
             attachment.filename.isEmpty ? attachment.location : attachment.filename
@@ -61,7 +60,7 @@ enum DiffWords {
         }
     }
 
-    /// What else of a collection changed besides its records, in words from outside.
+    /// Changes of a collection besides its records. The texts contain names from outside.
     static func notes(_ diff: SnapshotDiff) -> [String] {
         guard let old = diff.old, let new = diff.new else { return [] }
         var notes: [String] = []
@@ -71,12 +70,12 @@ enum DiffWords {
             notes.append("only the timestamp changed")
         }
         let (before, after) = (trust(old), trust(new))
-        // A signer who is not known on one side is not a difference.
+        // A signer that one side does not know is not a difference.
         let isOnlyUnnamed = old.trust == new.trust && (old.signer == nil || new.signer == nil)
         if diff.status == .changed, before != after, !isOnlyUnnamed {
             notes.append("\(before) → \(after)")
         }
-        // Counts that follow from the records' changes are told by them.
+        // A change of counts that follows from the records' changes needs no note.
         if let before = old.packagedAttachments, let after = new.packagedAttachments,
             after - before != diff.attachments.added - diff.attachments.removed
                 || (diff.status == .changed && diff.records.isEmpty && old.timestamp == new.timestamp)
@@ -86,7 +85,7 @@ enum DiffWords {
         return notes
     }
 
-    /// The fields that tell people something: not the time of the change, and not what the attachment's line says.
+    /// The fields worth showing: without the time of the change, and without those that the attachment's line covers.
     static func fields(_ change: RecordChange) -> [FieldChange] {
         change.fields.filter { field in
             switch field.path.first {
@@ -98,12 +97,12 @@ enum DiffWords {
     }
 
     /// `2 records created, 1 deleted`; `nil` where all are zero.
-    private static func counted(_ counts: [(count: Int, word: String)], _ one: String, _ many: String) -> String? {
+    private static func counted(_ counts: [(count: Int, word: String)], of noun: String) -> String? {
         let present = counts.filter { $0.count > 0 }
         guard let first = present.first else { return nil }
         return
             ([
-                "\(Counted.text(first.count, one, many)) \(first.word)"
+                "\(Counted.text(first.count, noun)) \(first.word)"
             ] + present.dropFirst().map { "\($0.count) \($0.word)" }).joined(separator: ", ")
     }
 }

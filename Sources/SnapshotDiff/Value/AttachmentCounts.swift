@@ -4,11 +4,11 @@ import RemoteSettingsModel
 package struct AttachmentCounts: Hashable, Sendable {
     package var added = 0
     package var removed = 0
-    /// Other bytes under the same record.
+    /// Attachments of the same record with other bytes.
     package var changed = 0
-    /// Bytes of the new files, those that were changed among them, as their records give them.
+    /// Bytes of the new files, including changed ones, as their records state.
     package var addedBytes: UInt64 = 0
-    /// Bytes of the old files, those that were changed among them.
+    /// Bytes of the old files, including changed ones.
     package var removedBytes: UInt64 = 0
 
     package init() {}

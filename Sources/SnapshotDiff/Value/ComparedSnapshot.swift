@@ -1,12 +1,12 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A collection's state as one side of a comparison has it: its records at one timestamp, what vouches for them, and which
-/// attachments are packaged with them.
+/// A collection's state on one side of a comparison: its records at one timestamp, their provenance, and the attachments
+/// that are packaged with them.
 package struct ComparedSnapshot: Sendable {
     package let collection: CollectionID
     package let payload: Payload
-    /// What vouches for the records, as the side itself says; a comparison verifies nothing.
+    /// The provenance that the side itself states; a comparison verifies nothing.
     package let trust: Provenance.Kind
     /// The leaf certificate's name; `nil` where nothing is signed, and where only the bundle is at hand.
     package let signer: String?
@@ -16,7 +16,7 @@ package struct ComparedSnapshot: Sendable {
     package var timestamp: Timestamp { payload.timestamp }
     package var records: RecordTable { payload.records }
 
-    /// The state that a snapshot holds, such as one that was just fetched and verified. No I/O.
+    /// The state of a snapshot, such as one that was just fetched and verified. No I/O.
     package init(_ snapshot: Snapshot) {
         collection = snapshot.collection
         payload = snapshot.payload
@@ -34,9 +34,9 @@ package struct ComparedSnapshot: Sendable {
         packaged = nil
     }
 
-    /// The state that a bundle holds. Inflates the bundle's payload; verifies nothing.
+    /// The state of a bundle. Inflates the bundle's payload; verifies nothing.
     ///
-    /// - Parameter signer: the name that the lock gives.
+    /// - Parameter signer: the name in the lock.
     /// - Throws: `BundleError` where the payload is damaged or not what the bundle's head says.
     package init(_ bundle: BundleReader, signer: String? = nil) throws(BundleError) {
         collection = bundle.head.collection

@@ -1,9 +1,9 @@
-/// The comparison of two sides, collection by collection: what the renderers show.
+/// The comparison of two sides, collection by collection, as the renderers show it.
 package struct DiffReport: Hashable, Sendable {
-    /// What the old side is called, such as `git:HEAD`.
+    /// The name of the old side, such as `git:HEAD`.
     package let old: String
     package let new: String
-    /// In the order of their names, those that are the same among them.
+    /// Sorted by name, with those that are equal on both sides.
     package let collections: [SnapshotDiff]
 
     package init(old: String, new: String, collections: [SnapshotDiff]) {

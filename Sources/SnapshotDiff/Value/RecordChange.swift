@@ -10,7 +10,7 @@ package struct RecordChange: Hashable, Sendable {
 
     package let id: String
     package let kind: Kind
-    /// What differs, in the order of names: of a created or deleted record every field.
+    /// The differing fields, sorted by name; of a created or deleted record, every field.
     package let fields: [FieldChange]
     /// `nil` where the record's attachment is the same on both sides, or is not fully described.
     package let attachment: AttachmentChange?
@@ -26,12 +26,6 @@ package struct FieldChange: Hashable, Sendable {
     package let old: JSONValue?
     /// `nil` where the new record has no such field.
     package let new: JSONValue?
-
-    package init(path: [String], old: JSONValue?, new: JSONValue?) {
-        self.path = path
-        self.old = old
-        self.new = new
-    }
 }
 
 /// How a record's attachment differs.
@@ -55,6 +49,6 @@ package enum AttachmentChange: Hashable, Sendable {
         }
     }
 
-    /// Whether only what is said of the file differs, not its bytes.
+    /// Whether only the description of the file differs, not its bytes.
     package var isSameFile: Bool { old?.hash == new?.hash }
 }

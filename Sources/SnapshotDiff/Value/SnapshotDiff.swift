@@ -2,9 +2,9 @@ import RemoteSettingsModel
 
 /// How two states of a collection differ: by records and their ids, fields and their names, and attachments.
 ///
-/// A value that is made of two values; no I/O. Two states of equal bytes are found equal without a look at a record.
+/// Computed from two values without I/O. Two states of equal bytes are recognised without reading a record.
 package struct SnapshotDiff: Hashable, Sendable {
-    /// What one side is, without its records.
+    /// One side without its records.
     package struct Side: Hashable, Sendable {
         package let collection: CollectionID
         package let timestamp: Timestamp

@@ -2,13 +2,13 @@ import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Takes files out of an archive that nobody vouches for, into an empty directory of one's own.
+/// Extracts files from an untrusted archive into an empty directory.
 ///
-/// Every name is checked before anything is done with it, nothing but regular files and their folders is made, and what
-/// comes out is bounded by ``Limits``. What is compressed is read to its end first, so that an archive that is cut off or
-/// that blows up is refused before a file is written.
+/// Every name is checked first, only regular files and their folders are created, and the extracted bytes are bounded by
+/// ``Limits``. A compressed stream is read to its end before a file is written, so that an archive that is truncated or
+/// expands too much leaves nothing behind.
 package struct ArchiveExtraction {
-    /// What is done with an entry.
+    /// How an entry is treated.
     package enum Use: Hashable, Sendable {
         case passOver
         /// Written under this name: a relative path without `.` and `..`.
@@ -17,7 +17,7 @@ package struct ArchiveExtraction {
         case open
     }
 
-    /// From where on the ratio of what comes out to what went in counts, in bytes.
+    /// Up to this number of extracted bytes, the compression ratio is not checked.
     private static let ratioFloor = 64 << 20
 
     private let directory: String
@@ -28,15 +28,16 @@ package struct ArchiveExtraction {
     private var bytes = 0
 
     /// - Parameters:
-    ///   - directory: exists, is empty, and is removed by the caller, whatever comes.
-    ///   - use: gets an entry's path, checked, without a leading `./`, and whether it is in an archive inside of another.
+    ///   - directory: an existing, empty directory. The caller removes it, also after an error.
+    ///   - use: decides how an entry is treated, by its checked path without a leading `./`, and by whether it is in a nested
+    ///     archive.
     package init(into directory: String, limits: Limits, use: @escaping (_ name: String, _ isNested: Bool) -> Use) {
         self.directory = directory
         self.limits = limits
         self.use = use
     }
 
-    /// Extracts what is wanted. Does I/O.
+    /// Extracts the entries that `use` selects. Does I/O.
     ///
     /// - Throws: `BundleError` that names the entry, or `FileError`.
     package mutating func extract(_ path: String) throws {
@@ -54,12 +55,14 @@ package struct ArchiveExtraction {
         let archive = try ArchiveFile(path, as: .archive)
         var output = 0
         var next = try archive.next()
-        if archive.isCompressed { try checkStream(path, shown, allowed) }
+        if archive.isCompressed { try checkStream(path, shown: shown, allowed: allowed) }
         var nested: [(path: String, name: String)] = []
         while let entry = next {
             entries += 1
             guard entries <= limits.archiveEntries else {
-                throw refused(.overLimit, shown, entry.name, "at most \(limits.archiveEntries) entries", "more")
+                throw refused(
+                    .overLimit, in: shown, entry: entry.name, expected: "at most \(limits.archiveEntries) entries",
+                    found: "more")
             }
             if let (target, name) = try target(of: entry, shown, depth: depth, number: nested.count) {
                 if let name { nested.append((target, name)) }
@@ -76,7 +79,7 @@ package struct ArchiveExtraction {
         }
     }
 
-    /// Where an entry is written to, and its name where it is an archive itself; `nil` where it is passed over.
+    /// The path to which an entry is extracted, and its name if it is itself an archive; `nil` if it is skipped.
     private mutating func target(
         of entry: ArchiveFile.Entry, _ shown: String, depth: Int, number: Int
     ) throws(BundleError) -> (path: String, archive: String?)? {
@@ -84,11 +87,13 @@ package struct ArchiveExtraction {
         let use = use(name, depth > 1)
         guard use != .passOver, entry.kind != .directory else { return nil }
         guard entry.kind == .file else {
-            throw refused(.wrongSource, shown, entry.name, "a regular file", "a link or a special file")
+            throw refused(
+                .wrongSource, in: shown, entry: entry.name, expected: "a regular file",
+                found: "a link or a special file")
         }
         guard case .extract(let wanted) = use else { return ("\(directory)/.nested-\(depth)-\(number)", name) }
         guard extracted.insert(wanted).inserted else {
-            throw refused(.wrongSource, shown, entry.name, "each name once", "it twice")
+            throw refused(.wrongSource, in: shown, entry: entry.name, expected: "each name once", found: "it twice")
         }
         return ("\(directory)/\(wanted)", nil)
     }
@@ -99,7 +104,9 @@ package struct ArchiveExtraction {
     ) throws {
         let claimed = entry.size ?? 0
         guard claimed >= 0, claimed <= limits.attachmentBytes else {
-            throw refused(.overLimit, shown, entry.name, "at most \(limits.attachmentBytes) bytes", "\(claimed)")
+            throw refused(
+                .overLimit, in: shown, entry: entry.name, expected: "at most \(limits.attachmentBytes) bytes",
+                found: "\(claimed)")
         }
         try FileStore.makeDirectories(FileStore.parent(of: target))
         let file = try WritableFile(creating: target)
@@ -112,18 +119,21 @@ package struct ArchiveExtraction {
             guard output <= allowed else { throw tooMuch(shown, entry.name) }
             guard bytes <= limits.archiveBytes, size <= limits.attachmentBytes else {
                 throw refused(
-                    .overLimit, shown, entry.name, "at most \(limits.archiveBytes) bytes (Limits.archiveBytes)", "more")
+                    .overLimit, in: shown, entry: entry.name,
+                    expected: "at most \(limits.archiveBytes) bytes (Limits.archiveBytes)", found: "more")
             }
             try file.write(piece)
         }
         if let claimed = entry.size, claimed != size {
-            throw refused(.wrongSource, shown, entry.name, "\(claimed) bytes, as its header says", "\(size)")
+            throw refused(
+                .wrongSource, in: shown, entry: entry.name, expected: "\(claimed) bytes, as its header says",
+                found: "\(size)")
         }
         try file.finish(flushing: false)
     }
 
-    /// Reads a compressed file to its end: a tar inside of it ends before its compressor's last checksum does.
-    private func checkStream(_ path: String, _ shown: String, _ allowed: Int) throws {
+    /// Reads a compressed file to its end: the tar inside ends before the compressor's last checksum.
+    private func checkStream(_ path: String, shown: String, allowed: Int) throws {
         let stream = try ArchiveFile(path, as: .stream)
         guard try stream.next() != nil else { return }
         let allowed = min(allowed, limits.archiveBytes)
@@ -136,13 +146,13 @@ package struct ArchiveExtraction {
         } catch let error as BundleError {
             let (entry, last) = Self.entry(at: output, of: path)
             throw refused(
-                error.kind, shown, entry, error.expected,
-                error.found + (last.map { " after \($0.prefix(300))" } ?? ""))
+                error.kind, in: shown, entry: entry, expected: error.expected,
+                found: error.found + (last.map { " after \($0.prefix(300))" } ?? ""))
         }
     }
 
-    /// The entry of an archive in which so many bytes have been read, or in which it cannot be read on; where that is in
-    /// none, the one before.
+    /// The entry at a position of the decompressed stream, or the entry that cannot be read; where the position is in no
+    /// entry, the one before it.
     private static func entry(at position: Int, of path: String) -> (inside: String?, after: String?) {
         struct Reached: Error {}
         var last: String?
@@ -159,7 +169,7 @@ package struct ArchiveExtraction {
         return (nil, last)
     }
 
-    /// A relative path that stays below where it starts, without a leading `./` and a trailing `/`.
+    /// Checks that a name is a relative path without `..`, and removes a leading `./` and a trailing `/`.
     private func checked(_ name: String, _ shown: String) throws(BundleError) -> String {
         var parts = name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)[...]
         if parts.last?.isEmpty == true { parts = parts.dropLast() }
@@ -170,27 +180,29 @@ package struct ArchiveExtraction {
                 && part.count <= 255 && !part.contains { $0 < 0x20 || $0 == UInt8(ascii: "\\") || $0 == 0x7F }
         }
         guard isSafe, !parts.isEmpty, name.utf8.count <= 4096 else {
-            throw refused(.wrongSource, shown, name, "a relative path that stays inside of the archive", "another")
+            throw refused(
+                .wrongSource, in: shown, entry: name, expected: "a relative path that stays inside of the archive",
+                found: "another")
         }
         guard parts.count <= limits.archivePathDepth else {
             throw refused(
-                .overLimit, shown, name,
-                "at most \(limits.archivePathDepth) folders inside each other (Limits.archivePathDepth)",
-                "\(parts.count)")
+                .overLimit, in: shown, entry: name,
+                expected: "at most \(limits.archivePathDepth) folders inside each other (Limits.archivePathDepth)",
+                found: "\(parts.count)")
         }
         return parts.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
     }
 
-    private func tooMuch(_ file: String, _ entry: String?) -> BundleError {
+    private func tooMuch(_ shown: String, _ entry: String?) -> BundleError {
         refused(
-            .overLimit, file, entry,
-            "at most \(limits.archiveRatio) bytes for each byte of the archive (Limits.archiveRatio), and "
-                + "\(limits.archiveBytes) in all (Limits.archiveBytes)", "more")
+            .overLimit, in: shown, entry: entry,
+            expected: "at most \(limits.archiveRatio) bytes for each byte of the archive (Limits.archiveRatio), and "
+                + "\(limits.archiveBytes) in all (Limits.archiveBytes)", found: "more")
     }
 
     private func refused(
-        _ kind: BundleError.Kind, _ file: String, _ entry: String?, _ expected: String, _ found: String
+        _ kind: BundleError.Kind, in shown: String, entry: String?, expected: String, found: String
     ) -> BundleError {
-        BundleError(kind, file: file, entry: entry.map { String($0.prefix(300)) }, expected: expected, found: found)
+        BundleError(kind, file: shown, entry: entry.map { String($0.prefix(300)) }, expected: expected, found: found)
     }
 }

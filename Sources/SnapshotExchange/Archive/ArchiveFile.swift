@@ -2,8 +2,8 @@ import CArchive
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// An archive of somebody else's, a file that libarchive reads: ZIP, tar, 7z or ar, compressed by gzip, xz or zstd. Owns
-/// libarchive's state and frees it. Not shared between threads.
+/// An untrusted archive file, read by libarchive: ZIP, tar, 7z or ar, compressed by gzip, xz or zstd. Owns libarchive's
+/// state and frees it. Not shared between threads.
 @safe
 final class ArchiveFile {
     struct Entry {
@@ -14,7 +14,7 @@ final class ArchiveFile {
             case other
         }
 
-        /// As the archive has it; nothing is checked.
+        /// The name in the archive, unchecked.
         let name: String
         let kind: Kind
         /// Bytes, as the archive claims; `nil` where it does not say.
@@ -23,14 +23,14 @@ final class ArchiveFile {
 
     enum Format {
         case archive
-        /// One compressed stream, whatever is in it.
+        /// One compressed stream with any content.
         case stream
     }
 
-    /// Bytes read so far, as they are after decompression.
+    /// The number of decompressed bytes read so far.
     var position: Int { unsafe Int(clamping: archive_filter_bytes(archive, 0)) }
 
-    /// Whether entries that are passed over are decompressed all the same, for those behind them.
+    /// Whether skipped entries are decompressed too, because later entries depend on them.
     var isSolid: Bool { unsafe archive_format(archive) & ARCHIVE_FORMAT_BASE_MASK == ARCHIVE_FORMAT_7ZIP }
 
     private let archive: OpaquePointer
@@ -45,7 +45,7 @@ final class ArchiveFile {
         unsafe self.archive = archive
         let supported: [Int32] =
             switch format {
-            // A ZIP only by its directory: read as a stream, one that is cut off looks whole.
+            // A ZIP is read by its directory: read as a stream, a truncated one would look complete.
             case .archive:
                 unsafe [
                     archive_read_support_format_zip_seekable(archive),
@@ -73,7 +73,7 @@ final class ArchiveFile {
         let status = unsafe archive_read_next_header(archive, &entry)
         isCompressed = unsafe archive_filter_count(archive) > 1
         if status == ARCHIVE_EOF { return nil }
-        // A name that this locale cannot show is a warning, and no reason not to read on.
+        // libarchive warns of a name that the locale cannot show; that is harmless.
         guard status == ARCHIVE_OK || status == ARCHIVE_WARN, let entry = unsafe entry else { throw damaged(nil) }
         guard let text = unsafe archive_entry_pathname(entry) ?? archive_entry_pathname_utf8(entry),
             let name = unsafe String(validatingCString: text)
@@ -93,9 +93,9 @@ final class ArchiveFile {
             size: isSizeKnown ? unsafe Int(exactly: archive_entry_size(entry)) : nil)
     }
 
-    /// Gives the bytes of the entry that ``next()`` gave last, piece by piece.
+    /// Reads the bytes of the entry that ``next()`` returned last, piece by piece.
     ///
-    /// - Parameter entry: its name, for errors; `nil` where it has none.
+    /// - Parameter entry: the name of the entry, for errors; `nil` for a stream.
     func read(_ entry: String?, _ consume: (Span<UInt8>) throws -> Void) throws {
         var buffer = [UInt8](repeating: 0, count: 256 << 10)
         while true {

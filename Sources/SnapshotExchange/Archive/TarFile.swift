@@ -2,7 +2,7 @@ import CArchive
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Writes a compressed tar (POSIX pax) in which nothing is of the machine or the moment: no time, user, group or mask.
+/// Writes a compressed tar (POSIX pax) that depends on its contents alone: no time, user, group or mask is in it.
 @safe
 package final class TarFile {
     package enum Compression: Sendable {
@@ -26,10 +26,10 @@ package final class TarFile {
     private let output: ArchiveOutput
     private var isClosed = false
 
-    /// Writes all members to a new file and brings it to the disk. Does I/O.
+    /// Writes all members to a new file and flushes it to the disk. Does I/O.
     ///
     /// - Returns: the file's size in bytes.
-    /// - Throws: `BundleError`; then there is no file.
+    /// - Throws: `BundleError`, after removing the file.
     package static func write(
         _ members: [Member], _ compression: Compression, toNewFile path: String
     ) throws(BundleError) -> Int {
@@ -60,7 +60,7 @@ package final class TarFile {
         case .zstd: try check(unsafe archive_write_add_filter_zstd(archive))
         case .xz:
             try check(unsafe archive_write_add_filter_xz(archive))
-            // More than one thread would cut the stream into blocks.
+            // With more than one thread, the stream would consist of several blocks.
             try check(unsafe archive_write_set_filter_option(archive, "xz", "threads", "1"))
         }
         try check(unsafe archive_write_set_bytes_in_last_block(archive, 1))
@@ -114,7 +114,7 @@ package final class TarFile {
     }
 }
 
-/// A file that libarchive writes to, with the error that a C function cannot throw.
+/// The file to which libarchive writes, and the error that its C callback cannot throw.
 private final class ArchiveOutput {
     let file: OutputFile
     private(set) var failure: BundleError?

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// Which fields of a collection's records are keys and values.
+/// The fields of a collection's records that contain keys and values.
 package struct DefaultsFields: Hashable, Sendable {
     package let key: String
     package let value: String
@@ -16,15 +16,15 @@ struct DefaultsTable {
     struct Row {
         let key: String
         let value: JSONValue
-        /// The id of the record that has them.
+        /// The id of the record that contains both.
         let record: String
     }
 
     let collection: CollectionID
     let rows: [Row]
 
-    /// - Throws: ``ExchangeError`` that names the record which has no such field, a key that is no text, or a key that
-    ///   another record has.
+    /// - Throws: ``ExchangeError`` that names a record without one of the fields, with a key that is not a string, or with
+    ///   the key of another record.
     init(_ collection: ExportedCollection, _ fields: DefaultsFields) throws(ExchangeError) {
         var rows: [String: Row] = [:]
         for entry in collection.entries {
@@ -58,7 +58,7 @@ struct DefaultsTable {
         }
     }
 
-    func refused(_ row: Row, _ expected: String, _ found: String) -> ExchangeError {
+    func refused(_ row: Row, expected: String, found: String) -> ExchangeError {
         ExchangeError(
             .usage, "\(collection)", entry: "record \(row.record)", expected: expected, found: found,
             remedy: "export to json, or choose another field with --value")

@@ -16,27 +16,27 @@ struct PropertyListText {
         line(0, "<dict>")
         for row in table.rows {
             line(1, "<key>\(try text(row.key, row))</key>")
-            try write(row.value, 1, row)
+            try write(row.value, level: 1, of: row)
         }
         line(0, "</dict>")
         line(0, "</plist>")
     }
 
-    private mutating func write(_ value: JSONValue, _ level: Int, _ row: DefaultsTable.Row) throws(ExchangeError) {
+    private mutating func write(_ value: JSONValue, level: Int, of row: DefaultsTable.Row) throws(ExchangeError) {
         switch value {
-        case .null: throw table.refused(row, "a value that a property list can hold", "null")
+        case .null: throw table.refused(row, expected: "a value that a property list can hold", found: "null")
         case .bool(let bool): line(level, bool ? "<true/>" : "<false/>")
         case .number(let number): line(level, try self.number(number, row))
         case .string(let string): line(level, "<string>\(try text(string, row))</string>")
         case .array(let elements):
             line(level, "<array>")
-            for element in elements { try write(element, level + 1, row) }
+            for element in elements { try write(element, level: level + 1, of: row) }
             line(level, "</array>")
         case .object(let members):
             line(level, "<dict>")
             for member in members {
                 line(level + 1, "<key>\(try text(member.key, row))</key>")
-                try write(member.value, level + 1, row)
+                try write(member.value, level: level + 1, of: row)
             }
             line(level, "</dict>")
         }
@@ -46,14 +46,14 @@ struct PropertyListText {
         let text = PlainNumber.text(number)
         guard text == number.text else { return "<real>\(text)</real>" }
         guard number.int64 != nil else {
-            throw table.refused(row, "an integer of 64 bits with a sign", text)
+            throw table.refused(row, expected: "an integer of 64 bits with a sign", found: text)
         }
         return "<integer>\(text)</integer>"
     }
 
     private func text(_ text: String, _ row: DefaultsTable.Row) throws(ExchangeError) -> String {
         guard let escaped = XMLText.escaped(text) else {
-            throw table.refused(row, "text that XML 1.0 can hold", "a control character")
+            throw table.refused(row, expected: "text that XML 1.0 can hold", found: "a control character")
         }
         return escaped
     }
@@ -65,8 +65,8 @@ struct PropertyListText {
     }
 }
 
-/// Defaults as the `<defaultsMap>` that Remote Config loads: entries of a key and a text, which the app converts as it
-/// needs. Lists, objects and null cannot be expressed.
+/// Defaults as the `<defaultsMap>` that Remote Config loads: entries of a key and a text, which the app converts. Lists,
+/// objects and null cannot be expressed.
 struct DefaultsMapText {
     private(set) var bytes: [UInt8] = []
 
@@ -80,10 +80,10 @@ struct DefaultsMapText {
             case .bool(let bool): text = bool ? "true" : "false"
             case .number(let number): text = PlainNumber.text(number)
             case .null, .array, .object:
-                throw table.refused(row, "a text, a number or a boolean", "a list, an object or null")
+                throw table.refused(row, expected: "a text, a number or a boolean", found: "a list, an object or null")
             }
             guard let key = XMLText.escaped(row.key), let value = XMLText.escaped(text) else {
-                throw table.refused(row, "text that XML 1.0 can hold", "a control character")
+                throw table.refused(row, expected: "text that XML 1.0 can hold", found: "a control character")
             }
             line("    <entry>")
             line("        <key>\(key)</key>")
@@ -109,7 +109,7 @@ enum XMLText {
             case "&": output += "&amp;"
             case "<": output += "&lt;"
             case ">": output += "&gt;"
-            // A reader would make a line feed of it.
+            // An XML parser would turn it into a line feed.
             case "\r": output += "&#13;"
             case "\t", "\n", "\u{20}"..."\u{D7FF}", "\u{E000}"..."\u{FFFD}", "\u{10000}"...:
                 output.unicodeScalars.append(scalar)

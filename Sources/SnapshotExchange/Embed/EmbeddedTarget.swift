@@ -3,24 +3,24 @@ import SnapshotBundle
 
 /// The files of a C target that makes a `dumps/` directory part of a program.
 ///
-/// The source names the lock and the bundles with `#embed` (C23), by relative paths: the compiler reads them, writes them
-/// into read-only data, and notes them as dependencies, so that a bundle that changes is compiled in again. Swift reads
-/// them in place, by the header's one function. A compiler without `#embed` stops at an `#error` that says what to do.
+/// The source names the lock and the bundles with `#embed` (C23), by relative paths. The compiler reads them into read-only
+/// data and records them as dependencies, so that a changed bundle is compiled in again. Swift reads them in place, through
+/// the header's one function. A compiler without `#embed` stops at an `#error` that says what to do.
 package struct EmbeddedTarget: Sendable {
     /// The target's and its module's name; the prefix of what the header declares.
     package let module: String
-    /// The way from the target's folder to the dumps directory, such as `../../dumps`.
+    /// The path from the target's folder to the dumps directory, such as `../../dumps`.
     package let dumps: String
-    /// The way from the target's folder to the lock of what is embedded.
+    /// The path from the target's folder to the lock of the embedded bundles.
     package let lockPath: String
-    /// Whether ``swift`` is for other modules to call.
+    /// Whether the function in ``swift`` is public.
     package let isPublic: Bool
     /// Sorted.
     private let collections: [CollectionID]
 
     /// - Parameters:
-    ///   - lock: names all that is embedded, and nothing else: an app expects every bundle that its lock names.
-    ///   - lockPath: where the lock is not in the dumps directory.
+    ///   - lock: names exactly the embedded bundles: an app expects every bundle in its lock.
+    ///   - lockPath: the path to the lock, if it is not in the dumps directory.
     package init(module: String, dumps: String, lock: LockFile, lockPath: String? = nil, isPublic: Bool = false) {
         self.module = module
         self.dumps = dumps
@@ -97,7 +97,7 @@ package struct EmbeddedTarget: Sendable {
         """
     }
 
-    /// `PackagedSource+<module>.swift`, for the target that uses them.
+    /// `PackagedSource+<module>.swift`, for the target that uses the bundles.
     package var swift: String {
         """
         // \(Self.origin)
@@ -123,11 +123,11 @@ package struct EmbeddedTarget: Sendable {
         """
     }
 
-    /// What a file that was written from this says of itself.
+    /// The comment that marks a generated file.
     package static let origin =
         "Written by rsdump embed from the lock and its bundles; write it again instead of editing."
 
-    /// What a compiler without `#embed` prints instead of "invalid preprocessing directive".
+    /// The error that a compiler without `#embed` prints.
     static let missingEmbed =
         "this C compiler has no #embed (C23); build with Swift 6.3 or newer, whose clang has it, or read the dumps from a "
         + "directory or a resource bundle (PackagedSource.directory, .bundleResource) instead of embedding them"

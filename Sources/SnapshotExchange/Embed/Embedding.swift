@@ -3,19 +3,19 @@ import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Makes bundles part of a program: a C target whose source is their bytes, written from the lock and the bundles.
+/// Embeds bundles in a program, by writing a C target whose source includes their bytes.
 ///
-/// Where all bundles of a directory are embedded as they are, the target refers to them in place. Where only some are, or
-/// their records are to be stored uncompressed, the target has a lock of its own, and bundles of its own.
+/// Where all bundles of a directory are embedded unchanged, the target refers to them and their lock. Where only some are
+/// embedded, the target has its own lock; where their records are stored uncompressed, it also has its own bundles.
 package struct Embedding: Sendable {
     package struct Options: Sendable {
-        /// The collections; none for all that the lock has.
+        /// The collections; an empty list means all collections of the lock.
         package var collections: [CollectionID] = []
         /// Whether records are stored uncompressed, to be read in place without inflating.
         package var isStored = false
-        /// Where the Swift function goes that an app calls; `nil` for nowhere.
+        /// The file for the Swift function that an app calls; `nil` to write none.
         package var swiftFile: String?
-        /// Whether other modules may call it.
+        /// Whether that function is public.
         package var isPublic = false
 
         package init() {}
@@ -70,7 +70,7 @@ package struct Embedding: Sendable {
             + litter(files.map(\.path))
     }
 
-    /// Files of an earlier run with other options.
+    /// Files that an earlier run with other options left.
     private func litter(_ wanted: [String]) throws -> [String] {
         var found = FileStore.size("\(output)/\(Self.lockName)") == nil ? [] : ["\(output)/\(Self.lockName)"]
         let bundles = "\(output)/\(Self.bundlesName)"
@@ -102,7 +102,7 @@ package struct Embedding: Sendable {
             module: module,
             dumps: options.isStored ? Self.bundlesName : try RelativePath.way(from: output, to: directory.path),
             lock: lock, lockPath: hasOwnLock ? Self.lockName : nil, isPublic: options.isPublic)
-        // The source comes first: by it a later run knows that the rest is its own.
+        // The source comes first: a later run recognises by it that the other files are its own.
         files.insert(("\(output)/\(module).c", Bytes(utf8: target.source)), at: 0)
         files.append(("\(output)/include/\(module).h", Bytes(utf8: target.header)))
         if let file = options.swiftFile { files.append((file, Bytes(utf8: target.swift))) }
@@ -110,19 +110,19 @@ package struct Embedding: Sendable {
         return files
     }
 
-    /// Refuses to write over, or to remove, what is not from here.
+    /// Refuses to overwrite or remove files that `rsdump embed` did not write.
     private func check(_ paths: [String], source: String) throws {
         guard !directory.isAt(output) else {
             throw ExchangeError(
-                .usage, output, expected: "another folder than the dumps themselves", found: "that one",
+                .usage, output, expected: "another folder than the dumps directory", found: "the dumps directory",
                 remedy: "choose another --output, such as Sources/EmbeddedDumps")
         }
         let isOwn = try isGenerated(source)
         for path in try paths + litter(paths) where FileStore.size(path) != nil {
             guard try path == options.swiftFile ? !isGenerated(path) : !isOwn else { continue }
             throw ExchangeError(
-                .usage, path, expected: "nothing there yet, or what rsdump embed wrote", found: "another file",
-                remedy: "choose another --output or --swift, or take it away")
+                .usage, path, expected: "no file, or one that rsdump embed wrote", found: "another file",
+                remedy: "choose another --output or --swift, or remove this file")
         }
     }
 
@@ -147,20 +147,17 @@ package struct Embedding: Sendable {
         return name
     }
 
-    /// The same snapshot with its records uncompressed. The content stays the same, the file does not.
+    /// The same snapshot as a bundle with uncompressed records: other bytes with the same content.
     private func stored(
         _ bundle: BundleReader, _ entry: LockFile.Collection
     ) throws -> (Bytes, LockFile.Collection) {
-        var sources: [SHA256Digest: AttachmentInput] = [:]
-        for file in try bundle.manifest().files {
-            sources[file.sha256] = file.omitted.map { .omitted($0) } ?? .bundle(bundle)
-        }
         let writer = BundleWriter(
-            try verifier.snapshot(of: bundle, as: entry), attachments: sources, records: .stored, limits: limits)
+            try verifier.snapshot(of: bundle, as: entry), attachments: try bundle.attachmentInputs(), records: .stored,
+            limits: limits)
         let temporary = FileStore.uniquePath("\(FileStore.temporaryDirectory)/rsdump-embed")
         let written = try writer.write(toNewFile: temporary)
         defer { try? FileStore.remove(temporary) }
-        // The mapping outlives the name.
+        // The mapping stays valid after the file is removed.
         let content = try MappedFile(path: temporary).bytes
         var stored = entry
         stored.bundle = .init(collection: bundle.head.collection, size: written.size, sha256: written.sha256)

@@ -1,10 +1,10 @@
 import FileStorage
 
-/// The way from one folder to another.
+/// Relative paths between folders.
 enum RelativePath {
-    /// The way from one folder to another, such as `../../dumps`.
+    /// The relative path from one folder to another, such as `../../dumps`.
     ///
-    /// - Throws: `FileError` where the working directory cannot be told.
+    /// - Throws: `FileError` where the working directory is unknown.
     static func way(from folder: String, to target: String) throws(FileError) -> String {
         let start = try parts(folder)
         let end = try parts(target)

@@ -3,8 +3,8 @@ import RemoteSettingsModel
 /// The `dumps` directory of application-services: for each collection `<bucket>/<name>.json` and `.timestamp`, and for
 /// each attachment `<bucket>/attachments/<name>/<record>` and `.meta.json`.
 ///
-/// The client compiles in the collections of its list, and reads each timestamp from a file of its own, so that nothing has
-/// to be parsed to find out which state is newer.
+/// The client compiles these files in. Each timestamp has its own file, so that the client can compare states without
+/// parsing records.
 enum ApplicationServicesExport {
     static func write(_ collection: ExportedCollection, into directory: ExportDirectory) throws {
         let id = collection.id

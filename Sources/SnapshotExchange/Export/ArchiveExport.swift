@@ -3,7 +3,7 @@ import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// An archive of a directory of dumps, `dumps/…`: lock, configuration and bundles, each as it is.
+/// An archive of a directory of dumps, `dumps/…`: lock, configuration and bundles, unchanged.
 enum ArchiveExport {
     /// - Returns: how many files were written, and their size in bytes.
     static func write(

@@ -2,7 +2,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// A server's answers: for each collection `<bucket>/<name>.json`, `{"metadata": …, "timestamp": …, "changes": […]}`
-/// with the metadata as it was served, and its chain in `<name>.pem`; attachments by hash in `attachments/`.
+/// with the metadata as served, its chain in `<name>.pem`, and attachments by hash in `attachments/`.
 enum ChangesetsExport {
     static func write(_ bundle: BundleReader, into directory: ExportDirectory, limits: Limits) throws {
         let id = bundle.head.collection

@@ -5,11 +5,11 @@ import SnapshotBundle
 
 /// Writes bundles of a dumps directory in another project's layout.
 package struct Export: Sendable {
-    /// What may happen to what is at the output already.
+    /// What may happen to a file or directory that is at the output already.
     package enum Existing: Hashable, Sendable {
         /// Nothing: the path must be free.
         case keep
-        /// It is replaced, whatever it is.
+        /// It is replaced.
         case replace
         /// The exported collections are written into it, and everything else in it is kept. For layouts that are trees of
         /// other projects.
@@ -22,7 +22,7 @@ package struct Export: Sendable {
         package var files = 0
         /// The size of all files together.
         package var bytes = 0
-        /// What the export lacks of its collections, a line each.
+        /// What the export lacks, one line each.
         package var notes: [String] = []
     }
 
@@ -44,24 +44,24 @@ package struct Export: Sendable {
     /// Writes the export under a temporary name and renames it when it is complete. Does I/O.
     ///
     /// - Parameters:
-    ///   - names: the collections; none for all that the lock has.
+    ///   - names: the collections; an empty list means all collections of the lock.
     ///   - output: the path of the directory or file to write.
-    ///   - existing: what may happen to what is there.
+    ///   - existing: what may happen to an existing output.
     /// - Throws: ``ExchangeError``, `BundleError` where a bundle is damaged or not what the lock says, or `FileError`;
-    ///   then the output is as it was.
+    ///   the output is then unchanged.
     package func write(_ names: [CollectionID], to output: String, existing: Existing = .keep) throws -> Report {
         try check(output, existing)
         let bundles = try directory.lockedBundles(names, limits: limits)
         var report = Report(collections: bundles.map(\.head.collection))
         switch layout {
         case .applicationServices:
-            try writeTree(output, existing, &report) { directory in
+            try writeTree(to: output, existing: existing, into: &report) { directory in
                 for bundle in bundles {
                     try ApplicationServicesExport.write(ExportedCollection(bundle, limits: limits), into: directory)
                 }
             }
         case .firefox:
-            try writeTree(output, existing, &report) { directory in
+            try writeTree(to: output, existing: existing, into: &report) { directory in
                 for bundle in bundles {
                     try FirefoxExport.write(ExportedCollection(bundle, limits: limits), into: directory)
                 }
@@ -69,18 +69,18 @@ package struct Export: Sendable {
                     bundles.map { ($0.head.collection, $0.head.timestamp) }, into: directory, limits: limits)
             }
         case .changesets:
-            try writeTree(output, existing, &report) { directory in
+            try writeTree(to: output, existing: existing, into: &report) { directory in
                 for bundle in bundles { try ChangesetsExport.write(bundle, into: directory, limits: limits) }
             }
         case .tarZstd, .tarXz:
             (report.files, report.bytes) = try ArchiveExport.write(
                 bundles, of: directory, to: output, layout == .tarXz ? .xz : .zstd, replaces: existing == .replace,
                 limits: limits)
-        case .plist, .json, .xml: try writeDefaults(bundles, output, &report)
+        case .plist, .json, .xml: try writeDefaults(bundles, to: output, into: &report)
         }
         for head in bundles.map(\.head) where head.omitted > 0 {
             let count = Counted.text(head.omitted, "attachment")
-            let verb = Counted.noun(head.omitted, "is", "are")
+            let verb = Counted.noun(head.omitted, "is", plural: "are")
             report.notes.append("\(head.collection): \(count) \(verb) not in its bundle")
         }
         return report
@@ -94,8 +94,8 @@ package struct Export: Sendable {
         }
         guard try !directory.hasFiles(at: output, limits: limits) else {
             throw ExchangeError(
-                .usage, output, expected: "another place than the dumps themselves",
-                found: "files of \(directory.path)", remedy: "choose another --output")
+                .usage, output, expected: "another place than the dumps directory",
+                found: "a place that contains files of \(directory.path)", remedy: "choose another --output")
         }
         let isDirectory = FileStore.isDirectory(output)
         guard isDirectory || FileStore.size(output) != nil else { return }
@@ -115,7 +115,7 @@ package struct Export: Sendable {
     }
 
     private func writeTree(
-        _ output: String, _ existing: Existing, _ report: inout Report, _ body: (ExportDirectory) throws -> Void
+        to output: String, existing: Existing, into report: inout Report, _ body: (ExportDirectory) throws -> Void
     ) throws {
         let directory = try ExportDirectory(output, existing)
         try body(directory)
@@ -124,7 +124,7 @@ package struct Export: Sendable {
         report.bytes = directory.size
     }
 
-    private func writeDefaults(_ bundles: [BundleReader], _ output: String, _ report: inout Report) throws {
+    private func writeDefaults(_ bundles: [BundleReader], to output: String, into report: inout Report) throws {
         guard let fields, bundles.count == 1, let bundle = bundles.first else {
             throw ExchangeError(
                 .usage, directory.lockPath, expected: "one collection, and the fields of its keys and values",
@@ -167,7 +167,7 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether it is a tree of another project, in which an export can replace its own collections and keep the rest.
+    /// Whether it is a tree of another project, in which an export can replace some collections and keep the rest.
     package var isUpdatable: Bool { self == .firefox || self == .applicationServices }
 
     /// Whether it is a file of one collection's fields, from which an app loads default values.

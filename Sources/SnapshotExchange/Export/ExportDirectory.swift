@@ -10,7 +10,7 @@ final class ExportDirectory {
     /// Whether an existing directory is updated.
     let isUpdate: Bool
     private var isFinished = false
-    /// Folders from which attachments go that were neither written nor kept.
+    /// Folders from which an update removes attachments that were neither written nor kept.
     private var owned: Set<String> = []
     /// Files written so far, and their bytes.
     private(set) var files = 0
@@ -49,7 +49,8 @@ final class ExportDirectory {
             try file.write(piece)
             size += piece.count
         }
-        try file.finish(flushing: true)
+        // All at once, before the directory gets its name.
+        try file.finish(flushing: false)
         files += 1
     }
 
@@ -64,7 +65,7 @@ final class ExportDirectory {
         isUpdate ? try FileStore.read("\(path)/\(name)", limit: limit) : nil
     }
 
-    /// Keeps an attachment of the directory that is updated, if it is what its record says.
+    /// Keeps an attachment of the directory that is updated, if it has the size and hash of its record.
     ///
     /// - Returns: whether it was kept.
     func keep(_ name: String, _ attachment: RecordAttachment) throws(FileError) -> Bool {
@@ -78,23 +79,18 @@ final class ExportDirectory {
         return true
     }
 
-    /// Renames the directory to its own name. What had that name is put aside first and removed afterwards.
+    /// Renames the directory to its final name. A previous file or directory of that name changes places with it, so that one
+    /// of them is there at any time, and is then removed.
     ///
-    /// - Returns: the files of an updated directory that are no longer there.
+    /// - Returns: the files that an update removed.
     func finish() throws -> [String] {
         var dropped: [String] = []
         if isUpdate { try carry("", &dropped) }
+        try FileStore.flush(tree: temporary)
         if existing != .keep, FileStore.isDirectory(path) || FileStore.size(path) != nil {
-            let old = FileStore.uniquePath(path) + ".old"
-            try FileStore.rename(path, to: old)
-            do {
-                try FileStore.rename(temporary, to: path)
-            } catch {
-                try? FileStore.rename(old, to: path)
-                throw error
-            }
+            try FileStore.exchange(path, with: temporary)
             isFinished = true
-            if FileStore.isDirectory(old) { try FileStore.removeTree(old) } else { try FileStore.remove(old) }
+            try FileStore.removeTree(temporary)
         } else {
             try FileStore.rename(temporary, to: path)
             isFinished = true

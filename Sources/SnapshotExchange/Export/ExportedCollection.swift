@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A bundle's contents as layouts need them: its records as values, and its attachments.
+/// A bundle's contents in the form that layouts need: its records as values, and its attachments.
 struct ExportedCollection {
     struct Entry {
         let record: JSONValue
@@ -38,7 +38,7 @@ struct ExportedCollection {
 
     /// Writes an attachment from the bundle, or keeps it where an updated directory has it.
     ///
-    /// - Returns: whether the directory has it now.
+    /// - Returns: whether the directory contains it now.
     func put(_ attachment: RecordAttachment, as name: String, into directory: ExportDirectory) throws -> Bool {
         guard bundle.contains(attachment.hash) else { return try directory.keep(name, attachment) }
         try directory.write(to: name) { write in _ = try bundle.streamAttachment(attachment.hash, to: write) }
@@ -55,7 +55,7 @@ struct ExportedCollection {
         switch order {
         case .byID: return entries
         case .newestFirst:
-            // Ids decide between records of one time: the order is the same for the same snapshot.
+            // Records with the same time are sorted by id, so that the order depends on the snapshot alone.
             return entries.sorted {
                 $0.lastModified == $1.lastModified ? $0.id < $1.id : $0.lastModified > $1.lastModified
             }

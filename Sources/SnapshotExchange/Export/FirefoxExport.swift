@@ -21,9 +21,9 @@ enum FirefoxExport {
 
     /// Writes the time of every collection, as Python's `json.dumps` does.
     ///
-    /// In an update the present list is the base. Firefox's build writes it; it names collections that have no file in the
-    /// tree, and omits some that have one. So the entries of other collections are kept, and a collection that the tree has
-    /// without listing it stays unlisted. A tree without a list gets none, as in Firefox's sources.
+    /// An update starts from the present list. Firefox's build writes that list; it names collections that have no file in
+    /// the tree, and omits some that have one. So the entries of other collections are kept, and a collection whose file is
+    /// present but not listed stays unlisted. A tree without a list gets none, as in Firefox's sources.
     ///
     /// - Throws: ``ExchangeError`` where the present list cannot be read, or `FileError`.
     static func writeTimes(
@@ -32,7 +32,7 @@ enum FirefoxExport {
         var times: [String: String] = [:]
         if directory.isUpdate {
             guard let present = try directory.present(timesFile, limit: limits.metadataBytes) else { return }
-            times = try read(present, directory, limits)
+            times = try read(present, of: directory, limits: limits)
         }
         for (id, timestamp) in collections where times["\(id)"] != nil || !directory.had("\(id.bucket)/\(id.name).json")
         {
@@ -46,19 +46,15 @@ enum FirefoxExport {
     private static let timesFile = "last_modified.json"
 
     private static func read(
-        _ text: Bytes, _ directory: ExportDirectory, _ limits: Limits
+        _ text: Bytes, of directory: ExportDirectory, limits: Limits
     ) throws -> [String: String] {
         func refused(_ found: String) -> ExchangeError {
             ExchangeError(
                 .badInput, directory.path, entry: timesFile, expected: "{\"BUCKET/COLLECTION\": TIMESTAMP, …}",
-                found: found, remedy: "mend the file or take it away")
+                found: found, remedy: "correct the file or remove it")
         }
-        let value: JSONValue
-        do throws(JSONError) {
-            value = try JSONValue(parsing: text, limits: limits)
-        } catch {
-            throw refused("\(error)")
-        }
+        let value = try Result { () throws(JSONError) in try JSONValue(parsing: text, limits: limits) }
+            .mapError { refused("\($0)") }.get()
         guard case .object(let members) = value else { throw refused("another value") }
         var times: [String: String] = [:]
         for member in members {

@@ -11,21 +11,13 @@ struct ChangesetFiles {
     let collection: CollectionID?
     let limits: Limits
 
-    /// - Parameter names: none for all.
+    /// - Parameter names: an empty list means all.
     func collections(_ names: [CollectionID]) throws -> [(CollectionID, Result<ImportedCollection, any Error>)] {
-        var found: [(CollectionID, Result<ImportedCollection, any Error>)] = []
-        if FileStore.isDirectory(path) {
-            for bucket in try FileStore.list(path) ?? [] where FileStore.isDirectory("\(path)/\(bucket)") {
-                for file in try FileStore.list("\(path)/\(bucket)") ?? [] where file.hasSuffix(".json") {
-                    guard let id = try? CollectionID(bucket: bucket, name: String(file.dropLast(5))),
-                        names.isEmpty || names.contains(id)
-                    else { continue }
-                    found.append((id, Result { try saved(id) }))
-                }
-            }
-        } else {
-            found = try changesets(in: path).filter { names.isEmpty || names.contains($0.0) }
-        }
+        func isWanted(_ id: CollectionID) -> Bool { names.isEmpty || names.contains(id) }
+        let found =
+            try FileStore.isDirectory(path)
+            ? DumpTree.collections(in: path).filter(isWanted).map { id in (id, Result { try saved(id) }) }
+            : changesets(in: path).filter { isWanted($0.0) }
         guard !found.isEmpty else {
             throw ExchangeError(
                 .badInput, path, expected: "changesets", found: "none of the wanted collections",
@@ -60,12 +52,12 @@ struct ChangesetFiles {
             throw ExchangeError(.badInput, file, expected: "a file", found: "none", remedy: "name another path")
         }
         if MozLZ4.isOne(text) {
-            do throws(MozLZ4.Refused) {
-                text = try MozLZ4.unpack(text, limit: limits.changesetBytes)
-            } catch {
-                throw ExchangeError(
+            text = try Result { () throws(MozLZ4.Refused) in
+                try MozLZ4.unpack(text, limit: limits.changesetBytes)
+            }.mapError { error in
+                ExchangeError(
                     .badInput, file, expected: error.expected, found: error.found, remedy: "fetch the file again")
-            }
+            }.get()
         }
         let chain = try FileStore.read(file + ".pem", limit: limits.chainBytes)
         return try documents(text, file).enumerated().map { number, document in
@@ -102,13 +94,11 @@ struct ChangesetFiles {
     }
 
     private func changeset(_ text: Bytes, _ place: String) throws -> Changeset {
-        do throws(ChangesetError) {
-            return try Changeset(parsing: text, limits: limits)
-        } catch {
-            throw ExchangeError(
+        try Result { () throws(ChangesetError) in try Changeset(parsing: text, limits: limits) }.mapError { error in
+            ExchangeError(
                 .badInput, place, expected: "a changeset, {\"metadata\": …, \"timestamp\": …, \"changes\": […]}",
                 found: "\(error)", remedy: "save the server's answer as it is, without _since")
-        }
+        }.get()
     }
 
     private func name(_ changeset: Changeset, _ place: String) throws -> CollectionID {

@@ -13,17 +13,12 @@ struct DumpTree {
     let project: Project
     let limits: Limits
 
-    /// The collections of the tree, each read by itself.
+    /// The collections of the tree; an error of one does not affect the others.
     ///
-    /// - Parameter names: none for all.
+    /// - Parameter names: an empty list means all.
     /// - Throws: `FileError`, or ``ExchangeError`` where there is no collection in it.
     func collections(_ names: [CollectionID]) throws -> [(CollectionID, Result<ImportedCollection, any Error>)] {
-        var found: [CollectionID] = []
-        for bucket in try FileStore.list(root) ?? [] where FileStore.isDirectory("\(root)/\(bucket)") {
-            for file in try FileStore.list("\(root)/\(bucket)") ?? [] where file.hasSuffix(".json") {
-                if let id = try? CollectionID(bucket: bucket, name: String(file.dropLast(5))) { found.append(id) }
-            }
-        }
+        let found = try Self.collections(in: root)
         guard !found.isEmpty else {
             throw ExchangeError(
                 .badInput, root, expected: "BUCKET/COLLECTION.json files", found: "none",
@@ -32,6 +27,17 @@ struct DumpTree {
         return found.filter { names.isEmpty || names.contains($0) }.sorted().map { id in
             (id, Result { try collection(id) })
         }
+    }
+
+    /// The collections of which a folder has a file `<bucket>/<collection>.json`.
+    static func collections(in root: String) throws(FileError) -> [CollectionID] {
+        var found: [CollectionID] = []
+        for bucket in try FileStore.list(root) ?? [] where FileStore.isDirectory("\(root)/\(bucket)") {
+            for file in try FileStore.list("\(root)/\(bucket)") ?? [] where file.hasSuffix(".json") {
+                if let id = try? CollectionID(bucket: bucket, name: String(file.dropLast(5))) { found.append(id) }
+            }
+        }
+        return found
     }
 
     private func collection(_ id: CollectionID) throws -> ImportedCollection {
@@ -91,7 +97,7 @@ struct DumpTree {
         guard Timestamp(text) == unverified.timestamp else {
             throw ExchangeError(
                 .badInput, path, expected: "\(unverified.timestamp), as \(id.name).json says",
-                found: String(reflecting: text), remedy: "make the two agree")
+                found: String(reflecting: text), remedy: "correct one of the two files")
         }
     }
 }

@@ -21,7 +21,7 @@ extension Import {
             throw ExchangeError(
                 .usage, path, expected: "a regular file or a directory", found: "neither", remedy: "name another path")
         }
-        // In an application's own archives the tree has one place; elsewhere it may begin at the top.
+        // In Firefox's own archives the tree has a fixed place; in other archives it may begin at the top.
         let isStrict = path.hasSuffix(".ja") || path.hasSuffix(".deb")
         var extraction = ArchiveExtraction(into: scratch, limits: limits) { name, isNested in
             use(name, isStrict: isStrict || isNested)
@@ -31,7 +31,7 @@ extension Import {
         return FileStore.isDirectory(found) ? found : "\(scratch)/top"
     }
 
-    /// Where projects have the tree, below the directory that users name.
+    /// The possible places of the tree below the directory or archive that the user names.
     private var inner: [String] {
         switch format {
         case .firefox: ["defaults/settings", "browser/defaults/settings"]
@@ -57,7 +57,7 @@ extension Import {
 
     /// The bundles of another directory of dumps, verified by its lock.
     ///
-    /// - Parameter names: none for all.
+    /// - Parameter names: an empty list means all.
     func bundles(
         of source: DumpsDirectory, _ names: [CollectionID]
     ) throws -> [(CollectionID, Result<SnapshotIntake.Offer, any Error>)] {
@@ -69,20 +69,17 @@ extension Import {
                 remedy: "name the directory or archive that holds them")
         }
         return wanted.sorted { $0.key < $1.key }.map { id, entry in
-            (id, Result { try offer(source.bundlePath(id), id, entry) })
+            (id, Result { try offer(source.bundlePath(id), of: id, as: entry) })
         }
     }
 
     private func offer(
-        _ path: String, _ id: CollectionID, _ entry: LockFile.Collection
+        _ path: String, of id: CollectionID, as entry: LockFile.Collection
     ) throws -> SnapshotIntake.Offer {
         let verifier = BundleVerifier(options.policy, limits: limits)
         let bundle = try verifier.verify(path, of: id, against: entry)
-        var attachments: [SHA256Digest: AttachmentInput] = [:]
-        for file in try bundle.manifest().files {
-            attachments[file.sha256] = file.omitted.map { .omitted($0) } ?? .bundle(bundle)
-        }
         return .init(
-            snapshot: try verifier.snapshot(of: bundle, as: entry), attachments: attachments, origin: entry.server)
+            snapshot: try verifier.snapshot(of: bundle, as: entry), attachments: try bundle.attachmentInputs(),
+            origin: entry.server)
     }
 }

@@ -4,16 +4,16 @@ import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Imports collections into a directory of dumps from elsewhere than a server.
+/// Imports collections into a directory of dumps from other sources than a server.
 package struct Import: Sendable {
     package struct Options: Sendable {
-        /// What may vouch for a signed collection; by default, nothing.
+        /// The trusted roots and signer for signed collections; by default, no root.
         package var policy = TrustPolicy(roots: TrustAnchors([]))
-        /// Files with PEM chains that signatures may be verified with.
+        /// Files with PEM chains to verify signatures with.
         package var chains: [String] = []
         /// The time at which chains are verified.
         package var time: Timestamp
-        /// The collection of a file that does not name it.
+        /// The collection of a file that does not name its collection.
         package var collection: CollectionID?
         /// The server, for a new `dumps.yaml`; `nil` for the default one.
         package var server: String?
@@ -49,27 +49,26 @@ package struct Import: Sendable {
     /// Imports the named collections, or all, and names them in `dumps.yaml`. Does I/O, no network.
     ///
     /// - Parameter path: a directory, an archive or a file.
-    /// - Throws: ``ExchangeError``, `BundleError` for an archive that is damaged or not to be trusted, `FileError`, or
-    ///   `DumpsError` where the directory is busy; then nothing has changed. What concerns one collection is in its
-    ///   outcome.
+    /// - Throws: ``ExchangeError``, `BundleError` for an archive that is damaged or unsafe, `FileError`, or `DumpsError` where
+    ///   the directory is busy; then nothing has changed. Errors of single collections are in their outcomes.
     package func run(_ path: String, _ names: [CollectionID] = []) throws -> [Outcome] {
         let intake = try SnapshotIntake(directory, limits: limits)
         defer { intake.end() }
         let offers: [Offered]
         do {
-            offers = try self.offers(path, names, intake)
+            offers = try self.offers(path, names, for: intake)
         } catch {
-            throw named(error, path, intake)
+            throw named(error, of: path, in: intake)
         }
         if let missing = names.first(where: { name in !offers.contains { $0.0 == name } }) {
             throw ExchangeError(
                 .usage, path, entry: "\(missing)", expected: "this collection", found: "none of this name",
-                remedy: "leave the names out to import all that is there")
+                remedy: "name no collections to import all of them")
         }
         let outcomes = offers.map { id, offer, notes in
-            Outcome(
-                id: id, result: Result { try intake.take(timely(offer.get())) }.mapError { named($0, path, intake) },
-                snapshot: try? offer.get().snapshot, notes: notes)
+            let result = Result { try intake.take(timely(offer.get())) }
+                .mapError { named($0, of: path, in: intake) }
+            return Outcome(id: id, result: result, snapshot: try? offer.get().snapshot, notes: notes)
         }
         try intake.commit()
         let taken = outcomes.filter { (try? $0.result.get()) != nil }.map(\.id)
@@ -80,7 +79,7 @@ package struct Import: Sendable {
         return outcomes
     }
 
-    /// Refuses a state from the future: once taken, it would refuse every later one as a rollback.
+    /// Refuses a state from the future: once it is taken, every correct later state would be refused as a rollback.
     private func timely(_ offer: SnapshotIntake.Offer) throws(ExchangeError) -> SnapshotIntake.Offer {
         let timestamp = offer.snapshot.timestamp
         guard timestamp > options.time.advanced(by: .seconds(limits.clockToleranceSeconds)) else { return offer }
@@ -88,14 +87,14 @@ package struct Import: Sendable {
             .badInput, "\(offer.snapshot.collection)",
             expected: "a timestamp of at most a day after \(options.time.rfc3339), the time of the import",
             found: "\(timestamp) (\(timestamp.rfc3339))",
-            remedy: "check this machine's clock, or import a state that is right")
+            remedy: "check this machine's clock, or import a correct state")
     }
 
     /// Makes an error about an unpacked file name the archive and its entry instead of the temporary file.
-    private func named(_ error: any Error, _ path: String, _ intake: SnapshotIntake) -> any Error {
+    private func named(_ error: any Error, of path: String, in intake: SnapshotIntake) -> any Error {
         let root = "\(intake.scratch)/"
         func entry(_ place: String, _ inner: String?) -> String? {
-            // Below the root is the folder that the tree was unpacked into.
+            // The first part is the folder into which the tree was unpacked.
             let name = place.dropFirst(root.utf8.count).split(separator: "/").dropFirst().joined(separator: "/")
             let parts = [name, inner ?? ""].filter { !$0.isEmpty }
             return parts.isEmpty ? nil : parts.joined(separator: FileStore.isDirectory(place) ? "/" : ": ")
@@ -115,18 +114,18 @@ package struct Import: Sendable {
 
     private typealias Offered = (CollectionID, Result<SnapshotIntake.Offer, any Error>, notes: [String])
 
-    private func offers(_ path: String, _ names: [CollectionID], _ intake: SnapshotIntake) throws -> [Offered] {
+    private func offers(_ path: String, _ names: [CollectionID], for intake: SnapshotIntake) throws -> [Offered] {
         switch format {
         case .firefox, .applicationServices:
             let root = try root(of: path, scratch: intake.scratch)
             let tree = DumpTree(
                 root: root, project: format == .firefox ? .firefox : .applicationServices, limits: limits)
-            return try tree.collections(names).map { offered($0, $1, path) }
+            return try tree.collections(names).map { offered($0, $1, from: path) }
         case .changeset:
             let isFile = FileStore.size(path) != nil && (path.hasSuffix(".json") || path.hasSuffix("lz4"))
             let root = isFile ? path : try root(of: path, scratch: intake.scratch)
             let files = ChangesetFiles(path: root, collection: options.collection, limits: limits)
-            return try files.collections(names).map { offered($0, $1, path) }
+            return try files.collections(names).map { offered($0, $1, from: path) }
         case .dumps:
             let source = DumpsDirectory(try root(of: path, scratch: intake.scratch))
             return try bundles(of: source, names).map { ($0, $1, []) }
@@ -143,7 +142,7 @@ package struct Import: Sendable {
         let root = try root(of: path, scratch: intake.scratch)
         let folder = AttachmentFolder(root: root, folder: "", limits: limits)
         if let (snapshot, entry) = try intake.held(id, by: BundleVerifier(options.policy, limits: limits)) {
-            // The directory has the collection already, and more of it than the zip: only attachments are taken.
+            // The directory already has all records of the collection, so only attachments are taken from the zip.
             var held = ImportedCollection(holding: snapshot)
             try folder.gather(into: &held, isCache: true)
             return (
@@ -156,11 +155,11 @@ package struct Import: Sendable {
                 var collection = try ServerZIPFolder(root: root, limits: limits).collection(id)
                 try folder.gather(into: &collection)
                 return collection
-            }, path)
+            }, from: path)
     }
 
     private func offered(
-        _ id: CollectionID, _ collection: Result<ImportedCollection, any Error>, _ path: String
+        _ id: CollectionID, _ collection: Result<ImportedCollection, any Error>, from path: String
     ) -> Offered {
         var notes: [String] = []
         let offer = Result {
@@ -202,7 +201,7 @@ package struct Import: Sendable {
         throw failure ?? .noSignatures(unverified.collection)
     }
 
-    /// The source as the lock names it: with an archive's name, but without a path of this machine.
+    /// The name of the source for the lock: with an archive's file name, but without a path of this machine.
     private func origin(_ path: String) -> String {
         guard FileStore.size(path) != nil, let name = path.split(separator: "/").last else { return format.rawValue }
         return "\(format.rawValue): \(name)"

@@ -2,7 +2,7 @@ import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A folder of attachments: `<name>`, and `<name>.meta.json` that may say whose it is.
+/// A folder of attachments: files `<name>`, each with an optional `<name>.meta.json` that names its record.
 struct AttachmentFolder {
     private static let suffix = ".meta.json"
 
@@ -11,17 +11,17 @@ struct AttachmentFolder {
     let folder: String
     let limits: Limits
 
-    /// Takes the files that belong to records. What belongs to none is noted and passed over.
+    /// Takes the files that belong to records. A file without a record is noted and skipped.
     ///
-    /// - Parameter isCache: whether a file that is not its record's is passed over too: the server's zip may lag.
-    /// - Throws: ``ExchangeError`` where a file is not what its record says, or `FileError`.
+    /// - Parameter isCache: whether a file that does not match its record is skipped too, because the server's zip may lag.
+    /// - Throws: ``ExchangeError`` where a file does not match its record, or `FileError`.
     func gather(into collection: inout ImportedCollection, isCache: Bool = false) throws {
         for name in try FileStore.list("\(root)/\(folder)") ?? [] where !name.hasSuffix(Self.suffix) {
             let place = folder.isEmpty ? name : "\(folder)/\(name)"
             guard let size = FileStore.size("\(root)/\(place)") else {
                 throw ExchangeError(
                     .badInput, root, entry: place, expected: "a regular file", found: "a link or a folder",
-                    remedy: "take it out of the directory")
+                    remedy: "remove it from the directory")
             }
             let id = try sidecar(place)?["id"]?.string ?? name
             guard let record = collection.records.record(id: id), let attachment = try record.attachment() else {
@@ -48,13 +48,11 @@ struct AttachmentFolder {
     private func sidecar(_ place: String) throws -> JSONValue? {
         let path = "\(root)/\(place)\(Self.suffix)"
         guard let text = try FileStore.read(path, limit: limits.metadataBytes) else { return nil }
-        do throws(JSONError) {
-            return try JSONValue(parsing: text, limits: limits)
-        } catch {
-            throw ExchangeError(
+        return try Result { () throws(JSONError) in try JSONValue(parsing: text, limits: limits) }.mapError { error in
+            ExchangeError(
                 .badInput, root, entry: place + Self.suffix, expected: "JSON", found: "\(error)",
                 remedy: "take the file from its source again")
-        }
+        }.get()
     }
 
     private func digest(_ place: String) throws(FileError) -> SHA256Digest {
@@ -64,15 +62,15 @@ struct AttachmentFolder {
     }
 }
 
-/// A collection as a source has it. Nothing vouches for it yet.
+/// A collection as read from a source, not verified yet.
 struct ImportedCollection {
     let unverified: UnverifiedSnapshot
     var records: RecordTable { unverified.records }
-    /// PEM texts, one of which may be the chain of its signatures.
+    /// PEM texts, one of which may be the chain of the signatures.
     var chains: [Bytes] = []
-    /// Files of the size and hash that a record says, or the reason why the source lacks them.
+    /// Files with the size and hash of their record, or the reason why the source lacks them.
     var attachments: [SHA256Digest: AttachmentInput] = [:]
-    /// What the source has and cannot be imported, a line each.
+    /// What could not be imported from the source, one line each.
     var notes: [String] = []
 
     /// - Parameter changeset: `{"metadata": …, "timestamp": …, "changes": …}`, with all records.
@@ -81,7 +79,7 @@ struct ImportedCollection {
         unverified = try changeset.snapshot(of: id, onto: nil)
     }
 
-    /// The collection that the directory has already, for attachments that belong to it.
+    /// The collection that the directory already has, to add attachments to it.
     init(holding snapshot: Snapshot) {
         unverified = UnverifiedSnapshot(
             collection: snapshot.collection, payload: snapshot.payload, metadata: snapshot.metadata)

@@ -14,22 +14,18 @@ struct ServerZIPFolder {
             bucket: String(file[..<dashes.lowerBound]), name: String(file[dashes.upperBound...].dropLast(4)))
     }
 
-    /// The records that the zip has, those with attachments, as a collection. Its time is the last change of any of them,
-    /// as the zip does not say better.
+    /// The records in the zip, which are those with attachments, as a collection. The zip has no timestamp, so the time of the
+    /// newest record is used.
     func collection(_ id: CollectionID) throws -> ImportedCollection {
         var records: [Bytes] = []
         var newest: UInt64 = 0
         var left = limits.changesetBytes
         for name in try FileStore.list(root) ?? [] where name.hasSuffix(".meta.json") {
             guard let text = try FileStore.read("\(root)/\(name)", limit: limits.metadataBytes) else { continue }
-            let value: JSONValue
-            do throws(JSONError) {
-                value = try JSONValue(parsing: text, limits: limits)
-            } catch {
-                throw ExchangeError(
-                    .badInput, root, entry: name, expected: "a record", found: "\(error)", remedy: "fetch the zip again"
-                )
-            }
+            let value = try Result { () throws(JSONError) in try JSONValue(parsing: text, limits: limits) }.mapError {
+                ExchangeError(
+                    .badInput, root, entry: name, expected: "a record", found: "\($0)", remedy: "fetch the zip again")
+            }.get()
             left -= text.count
             guard left >= 0 else {
                 throw ExchangeError(

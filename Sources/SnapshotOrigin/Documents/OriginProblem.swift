@@ -2,7 +2,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// An error answer, in the form of Kinto's API ("error responses").
-package struct OriginProblem: Hashable, Sendable {
+package struct OriginProblem: Error, Hashable {
     /// The HTTP status.
     package let code: Int
     /// Kinto's number for the kind of error.
@@ -10,24 +10,26 @@ package struct OriginProblem: Hashable, Sendable {
     /// The kind of error in words.
     package let error: String
     package let message: String
-    /// The query parameter that is wrong, and why.
-    package let parameter: Parameter?
+    /// What the error is about; `nil` where there is no more to say than the message does.
+    private let details: Details?
 
-    package struct Parameter: Hashable, Sendable {
-        package let name: String
-        package let description: String
+    private enum Details: Hashable {
+        /// The query parameter that is wrong, and why.
+        case parameter(name: String, description: String)
+        /// The object that is not there, and of which kind it would be.
+        case missing(id: String, kind: String)
     }
 
     package init(_ code: Int, errno: Int, _ error: String, _ message: String) {
-        self.init(code, errno: errno, error, message, parameter: nil)
+        self.init(code, errno: errno, error, message, details: nil)
     }
 
-    private init(_ code: Int, errno: Int, _ error: String, _ message: String, parameter: Parameter?) {
+    private init(_ code: Int, errno: Int, _ error: String, _ message: String, details: Details?) {
         self.code = code
         self.errno = errno
         self.error = error
         self.message = message
-        self.parameter = parameter
+        self.details = details
     }
 
     package static let notFound = OriginProblem(
@@ -37,14 +39,25 @@ package struct OriginProblem: Hashable, Sendable {
     package static let failed = OriginProblem(
         500, errno: 999, "Internal Server Error", "The snapshot could not be read; the origin's log says why.")
 
-    /// While an origin reads its bundles.
+    /// The answer while an origin still reads its bundles.
     package static let notReady = OriginProblem(
         503, errno: 201, "Service Unavailable", "The snapshots are being read and verified; try again in a moment.")
 
     static func invalid(_ parameter: String, _ description: String) -> OriginProblem {
         OriginProblem(
             400, errno: 107, "Invalid parameters", "\(parameter) in querystring: \(description)",
-            parameter: Parameter(name: parameter, description: description))
+            details: .parameter(name: parameter, description: description))
+    }
+
+    /// There is no object of this id.
+    ///
+    /// - Parameters:
+    ///   - kind: `collection` or `record`.
+    ///   - isAsked: whether the request was for the object itself, not for something inside of it.
+    static func missing(_ kind: String, _ id: String, isAsked: Bool) -> OriginProblem {
+        OriginProblem(
+            404, errno: isAsked ? 110 : 111, "Not Found", "There is no \(kind) of this id.",
+            details: .missing(id: id, kind: kind))
     }
 
     static func omitted(_ reason: OmissionReason) -> OriginProblem {
@@ -60,13 +73,16 @@ package struct OriginProblem: Hashable, Sendable {
             .init(key: "error", value: .string(error)),
             .init(key: "message", value: .string(message)),
         ]
-        if let parameter {
-            let detail = JSONValue.object([
-                .init(key: "location", value: .string("querystring")),
-                .init(key: "name", value: .string(parameter.name)),
-                .init(key: "description", value: .string(parameter.description)),
+        switch details {
+        case .parameter(let name, let description)?:
+            let detail = JSONValue.members([
+                "location": .string("querystring"), "name": .string(name), "description": .string(description),
             ])
             members.append(.init(key: "details", value: .array([detail])))
+        case .missing(let id, let kind)?:
+            let detail = JSONValue.members(["id": .string(id), "resource_name": .string(kind)])
+            members.append(.init(key: "details", value: detail))
+        case nil: break
         }
         return Bytes(JSONText.compact(.object(members)))
     }

@@ -1,46 +1,65 @@
+import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// What a server says of itself at its root (Kinto's API, "server information").
+/// The root document, in which a server describes itself (Kinto's API, "server information"), with the members that
+/// Mozilla's jobs and kinto-http read from it.
 enum RootDocument {
+    /// - Parameters:
+    ///   - newest: the time of the newest change of all collections.
+    ///   - state: the hash of what the monitor lists, which names the state that is served.
     static func json(
-        _ version: APIVersion, _ address: OriginAddress, softwareVersion: String, collections: [CollectionID]
+        _ version: APIVersion, _ address: OriginAddress, softwareVersion: String, collections: [CollectionID],
+        newest: Timestamp, state: SHA256Digest
     ) -> JSONValue {
-        let root = "\(address.url)/\(version.rawValue)/"
-        let buckets = Set(collections.map(\.bucket)).sorted().map { JSONValue.string("/buckets/\($0)") }
-        return object([
-            ("project_name", .string("Remote Settings snapshots")),
-            ("project_version", .string(softwareVersion)),
-            ("http_api_version", .string(version == .v1 ? "1.22" : "2.0")),
-            ("project_docs", .string("https://remote-settings.readthedocs.io")),
-            ("url", .string(root)),
-            ("settings", object([("readonly", .bool(true))])),
-            (
-                "capabilities",
-                object([
-                    (
-                        "attachments",
-                        object([
-                            ("description", .string("Attachments of records, from snapshot bundles")),
-                            ("url", .string("https://github.com/Kinto/kinto-attachment/")),
-                            ("version", .string(softwareVersion)),
-                            ("base_url", .string(address.attachments)),
-                        ])
-                    ),
-                    (
-                        "changes",
-                        object([
-                            ("description", .string("Track modifications of records and store them")),
-                            ("url", .string("https://github.com/mozilla/remote-settings")),
-                            ("version", .string(softwareVersion)),
-                            ("collections", .array(buckets)),
-                        ])
-                    ),
-                ])
-            ),
+        var capabilities: [JSONValue.Member] = [
+            .init(
+                key: "attachments",
+                value: .members([
+                    "description": .string("Attachments of records, from snapshot bundles"),
+                    "url": .string("https://github.com/Kinto/kinto-attachment/"),
+                    "version": .string(softwareVersion), "base_url": .string(address.attachments),
+                ]))
+        ]
+        capabilities.append(
+            .init(
+                key: "changes",
+                value: .members([
+                    "description": .string("Track modifications of records and store them"),
+                    "url": .string("https://github.com/mozilla/remote-settings"),
+                    "version": .string(softwareVersion),
+                    "collections": .array(
+                        Set(collections.map(\.bucket)).sorted().map { .string("/buckets/\($0)") }),
+                ])))
+        if version == .v1 {
+            capabilities.append(
+                .init(
+                    key: "signer",
+                    value: .members([
+                        "description": .string("Served as it was signed; nothing is signed or reviewed here"),
+                        "url": .string("https://github.com/mozilla/remote-settings"),
+                        "version": .string(softwareVersion), "to_review_enabled": .bool(false),
+                        "group_check_enabled": .bool(false), "resources": .array([]),
+                    ])))
+        }
+        // Jobs read these: the export to git takes `config.modified` out of v1's; monitoring reads the age from `git` in v2's.
+        let config = JSONValue.members(["modified": .string(newest.rfc3339)])
+        let git = JSONValue.members([
+            "common": .members([
+                "id": .string(String(state.hex.prefix(40))), "timestamp": .count(newest.seconds),
+                "datetime": .string(String(newest.rfc3339.prefix(19))),
+            ])
         ])
-    }
-
-    private static func object(_ members: [(String, JSONValue)]) -> JSONValue {
-        .object(members.map { JSONValue.Member(key: $0.0, value: $0.1) })
+        return .members([
+            "project_name": .string("Remote Settings snapshots"), "project_version": .string(softwareVersion),
+            "http_api_version": .string(version == .v1 ? "1.22" : "2.0"),
+            "project_docs": .string("https://remote-settings.readthedocs.io"),
+            "url": .string("\(address.url)/\(version.rawValue)/"), "config": version == .v1 ? config : nil,
+            "git": version == .v2 ? git : nil,
+            "settings": .members([
+                "batch_max_requests": version == .v1 ? .count(25) : nil,
+                "explicit_permissions": version == .v1 ? .bool(true) : nil, "readonly": .bool(true),
+            ]),
+            "capabilities": .object(capabilities),
+        ])
     }
 }

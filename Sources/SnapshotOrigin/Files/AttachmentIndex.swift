@@ -3,11 +3,15 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The attachments of all collections by their location. Looked up by name, never in a file system.
+/// The attachments of all collections by their location. A lookup never touches a file system.
+///
+/// Nothing keeps a collection from naming a location of another one. A location's file is looked for in this order: the
+/// collection that the location itself names, present states, files that are not left out, the first collection by name.
+/// So no collection takes the files of another from its clients.
 final class AttachmentIndex: Sendable {
     private final class Place: Sendable {
         let bundle: BundleReader
-        /// `nil` for an older state, whose records are read where they are needed.
+        /// `nil` for an older state, whose records are read only when they are needed.
         let collection: ServedCollection?
         let file: Manifest.File
         let resource = Lazily<OriginResource>()
@@ -17,33 +21,66 @@ final class AttachmentIndex: Sendable {
             self.collection = collection
             self.file = file
         }
+
+        /// Whether the location names the collection: `<bucket>/<collection>/…`, where the bucket is often the one that the
+        /// collection is edited in, `<bucket>-workspace`.
+        func belongs(at location: String) -> Bool {
+            let id = bundle.head.collection
+            let parts = location.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+            return parts.count == 3 && parts[1] == id.name
+                && (parts[0] == id.bucket || parts[0].hasPrefix("\(id.bucket)-"))
+        }
+
+        func goes(before other: Place, at location: String) -> Bool {
+            let (belongs, otherBelongs) = (belongs(at: location), other.belongs(at: location))
+            // The same file is looked for where it is.
+            guard file.sha256 != other.file.sha256, belongs != otherBelongs else {
+                return other.file.omitted != nil && file.omitted == nil
+            }
+            return belongs
+        }
     }
 
     private let places: [String: Place]
+    /// Locations that collections claim for different files: a line each, for reports.
+    let conflicts: [String]
 
-    /// Reads the manifests. Present states come before older ones, which clients that are behind still ask for.
+    /// Reads the manifests. Present states come before older ones, for which outdated clients still ask.
     ///
     /// - Throws: `BundleError`.
     init(_ collections: [ServedCollection]) throws(BundleError) {
         var places: [String: Place] = [:]
+        var conflicts: [String] = []
         for collection in collections {
             for file in try collection.files() {
                 let place = Place(bundle: collection.bundle, collection: collection, file: file)
-                places[PercentEncoding.decode(file.location), default: place] = place
+                let location = PercentEncoding.decode(file.location)
+                guard let other = places.updateValue(place, forKey: location) else { continue }
+                if !place.goes(before: other, at: location) { places[location] = other }
+                if other.file.sha256 != file.sha256 {
+                    conflicts.append(
+                        "\(other.bundle.head.collection) and \(collection.id) name different files at \(location); "
+                            + "that of \(places[location] === place ? collection.id : other.bundle.head.collection) is "
+                            + "served")
+                }
             }
         }
         for collection in collections {
             for bundle in collection.history {
                 for file in try bundle.manifest().files where file.omitted == nil {
-                    let key = PercentEncoding.decode(file.location)
-                    if places[key] == nil { places[key] = Place(bundle: bundle, file: file) }
+                    let location = PercentEncoding.decode(file.location)
+                    let place = Place(bundle: bundle, file: file)
+                    if places[location].map({ place.belongs(at: location) && !$0.belongs(at: location) }) ?? true {
+                        places[location] = place
+                    }
                 }
             }
         }
         self.places = places
+        self.conflicts = conflicts
     }
 
-    /// The locations whose bytes the bundles have, sorted.
+    /// The locations of the attachments that the bundles contain, sorted.
     var locations: [String] {
         places.values.filter { $0.file.omitted == nil }.map(\.file.location).sorted()
     }
@@ -79,8 +116,8 @@ final class AttachmentIndex: Sendable {
                 ? .wrapped(GzipMember.wrap(packed.bytes, crc: packed.crc, size: packed.size)) : .none)
     }
 
-    /// What a record says of its attachment, where it may stand in a header: `type/subtype` and parameters, in printable
-    /// ASCII (RFC 9110 §8.3.1).
+    /// The media type that a record states, if it is safe in a header: `type/subtype` and parameters, in printable ASCII
+    /// (RFC 9110 §8.3.1).
     private static func contentType(_ text: String) -> String {
         let isSafe =
             text.utf8.count <= 200 && text.utf8.allSatisfy { (0x20...0x7E).contains($0) } && text.contains("/")

@@ -5,7 +5,7 @@ import SnapshotBundle
 /// The zip of a collection's attachments, as the server makes it: for each record `{id}.meta.json`, the record, and
 /// `{id}`, its file.
 ///
-/// It is put together from what the bundle has in place, compressed or not; only headers are written. Attachments that the
+/// It consists of the bundle's own bytes, compressed or not; only the headers are new. Attachments that the
 /// bundle lacks are left out, with their records.
 enum AttachmentsArchive {
     private struct Entry {

@@ -4,8 +4,8 @@ import Synchronization
 
 /// One collection as an origin serves it: a bundle in place, and the older states that deltas can begin at.
 ///
-/// Nothing is verified here: give it bundles that were. What is made of the bundle (a compressed changeset, deltas) is
-/// made when it is first asked for, and kept.
+/// Nothing is verified here: the bundles must have been verified before. A compressed changeset and each delta are made
+/// on the first request for them and kept.
 package final class ServedCollection: Sendable {
     package let bundle: BundleReader
     package let id: CollectionID
@@ -20,7 +20,8 @@ package final class ServedCollection: Sendable {
     private let recordTable = Lazily<RecordTable>()
     private let manifestFiles = Lazily<[Manifest.File]>()
     private let full = Lazily<OriginResource>()
-    private let list = Lazily<OriginResource>()
+    private let newestFirst = Lazily<[ListedObject]>()
+    private let deleted = Lazily<[ListedObject]>()
     private let deltas = Mutex<[DeltaKey: OriginResource]>([:])
 
     private struct DeltaKey: Hashable {
@@ -31,8 +32,8 @@ package final class ServedCollection: Sendable {
     /// Reads the bundle's metadata and chain. Does I/O.
     ///
     /// - Parameters:
-    ///   - signature: what the lock says of it: where metadata has signatures by several chains, it tells which of them
-    ///     is the bundle's.
+    ///   - signature: the lock's verdict. Where the metadata has signatures with several chains, it shows which chain is the
+    ///     bundle's.
     ///   - history: older states of the same collection, in any order; those of its own or a later timestamp are left out.
     /// - Throws: `BundleError`.
     package init(
@@ -48,7 +49,7 @@ package final class ServedCollection: Sendable {
         self.history = history.sorted { $0.head.timestamp > $1.head.timestamp }
             .filter { $0.head.timestamp < timestamp && seen.insert($0.head.timestamp).inserted }
         chain = try bundle.chain().map { pem in
-            // Its own copy, so that nothing of it depends on how the bundle holds it.
+            // A copy, so that it does not keep the bundle's memory alive.
             ("\(SHA256Digest(hashing: pem)).pem", pem)
         }
         metadata = try ServedMetadata(
@@ -95,21 +96,11 @@ package final class ServedCollection: Sendable {
     package func delta(since: Timestamp, _ version: APIVersion) throws(BundleError) -> OriginResource? {
         let key = DeltaKey(since: since, version: version)
         if let known = deltas.withLock({ $0[key] }) { return known }
-        var changes: [Bytes] = []
-        if since != timestamp {
-            guard let old = history.first(where: { $0.head.timestamp == since }) else { return nil }
-            changes = Self.changes(
-                try records().differences(from: try old.payload().records),
-                tombstonesAt: version == .v1 ? timestamp : nil)
-        }
-        var body = head.array
-        for (index, change) in changes.enumerated() {
-            if index > 0 { body.append(UInt8(ascii: ",")) }
-            body.append(contentsOf: change.array)
-        }
-        body.append(contentsOf: tail.array)
-        let made = resource(.delta, [Bytes(body)], tag: "\(timestamp)-\(fingerprint)-\(since)-\(version.rawValue)")
-        // Two at once may both have made it; one is kept.
+        guard let changes = try changes(since: since, version) else { return nil }
+        let body = [head] + Bytes.list(changes.map(\.json)) + [tail]
+        let made = resource(
+            .delta, [Bytes(body.flatMap(\.array))], tag: "\(timestamp)-\(fingerprint)-\(since)-\(version.rawValue)")
+        // Two tasks may both have made it; one result is kept.
         return deltas.withLock { deltas in
             if let known = deltas[key] { return known }
             deltas[key] = made
@@ -117,50 +108,66 @@ package final class ServedCollection: Sendable {
         }
     }
 
-    /// All records as Kinto lists them.
-    func recordsDocument() throws(BundleError) -> OriginResource {
-        try list.get { () throws(BundleError) in
-            let payload = try payload()
-            // `{"data":[…],"last_modified":"…"}` without its second member.
-            let end = max(0, payload.count - #","last_modified":"\#(timestamp)"}"#.utf8.count)
-            return document([payload[0..<end], Bytes(utf8: "}")], timestamp)
+    /// A changeset that v1 cuts after its newest changes; no signature fits it, unless it is whole. It is not kept.
+    ///
+    /// - Returns: `nil` where the state of `since` is not known.
+    /// - Throws: `BundleError` where a bundle cannot be read.
+    func changeset(since: Timestamp?, limit: Int) throws(BundleError) -> OriginResource? {
+        let changes = if let since { try changes(since: since, .v1) } else { try newestRecordsFirst() }
+        guard let changes else { return nil }
+        let newest = changes.sorted { $0.lastModified ?? timestamp > $1.lastModified ?? timestamp }.prefix(limit)
+        let tag = "\(timestamp)-\(fingerprint)-\(since.map { "\($0)" } ?? "")-\(newest.count)"
+        return resource(.delta, [head] + Bytes.list(newest.map(\.json)) + [tail], tag: tag, isKept: false)
+    }
+
+    /// All records, those that changed last first; records that do not say when come before all others, as in Kinto.
+    func newestRecordsFirst() throws(BundleError) -> [ListedObject] {
+        try newestFirst.get { () throws(BundleError) in
+            let records = try records()
+            let objects = (0..<records.count).map { ListedObject(records[$0]) }
+            return objects.sorted { left, right in
+                guard let leftTime = left.lastModified, let rightTime = right.lastModified else {
+                    return left.lastModified == nil && right.lastModified != nil
+                }
+                return leftTime > rightTime
+            }
         }
     }
 
-    /// - Returns: `nil` where there is no record of that id.
-    func recordDocument(_ id: String) throws(BundleError) -> OriginResource? {
-        guard let record = try records().record(id: id) else { return nil }
-        return document(
-            [Bytes(utf8: #"{"data":"#), record.json, Bytes(utf8: #","permissions":{}}"#)],
-            record.lastModified ?? timestamp, isKept: false)
+    /// What is known of deleted records: those of older states that are in none of the later ones, with the time of the
+    /// first state without them.
+    func tombstones() throws(BundleError) -> [ListedObject] {
+        try deleted.get { () throws(BundleError) in
+            var known = Set<String>()
+            var found: [ListedObject] = []
+            var later = (records: try records(), timestamp: timestamp)
+            let present = later.records
+            for state in history {
+                let records = try state.payload().records
+                for case .deleted(let record) in later.records.differences(from: records)
+                where present.record(id: record.id) == nil && known.insert(record.id).inserted {
+                    found.append(.tombstone(record.id, at: later.timestamp))
+                }
+                later = (records, state.head.timestamp)
+            }
+            return found
+        }
     }
 
-    func metadataDocument() -> OriginResource {
-        document(
-            [Bytes(utf8: #"{"data":"#), metadata.json, Bytes(utf8: #","permissions":{}}"#)],
-            metadata.lastModified ?? timestamp, isKept: false)
-    }
-
-    /// Kinto's entity tags are timestamps, which clients read; so there is no gzip form, which needs a tag of its own.
-    private func document(_ segments: [Bytes], _ time: Timestamp, isKept: Bool = true) -> OriginResource {
-        OriginResource(
-            .records, type: "application/json", tag: "\(time)", lastModified: time, freshness: .seconds(60),
-            content: .segments(segments), isKept: isKept)
-    }
-
-    /// The elements of a changeset's `changes`: records that are new or other than before, then tombstones.
+    /// The elements of a changeset's `changes`: records that are new or other than before, then tombstones, which say on
+    /// v2 of no time. `nil` where the older state is not known.
     ///
     /// Records are compared by their canonical bytes, never by `last_modified`: what a record says about its own age need
     /// not be true.
-    ///
-    /// - Parameter time: the `last_modified` of tombstones; `nil` leaves it out, as v2 does.
-    private static func changes(_ differences: [RecordDifference], tombstonesAt time: Timestamp?) -> [Bytes] {
-        var (changed, deleted): ([Bytes], [Bytes]) = ([], [])
-        let time = time.map { ",\"last_modified\":\($0)" } ?? ""
-        for difference in differences {
+    private func changes(since: Timestamp, _ version: APIVersion) throws(BundleError) -> [ListedObject]? {
+        if since == timestamp { return [] }
+        guard let old = history.first(where: { $0.head.timestamp == since }) else { return nil }
+        var (changed, deleted): ([ListedObject], [ListedObject]) = ([], [])
+        for difference in try records().differences(from: try old.payload().records) {
             switch difference {
-            case .created(let record), .updated(_, let record): changed.append(record.json)
-            case .deleted(let record): deleted.append(Bytes(utf8: "{\"deleted\":true,\"id\":\"\(record.id)\"\(time)}"))
+            case .created(let record), .updated(_, let record): changed.append(ListedObject(record))
+            case .deleted(let record):
+                deleted.append(.tombstone(record.id, at: version == .v1 ? timestamp : nil))
             }
         }
         return changed + deleted
@@ -178,9 +185,11 @@ package final class ServedCollection: Sendable {
     /// Metadata changes while the timestamp stays, when the server signs again.
     private var fingerprint: Substring { SHA256Digest(hashing: metadata.json).hex.prefix(16) }
 
-    private func resource(_ route: OriginRoute, _ segments: [Bytes], tag: String) -> OriginResource {
+    private func resource(
+        _ route: OriginRoute, _ segments: [Bytes], tag: String, isKept: Bool = true
+    ) -> OriginResource {
         OriginResource(
             route, type: "application/json", tag: tag, lastModified: metadata.lastModified ?? timestamp,
-            freshness: .seconds(60), content: .segments(segments), gzip: .compressing)
+            freshness: .seconds(60), content: .segments(segments), gzip: isKept ? .compressing : .none, isKept: isKept)
     }
 }

@@ -2,14 +2,14 @@ import ContentSignature
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A collection's metadata as an origin serves it: as it was received, but for where its chain is.
+/// A collection's metadata as an origin serves it: as it was received, except for the URL of its chain.
 ///
-/// The signature covers records and timestamp only, so that metadata may be rewritten. What is rewritten is each `x5u`
-/// whose chain the bundle holds; an entry whose chain it does not hold (the other one of a key rotation) keeps its own.
-/// Metadata that names no bucket or id, as imported data may have it, is completed: clients ask for both.
+/// The signature covers records and timestamp only, so metadata may be rewritten. An `x5u` is rewritten where the bundle
+/// contains its chain; any other (the second one during a key rotation) stays as it is. Imported metadata may lack the
+/// bucket or the id; both are added, because clients need them.
 struct ServedMetadata {
     let json: Bytes
-    /// What the bundle has, where that is something else than ``json``.
+    /// The bundle's own metadata where it differs from ``json``; else `nil`.
     let received: Bytes?
     /// `metadata.attachment.bundle`.
     let hasAttachmentsZip: Bool
@@ -17,7 +17,7 @@ struct ServedMetadata {
     let isForStartup: Bool
     let lastModified: Timestamp?
 
-    /// - Parameter chainURL: where the origin serves the bundle's chain; `nil` where there is none.
+    /// - Parameter chainURL: the URL at which the origin serves the bundle's chain; `nil` for a bundle without a chain.
     init(
         _ bundle: BundleReader, signature: SignatureVerdict?, chainURL: String?, limits: Limits
     ) throws(BundleError) {
@@ -70,7 +70,7 @@ struct ServedMetadata {
             })
     }
 
-    /// Which of the signatures' chains is the one that the bundle holds.
+    /// The index of the signature whose chain the bundle contains.
     private static func heldURLs(
         _ bundle: BundleReader, _ metadata: CollectionMetadata, chain: Bytes, signature: SignatureVerdict?,
         limits: Limits
@@ -83,7 +83,7 @@ struct ServedMetadata {
                 anchors: policy.roots, signer: policy.signer(for: bundle.head.collection), at: signature.verifiedAt)
         }
         let unverified = try bundle.unverifiedSnapshot()
-        // A verdict on one signature's chain alone: no other can be the one that vouches.
+        // There is only one signature with a chain, so the bundle's chain must be that one.
         return urls.filter { url in
             (try? unverified.verified(with: [url: verified], signer: policy.signer, limits: limits)) != nil
         }

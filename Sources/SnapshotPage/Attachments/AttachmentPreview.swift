@@ -1,17 +1,17 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// What the page of a record shows of its attachment.
+/// The preview of an attachment on its record's page.
 enum AttachmentPreview {
     case picture
-    /// The beginning of a text, and whether that is all of it.
+    /// The beginning of a text, and whether that is the whole text.
     case text(String, isWhole: Bool)
     /// Neither a picture nor a text, or too large for this page.
     case none
-    /// Not in the bundle.
+    /// The attachment is not in the bundle.
     case missing
 
-    /// Bytes of a text that are shown.
+    /// The most bytes of a text that are shown.
     static let textBytes = 64 << 10
 
     init(_ attachment: RecordAttachment, in bundle: BundleReader) throws(BundleError) {
@@ -32,10 +32,10 @@ enum AttachmentPreview {
         }
     }
 
-    /// The text's first bytes; `nil` where they are not UTF-8, or hold controls that no text has.
+    /// The text's first bytes; `nil` where they are not UTF-8 or contain control characters that texts do not have.
     private static func text(_ bytes: Bytes) -> String? {
         var start = bytes[0..<min(bytes.count, textBytes)].array
-        // A character may be cut at the end.
+        // The last character may be incomplete.
         if bytes.count > textBytes {
             for _ in 0..<3 where String(validating: start, as: UTF8.self) == nil { start.removeLast() }
         }

@@ -3,7 +3,7 @@ import SnapshotBundle
 
 /// The attachment of a record, as a file to show or to download.
 struct PageAttachment {
-    /// Bytes of a picture that is shown.
+    /// The most bytes of a picture that is shown.
     static let pictureBytes = 8 << 20
 
     private let bundle: BundleReader
@@ -21,7 +21,7 @@ struct PageAttachment {
         self.size = size
     }
 
-    /// For `<img>`: with a picture's type where the bytes are one's, else as a download.
+    /// For `<img>`: with the picture's media type if the bytes are a picture, else as a download.
     func shown() throws -> PageAnswer {
         guard size <= Self.pictureBytes, let bytes = try bundle.attachment(attachment.hash),
             let picture = PictureType(of: bytes)
@@ -31,7 +31,7 @@ struct PageAttachment {
             [.init("Content-Type", picture.rawValue), .init("Content-Disposition", disposition)], .bytes(bytes))
     }
 
-    /// As a file without a type, so that no browser makes a document of it.
+    /// As a file without a media type, so that no browser shows it as a document.
     func downloaded() -> PageAnswer {
         .file(
             [
@@ -40,7 +40,7 @@ struct PageAttachment {
             ], .attachment(attachment.hash, of: bundle, size: size))
     }
 
-    /// RFC 6266 with RFC 8187's encoding: no character of the record's reaches the header as it is.
+    /// RFC 6266 with RFC 8187's encoding: no text of the record reaches the header unencoded.
     private var attachmentDisposition: String {
         let last = attachment.filename.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last.map(String.init) ?? ""
         let kept = HiddenCharacters.occur(in: last) ? "" : String(last.prefix(120))

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
-/// Formats of pictures that browsers show, told by a file's first bytes (WHATWG MIME Sniffing §6.1), never by what a
-/// record says about it.
+/// Picture formats that browsers show, recognised by a file's first bytes (WHATWG MIME Sniffing §6.1), never by the media
+/// type that a record states.
 enum PictureType: String {
     case png = "image/png"
     case jpeg = "image/jpeg"
@@ -9,7 +9,8 @@ enum PictureType: String {
     case webp = "image/webp"
     case avif = "image/avif"
     case icon = "image/x-icon"
-    /// Text that can hold scripts: they do not run in `<img>` (SVG Integration §3), and it is never a document here.
+    /// A text format that can contain scripts. They do not run in `<img>` (SVG Integration §3), and the page never serves an
+    /// SVG as a document.
     case svg = "image/svg+xml"
 
     init?(of bytes: Bytes) {

@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// What is served, as the page shows it: one state, whatever a refresh does meanwhile.
+/// The collections that the page shows: one fixed state, which a refresh does not change.
 package struct PageCatalog: Sendable {
-    /// An older snapshot of a collection that changes can be shown against.
+    /// An older snapshot of a collection, with which the present one can be compared.
     package struct OlderState: Sendable {
         package let timestamp: Timestamp
         /// Opens the snapshot's bundle. May do I/O.
@@ -19,11 +19,11 @@ package struct PageCatalog: Sendable {
         package let bundle: BundleReader
         /// The size of the bundle's file, in bytes.
         package let bundleSize: Int
-        /// What vouches for the snapshot; the server has verified it.
+        /// The provenance of the snapshot, which the server has verified.
         package let provenance: Provenance
-        /// Where the snapshot came from: the URL of a server, or what it was imported from; `nil` where that is unknown.
+        /// The source of the snapshot: the URL of a server, or the source of an import; `nil` where it is unknown.
         package let server: String?
-        /// What the collection is pinned to, in a few words; `nil` where it is not pinned.
+        /// A short description of the pin; `nil` where the collection is not pinned.
         package let pin: String?
         /// Newest first, all older than the bundle.
         package let olderStates: [OlderState]
@@ -45,7 +45,7 @@ package struct PageCatalog: Sendable {
 
     /// Sorted by id.
     package let collections: [Collection]
-    /// The collections that are not served, or not in the state that the lock names, and why.
+    /// The collections that are not served, or not in the state that the lock names, with the reason.
     package let problems: [CollectionID: String]
 
     package init(collections: [Collection], problems: [CollectionID: String] = [:]) {

@@ -1,7 +1,7 @@
-/// An attribute of an element. Only these exist: none runs anything, and an address is always a ``PageLink``.
+/// An attribute of an element. There are no others: none can run a script, and every address is a ``PageLink``.
 struct Attribute {
     let name: StaticString
-    /// `nil` for an attribute that is there or not.
+    /// `nil` for a boolean attribute.
     let value: String?
 
     private init(_ name: StaticString, _ value: String?) {
@@ -27,7 +27,7 @@ struct Attribute {
     static func alt(_ text: String) -> Attribute { Attribute("alt", text) }
     static func title(_ text: String) -> Attribute { Attribute("title", text) }
     static func datetime(_ text: String) -> Attribute { Attribute("datetime", text) }
-    /// What a narrow screen shows before the cell, where a wide one has a column's heading.
+    /// The label that a narrow screen shows before the cell in place of a column's heading.
     static func cellLabel(_ text: StaticString) -> Attribute { Attribute("data-label", "\(text)") }
     static func width(_ pixels: Int) -> Attribute { Attribute("width", "\(pixels)") }
     static func height(_ pixels: Int) -> Attribute { Attribute("height", "\(pixels)") }
@@ -44,6 +44,6 @@ struct Attribute {
     static let focusable = Attribute("tabindex", "0")
     /// Lets the skip link move the focus here.
     static let focusTarget = Attribute("tabindex", "-1")
-    /// Lets text of either writing direction keep to its own place.
+    /// Isolates text of either writing direction from its surroundings.
     static let ownDirection = Attribute("dir", "auto")
 }

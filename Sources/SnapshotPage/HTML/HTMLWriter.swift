@@ -1,8 +1,7 @@
-/// Writes HTML in which nothing but this package's own elements is markup.
+/// Writes HTML whose only markup is this package's own.
 ///
-/// There is no way to give it markup as text: names of elements and attributes are closed sets, and every text and every
-/// attribute's value is escaped on its way in. What could hide or reorder text on the screen is made visible
-/// (``HiddenCharacters``).
+/// Markup cannot be passed in as text: the names of elements and attributes are closed sets, and every text and every
+/// attribute's value is escaped. Characters that could hide or reorder text are made visible (``HiddenCharacters``).
 struct HTMLWriter {
     enum Tag: String {
         case a, body, button, caption, code, dd, del, details, div, dl, dt, figcaption, figure, footer, form, h1, h2,
@@ -35,10 +34,10 @@ struct HTMLWriter {
 
     mutating func void(_ tag: VoidTag, _ attributes: Attribute...) { open(tag.rawValue, attributes) }
 
-    /// A style sheet of this package. A style element's content is not escaped, so that it takes no text from outside.
+    /// A style sheet of this package. The content of a style element is not escaped, so only a literal is accepted.
     mutating func style(_ sheet: StaticString) { raw("<style>", "\(sheet)", "</style>") }
 
-    /// Text that people read, with what cannot be seen made visible.
+    /// Text to be read, with its invisible characters made visible.
     mutating func text(_ text: String) {
         guard HiddenCharacters.occur(in: text) else { return escape(text.utf8) }
         for scalar in text.unicodeScalars {

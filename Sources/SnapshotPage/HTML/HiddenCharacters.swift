@@ -1,6 +1,6 @@
-/// Characters that are not seen or that move others: controls, and what reorders text (Unicode TR 36, §2.5 and UAX 9).
+/// Invisible characters and characters that reorder text (Unicode TR 36, §2.5 and UAX 9).
 ///
-/// A record with them must not look like another record. The joiners U+200C and U+200D stay: scripts and emoji need them.
+/// They must not make one record look like another. The joiners U+200C and U+200D are kept: scripts and emoji need them.
 enum HiddenCharacters {
     static func contains(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
@@ -13,7 +13,7 @@ enum HiddenCharacters {
     }
 
     static func occur(in text: String) -> Bool {
-        // Nearly all text is ASCII, where only the controls count.
+        // Nearly all text is ASCII, in which only control characters are hidden.
         for byte in text.utf8 where byte >= 0x7F || byte < 0x20 && byte != 0x0A && byte != 0x09 {
             return text.unicodeScalars.contains(where: contains)
         }
@@ -26,7 +26,7 @@ enum HiddenCharacters {
         return "U+" + String(repeating: "0", count: max(0, 4 - hex.count)) + hex
     }
 
-    /// The text with each of them as `[U+202E]`, for places that take no markup.
+    /// The text with each of them written as `[U+202E]`, for places that allow no markup.
     static func spelledOut(_ text: String) -> String {
         guard occur(in: text) else { return text }
         var result = ""

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// The choice of an older snapshot to compare a collection with.
+/// The form for choosing an older snapshot to compare with.
 struct ChangesForm {
     let collection: PageCatalog.Collection
     let from: Timestamp?

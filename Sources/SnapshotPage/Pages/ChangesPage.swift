@@ -2,11 +2,11 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotDiff
 
-/// What changed in a collection since an older snapshot of it.
+/// The page that shows the changes in a collection since an older snapshot.
 struct ChangesPage {
-    /// Records shown of each kind; the rest is counted.
+    /// The most records shown of each kind; the others are only counted.
     static let shownRecords = 500
-    /// Characters of a field's value.
+    /// The most characters shown of a field's value.
     static let valueLength = 400
 
     let collection: PageCatalog.Collection
@@ -50,14 +50,14 @@ struct ChangesPage {
             html.element(.p, text: "No record differs.")
             return
         }
-        section("Updated", changes.filter { $0.kind == .updated }, &html)
-        section("Created", changes.filter { $0.kind == .created }, &html)
-        section("Deleted", changes.filter { $0.kind == .deleted }, &html)
+        section("Updated", of: changes.filter { $0.kind == .updated }, to: &html)
+        section("Created", of: changes.filter { $0.kind == .created }, to: &html)
+        section("Deleted", of: changes.filter { $0.kind == .deleted }, to: &html)
     }
 
-    private func section(_ title: String, _ changes: [RecordChange], _ html: inout HTMLWriter) {
+    private func section(_ title: String, of changes: [RecordChange], to html: inout HTMLWriter) {
         guard !changes.isEmpty else { return }
-        html.element(.h2, text: "\(title): \(Wording.count(changes.count, "record", "records"))")
+        html.element(.h2, text: "\(title): \(Wording.count(changes.count, "record"))")
         html.element(.ul, .class("changes")) { html in
             for change in changes.prefix(Self.shownRecords) {
                 html.newline()
@@ -82,15 +82,15 @@ struct ChangesPage {
                 let excerpt = ValueExcerpt(field, limit: Self.valueLength)
                 html.element(.dt, text: field.path.joined(separator: " › "))
                 html.element(.dd) { html in
-                    if let old = excerpt.old { line(.del, "before ", "care", old, &html) }
-                    if let new = excerpt.new { line(.ins, "after ", "good", new, &html) }
+                    if let old = excerpt.old { line(.del, word: "before ", colour: "care", value: old, to: &html) }
+                    if let new = excerpt.new { line(.ins, word: "after ", colour: "good", value: new, to: &html) }
                 }
             }
         }
     }
 
     private func line(
-        _ tag: HTMLWriter.Tag, _ word: String, _ colour: StaticString, _ value: String, _ html: inout HTMLWriter
+        _ tag: HTMLWriter.Tag, word: String, colour: StaticString, value: String, to html: inout HTMLWriter
     ) {
         html.element(tag, .class(colour)) { html in
             html.element(.span, .class("field-name"), text: word)

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// What is known about a snapshot as a whole, as a list of terms.
+/// The facts about a snapshot as a whole, as a list of terms.
 struct CollectionFacts {
     let collection: PageCatalog.Collection
     let manifest: Manifest
@@ -17,7 +17,7 @@ struct CollectionFacts {
             }
             fact("Records", &html) { $0.text(Wording.number(head.records)) }
             fact("Attachments", &html) { html in
-                let size = attachmentSize
+                let size = manifest.packed.saturatingSum(\.size)
                 html.text(Wording.number(head.attachments) + (size > 0 ? " (\(Wording.size(size)))" : ""))
                 for omission in manifest.omissions {
                     html.element(
@@ -50,16 +50,5 @@ struct CollectionFacts {
             html.element(.dt, text: term)
             html.element(.dd, content: value)
         }
-    }
-
-    /// Bytes of the attachments in the bundle, each file once.
-    private var attachmentSize: Int {
-        var sum = 0
-        var previous: SHA256Digest?
-        for file in manifest.files where file.omitted == nil && file.sha256 != previous {
-            previous = file.sha256
-            sum = sum.saturatingAdding(file.size)
-        }
-        return sum
     }
 }

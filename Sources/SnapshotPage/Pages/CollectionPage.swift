@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A collection: what vouches for it, and its records, searched and in pages.
+/// The page of a collection: its provenance, and its records with a search and in pages.
 struct CollectionPage {
     let collection: PageCatalog.Collection
     let listing: RecordListing
@@ -20,7 +20,10 @@ struct CollectionPage {
         return Frame.document(title: "\(id) – snapshot", trail: [("\(id)", .collection(id))]) { html in
             html.element(.h1) { $0.name(of: id) }
             facts.write(to: &html)
-            if !collection.olderStates.isEmpty { olderStates(&html) }
+            if !collection.olderStates.isEmpty {
+                html.element(.h2, .id("history"), text: "Changes")
+                ChangesForm(collection: collection, from: nil, now: now).write(to: &html)
+            }
             if ParametersPage.isOffered(for: records) {
                 html.element(.h2, .id("parameters"), text: "Parameters")
                 html.element(.p) { html in
@@ -30,27 +33,10 @@ struct CollectionPage {
                 }
             }
             html.element(.h2, .id("records"), text: "Records")
-            form(&html)
+            html.searchForm(
+                .collection(id), label: "Find records that contain all these words", search: listing.search,
+                all: (.records(id, listing.with(search: "")), "All records"), showsAll: listing.isLarge)
             list(found, of: records.count, &html)
-        }
-    }
-
-    private func olderStates(_ html: inout HTMLWriter) {
-        html.element(.h2, .id("history"), text: "Changes")
-        ChangesForm(collection: collection, from: nil, now: now).write(to: &html)
-    }
-
-    private func form(_ html: inout HTMLWriter) {
-        html.element(.form, .class("search"), .role("search"), .get, .action(.collection(id))) { html in
-            html.element(.div, .class("field")) { html in
-                html.element(.label, .for("q"), text: "Find records that contain all these words")
-                html.void(.input, .id("q"), .type("search"), .name("q"), .value(listing.search))
-            }
-            if listing.isWhole { html.void(.input, .type("hidden"), .name("show"), .value("all")) }
-            html.element(.button, .type("submit"), text: "Find")
-            if !listing.search.isEmpty {
-                html.element(.a, .href(.records(id, listing.without())), text: "All records")
-            }
         }
     }
 
@@ -63,22 +49,13 @@ struct CollectionPage {
         }
         let summaries = found[range].map(RecordSummary.init)
         let hasAttachments = summaries.contains { $0.attachment != nil }
-        html.element(.table, .class(hasAttachments ? "records with-files" : "records"), .role("table")) { html in
-            html.element(.caption, text: caption(range, found: found.count, total: total))
-            html.element(.thead, .role("rowgroup")) { html in
-                html.element(.tr, .role("row")) { html in
-                    html.columnHeading("Record")
-                    html.columnHeading("Fields")
-                    html.columnHeading("Changed")
-                    if hasAttachments { html.columnHeading("Attachment") }
-                }
-            }
-            html.element(.tbody, .role("rowgroup")) { html in
-                for (record, summary) in zip(found[range], summaries) {
-                    html.newline()
-                    row(record, summary, hasAttachments: hasAttachments, &html)
-                }
-            }
+        let columns = ["Record", "Fields", "Changed"] + (hasAttachments ? ["Attachment"] : [])
+        html.table(
+            hasAttachments ? "records with-files" : "records",
+            caption: caption(range, found: found.count, total: total), columns: columns,
+            rows: zip(found[range], summaries)
+        ) { row, html in
+            self.row(row.0, row.1, hasAttachments: hasAttachments, to: &html)
         }
         pages(found.count, &html)
     }
@@ -86,39 +63,37 @@ struct CollectionPage {
     private func caption(_ range: Range<Int>, found: Int, total: Int) -> String {
         let what =
             listing.search.isEmpty
-            ? Wording.count(total, "record", "records")
-            : "\(Wording.number(found)) of \(Wording.count(total, "record", "records")) contain “\(listing.search)”"
+            ? Wording.count(total, "record")
+            : "\(Wording.number(found)) of \(Wording.count(total, "record")) contain “\(listing.search)”"
         guard range.count < found else { return what }
         return "\(what), here \(Wording.number(range.lowerBound + 1)) to \(Wording.number(range.upperBound))"
     }
 
     private func row(
-        _ record: Record, _ summary: RecordSummary, hasAttachments: Bool, _ html: inout HTMLWriter
+        _ record: Record, _ summary: RecordSummary, hasAttachments: Bool, to html: inout HTMLWriter
     ) {
-        html.element(.tr, .role("row")) { html in
-            html.element(.th, .role("rowheader"), .scope("row")) { html in
-                // A UUID has 36 characters.
-                html.element(
-                    .a, .href(.record(id, record.id)), .class(record.id.utf8.count <= 36 ? "nowrap" : "long"),
-                    text: record.id)
-            }
-            html.element(.td, .role("cell"), .class("wide says")) { html in
-                for field in summary.fields {
-                    html.element(.span, .class("field")) { html in
-                        html.element(.span, .class("field-name"), text: field.key + " ")
-                        html.element(.span, .class("string"), .ownDirection, text: field.value)
-                    }
+        html.element(.th, .role("rowheader"), .scope("row")) { html in
+            // A UUID has 36 characters.
+            html.element(
+                .a, .href(.record(id, record.id)), .class(record.id.utf8.count <= 36 ? "nowrap" : "long"),
+                text: record.id)
+        }
+        html.element(.td, .role("cell"), .class("wide says")) { html in
+            for field in summary.fields {
+                html.element(.span, .class("field")) { html in
+                    html.element(.span, .class("field-name"), text: field.key + " ")
+                    html.element(.span, .class("string"), .ownDirection, text: field.value)
                 }
             }
-            html.element(.td, .role("cell"), .cellLabel("Changed"), .class("nowrap")) { html in
-                if let time = summary.lastModified {
-                    html.element(.time, .datetime(time.rfc3339), text: String(time.rfc3339.prefix(10)))
-                }
+        }
+        html.element(.td, .role("cell"), .cellLabel("Changed"), .class("nowrap")) { html in
+            if let time = summary.lastModified {
+                html.element(.time, .datetime(time.rfc3339), text: String(time.rfc3339.prefix(10)))
             }
-            guard hasAttachments else { return }
-            html.element(.td, .role("cell"), .cellLabel("Attachment")) { html in
-                if let attachment = summary.attachment { file(attachment, of: record, &html) }
-            }
+        }
+        guard hasAttachments else { return }
+        html.element(.td, .role("cell"), .cellLabel("Attachment")) { html in
+            if let attachment = summary.attachment { file(attachment, of: record, &html) }
         }
     }
 
@@ -144,23 +119,25 @@ struct CollectionPage {
 
     private func pages(_ count: Int, _ html: inout HTMLWriter) {
         let pages = listing.pages(of: count)
-        guard pages > 1 else { return }
+        guard listing.isLarge ? count > RecordListing.pageSize : pages > 1 else { return }
         let page = min(listing.page, pages)
         html.element(.nav, .class("pages"), .ariaLabel("Pages of records")) { html in
-            guard !listing.isWhole else {
-                html.element(.a, .href(.records(id, listing.with(isWhole: false))), text: "Show in pages")
-                return
-            }
             if page > 1 {
                 html.element(.a, .href(.records(id, listing.with(page: page - 1))), text: "Previous page")
             }
-            html.element(.span, text: "Page \(page) of \(pages)")
+            if pages > 1 { html.element(.span, text: "Page \(page) of \(pages)") }
             if page < pages {
                 html.element(.a, .href(.records(id, listing.with(page: page + 1))), text: "Next page")
             }
+            guard !listing.isLarge else {
+                html.element(.a, .href(.records(id, listing.with(isLarge: false))), text: "Show in pages")
+                return
+            }
+            let large = RecordListing.largePageSize
             html.element(
-                .a, .href(.records(id, listing.with(isWhole: true))),
-                text: "Show all \(Wording.number(count)) on one page")
+                .a, .href(.records(id, listing.with(isLarge: true))),
+                text: count > large
+                    ? "Show \(Wording.number(large)) on a page" : "Show all \(Wording.number(count)) on one page")
         }
     }
 }

@@ -11,7 +11,8 @@ struct CollectionsPage {
             html.element(.h1, text: "Remote Settings snapshots")
             html.element(.p, .class("lead"), text: summary)
             problems(&html)
-            form(&html)
+            html.searchForm(
+                .home, label: "Find a collection by its name", search: search, all: (.home, "All collections"))
             table(&html)
         }
     }
@@ -27,16 +28,16 @@ struct CollectionsPage {
     private var summary: String {
         let heads = catalog.collections.map(\.bundle.head)
         var parts = [
-            Wording.count(heads.count, "collection", "collections"),
-            Wording.count(heads.saturatingSum(\.records), "record", "records"),
-            Wording.count(heads.saturatingSum(\.attachments), "attachment", "attachments"),
+            Wording.count(heads.count, "collection"),
+            Wording.count(heads.saturatingSum(\.records), "record"),
+            Wording.count(heads.saturatingSum(\.attachments), "attachment"),
             Wording.size(catalog.collections.saturatingSum(\.bundleSize)),
         ]
         if let newest = heads.map(\.timestamp).max() { parts.append("newest data: \(Wording.ago(newest, at: now))") }
         return parts.joined(separator: " · ")
     }
 
-    /// The signer of most collections, which the page names once.
+    /// The signer of most collections, which the page names only once.
     private var usualSigner: String? {
         var counts: [String: Int] = [:]
         for collection in catalog.collections {
@@ -45,24 +46,13 @@ struct CollectionsPage {
         return counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
     }
 
-    /// Problems come first.
+    /// The problems, which come before everything else.
     private func problems(_ html: inout HTMLWriter) {
         for (id, problem) in catalog.problems.sorted(by: { $0.key < $1.key }) {
             html.element(.p, .class("notice bad")) { html in
                 html.element(.strong, text: "\(id) is not served as the lock names it. ")
                 html.text(problem)
             }
-        }
-    }
-
-    private func form(_ html: inout HTMLWriter) {
-        html.element(.form, .class("search"), .role("search"), .get, .action(.home)) { html in
-            html.element(.div, .class("field")) { html in
-                html.element(.label, .for("q"), text: "Find a collection by its name")
-                html.void(.input, .id("q"), .type("search"), .name("q"), .value(search))
-            }
-            html.element(.button, .type("submit"), text: "Find")
-            if !search.isEmpty { html.element(.a, .href(.home), text: "All collections") }
         }
     }
 
@@ -78,29 +68,15 @@ struct CollectionsPage {
         }
         let usualSigner = usualSigner
         let hasPins = found.contains { $0.pin != nil }
-        html.element(.table, .class("collections"), .role("table")) { html in
-            html.element(.caption) { html in
-                html.text(search.isEmpty ? "All collections, by name." : "Collections named like “\(search)”.")
-                if let usualSigner { html.text(" Signed by \(usualSigner) where a row names nobody else.") }
-            }
-            html.element(.thead, .role("rowgroup")) { html in
-                html.element(.tr, .role("row")) { html in
-                    html.columnHeading("Collection")
-                    html.columnHeading("Timestamp")
-                    html.columnHeading("Age")
-                    html.columnHeading("Records", isNumber: true)
-                    html.columnHeading("Attachments", isNumber: true)
-                    html.columnHeading("Size", isNumber: true)
-                    html.columnHeading("Signature")
-                    if hasPins { html.columnHeading("Pin") }
-                }
-            }
-            html.element(.tbody, .role("rowgroup")) { html in
-                for collection in found {
-                    html.newline()
-                    row(collection, usualSigner: usualSigner, hasPins: hasPins, &html)
-                }
-            }
+        let numbers = ["Records", "Attachments", "Size"]
+        let columns = ["Collection", "Timestamp", "Age"] + numbers + ["Signature"] + (hasPins ? ["Pin"] : [])
+        let caption =
+            (search.isEmpty ? "All collections, by name." : "Collections named like “\(search)”.")
+            + (usualSigner.map { " Signed by \($0) where a row names nobody else." } ?? "")
+        html.table(
+            "collections", caption: caption, columns: columns, numbers: numbers, rows: found
+        ) { collection, html in
+            row(collection, usualSigner: usualSigner, hasPins: hasPins, &html)
         }
     }
 
@@ -108,40 +84,74 @@ struct CollectionsPage {
         _ collection: PageCatalog.Collection, usualSigner: String?, hasPins: Bool, _ html: inout HTMLWriter
     ) {
         let head = collection.bundle.head
-        html.element(.tr, .role("row")) { html in
-            html.element(.th, .role("rowheader"), .scope("row")) { html in
-                html.element(.a, .href(.collection(collection.id))) { $0.name(of: collection.id) }
+        html.element(.th, .role("rowheader"), .scope("row")) { html in
+            html.element(.a, .href(.collection(collection.id))) { $0.name(of: collection.id) }
+        }
+        html.element(.td, .role("cell"), .cellLabel("Timestamp"), .class("wide")) { html in
+            html.time(head.timestamp)
+            html.element(.small, text: "\(head.timestamp)")
+        }
+        html.element(
+            .td, .role("cell"), .cellLabel("Age"), .class("nowrap"), text: Wording.age(of: head.timestamp, at: now))
+        html.element(
+            .td, .role("cell"), .cellLabel("Records"), .class("number"), text: Wording.number(head.records))
+        html.element(.td, .role("cell"), .cellLabel("Attachments"), .class("number")) { html in
+            html.text(Wording.number(head.attachments))
+            if head.omitted > 0 { html.element(.small, text: "\(Wording.number(head.omitted)) left out") }
+        }
+        html.element(
+            .td, .role("cell"), .cellLabel("Size"), .class("number nowrap"),
+            text: Wording.size(collection.bundleSize))
+        html.element(.td, .role("cell"), .cellLabel("Signature"), .class("wide beside")) { html in
+            html.provenance(collection.provenance)
+            if let signer = collection.provenance.verdict?.signer, signer != usualSigner {
+                html.element(.small, text: signer)
             }
-            html.element(.td, .role("cell"), .cellLabel("Timestamp"), .class("wide")) { html in
-                html.time(head.timestamp)
-                html.element(.small, text: "\(head.timestamp)")
-            }
-            html.element(
-                .td, .role("cell"), .cellLabel("Age"), .class("nowrap"), text: Wording.age(of: head.timestamp, at: now))
-            html.element(
-                .td, .role("cell"), .cellLabel("Records"), .class("number"), text: Wording.number(head.records))
-            html.element(.td, .role("cell"), .cellLabel("Attachments"), .class("number")) { html in
-                html.text(Wording.number(head.attachments))
-                if head.omitted > 0 { html.element(.small, text: "\(Wording.number(head.omitted)) left out") }
-            }
-            html.element(
-                .td, .role("cell"), .cellLabel("Size"), .class("number nowrap"),
-                text: Wording.size(collection.bundleSize))
-            html.element(.td, .role("cell"), .cellLabel("Signature"), .class("wide beside")) { html in
-                html.provenance(collection.provenance)
-                if let signer = collection.provenance.verdict?.signer, signer != usualSigner {
-                    html.element(.small, text: signer)
-                }
-            }
-            if hasPins {
-                html.element(.td, .role("cell"), .cellLabel("Pin"), .class("wide beside"), text: collection.pin ?? "")
-            }
+        }
+        if hasPins {
+            html.element(.td, .role("cell"), .cellLabel("Pin"), .class("wide beside"), text: collection.pin ?? "")
         }
     }
 }
 
 extension HTMLWriter {
-    mutating func columnHeading(_ text: String, isNumber: Bool = false) {
-        element(.th, .role("columnheader"), .scope("col"), .class(isNumber ? "number" : "column"), text: text)
+    /// A table with a heading for each column; `write` writes the cells of a row.
+    mutating func table<Row>(
+        _ kind: StaticString, caption: String, columns: [String], numbers: [String] = [], rows: some Sequence<Row>,
+        write: (Row, inout HTMLWriter) -> Void
+    ) {
+        element(.table, .class(kind), .role("table")) { html in
+            html.element(.caption, text: caption)
+            html.element(.thead, .role("rowgroup")) { html in
+                html.element(.tr, .role("row")) { html in
+                    for column in columns {
+                        html.element(
+                            .th, .role("columnheader"), .scope("col"),
+                            .class(numbers.contains(column) ? "number" : "column"), text: column)
+                    }
+                }
+            }
+            html.element(.tbody, .role("rowgroup")) { html in
+                for row in rows {
+                    html.newline()
+                    html.element(.tr, .role("row")) { write(row, &$0) }
+                }
+            }
+        }
+    }
+
+    /// A form that finds what has the words of `search`, and a link to everything where there are any.
+    mutating func searchForm(
+        _ action: PageLink, label: String, search: String, all: (link: PageLink, text: String), showsAll: Bool = false
+    ) {
+        element(.form, .class("search"), .role("search"), .get, .action(action)) { html in
+            html.element(.div, .class("field")) { html in
+                html.element(.label, .for("q"), text: label)
+                html.void(.input, .id("q"), .type("search"), .name("q"), .value(search))
+            }
+            if showsAll { html.void(.input, .type("hidden"), .name("show"), .value("all")) }
+            html.element(.button, .type("submit"), text: "Find")
+            if !search.isEmpty { html.element(.a, .href(all.link), text: all.text) }
+        }
     }
 }

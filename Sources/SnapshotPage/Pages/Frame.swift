@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 
-/// What every document of the page has around its own part.
+/// The frame around the content of every document of the page.
 enum Frame {
     /// - Parameters:
-    ///   - trail: the way from the front page to this one; the last entry is this page and no link.
+    ///   - trail: the path from the front page to this page. The last entry is this page, and is not a link.
     static func document(
         title: String, trail: [(text: String, link: PageLink)] = [], main: (inout HTMLWriter) -> Void
     ) -> HTMLWriter {

@@ -1,12 +1,12 @@
 import RemoteSettingsModel
 
-/// Answers that say why there is nothing to see.
+/// Answers that explain why there is nothing to show.
 enum ProblemPage {
     static func notFound(_ reason: String) -> PageAnswer {
         .document(page("Not found", reason, detail: nil), status: 404)
     }
 
-    /// For a path that is nobody's. Programs get another answer there, which a cache must not mistake for this one.
+    /// For an unknown path. Programs get another answer there, which a cache must not confuse with this one.
     static var noPage: PageAnswer {
         .document(
             page("Not found", "There is no page at this address.", detail: nil), status: 404,

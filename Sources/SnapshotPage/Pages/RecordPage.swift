@@ -32,7 +32,7 @@ struct RecordPage {
                 html.text("A record of ")
                 html.element(.a, .href(.collection(id)), text: "\(id)")
             }
-            if let attachment, let preview { file(attachment, preview, &html) }
+            if let attachment, let preview { file(attachment, preview, to: &html) }
             html.element(.h2, .id("json"), text: "Record")
             html.element(.pre, .focusable, .role("region"), .labelledBy("json")) { html in
                 html.element(.code) { JSONView.write(value, to: &$0) }
@@ -48,7 +48,7 @@ struct RecordPage {
         }
     }
 
-    private func file(_ attachment: RecordAttachment, _ preview: AttachmentPreview, _ html: inout HTMLWriter) {
+    private func file(_ attachment: RecordAttachment, _ preview: AttachmentPreview, to html: inout HTMLWriter) {
         let name = attachment.filename.isEmpty ? "unnamed" : String(attachment.filename.prefix(200))
         html.element(.h2, .id("attachment"), text: "Attachment")
         html.element(.figure) { html in

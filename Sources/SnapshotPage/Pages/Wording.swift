@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Numbers and times as people read them.
+/// Numbers and times for people.
 enum Wording {
     /// With a comma between groups of thousands, as in 1,918.
     static func number(_ value: Int) -> String {
@@ -10,8 +10,8 @@ enum Wording {
         return (value < 0 ? "−" : "") + String(digits)
     }
 
-    static func count(_ value: Int, _ one: String, _ many: String) -> String {
-        "\(number(value)) \(Counted.noun(value, one, many))"
+    static func count(_ value: Int, _ noun: String) -> String {
+        "\(number(value)) \(Counted.noun(value, noun))"
     }
 
     static func size(_ bytes: Int) -> String { ByteSize.text(UInt64(clamping: bytes)) }
@@ -43,7 +43,7 @@ extension HTMLWriter {
         element(.time, .datetime(time.rfc3339), .class("nowrap"), text: Wording.date(time) + " UTC")
     }
 
-    /// What vouches for a snapshot, in words; the colour only repeats them.
+    /// The provenance of a snapshot in words, with a colour that repeats them.
     mutating func provenance(_ provenance: Provenance) {
         switch provenance {
         case .signed: element(.span, .class("verdict good"), text: "Verified")

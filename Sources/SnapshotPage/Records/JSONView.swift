@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// A JSON value as people read it: indented, names set off from values. Text all the way: no value becomes a link.
+/// A JSON value for people: indented, with names distinguished from values. No value becomes a link.
 enum JSONView {
     static func write(_ value: JSONValue, to html: inout HTMLWriter, indent: Int = 0) {
         switch value {
@@ -9,11 +9,11 @@ enum JSONView {
         case .number(let number): html.element(.span, .class("literal"), text: number.text)
         case .string(let text): string(text, to: &html)
         case .array(let elements):
-            list("[", "]", elements, indent: indent, to: &html) { element, html in
+            list(open: "[", close: "]", items: elements, indent: indent, to: &html) { element, html in
                 write(element, to: &html, indent: indent + 1)
             }
         case .object(let members):
-            list("{", "}", members, indent: indent, to: &html) { member, html in
+            list(open: "{", close: "}", items: members, indent: indent, to: &html) { member, html in
                 html.element(.span, .class("key")) { string(member.key, to: &$0) }
                 html.text(": ")
                 write(member.value, to: &html, indent: indent + 1)
@@ -22,7 +22,7 @@ enum JSONView {
     }
 
     private static func list<Item>(
-        _ open: String, _ close: String, _ items: [Item], indent: Int, to html: inout HTMLWriter,
+        open: String, close: String, items: [Item], indent: Int, to html: inout HTMLWriter,
         write: (Item, inout HTMLWriter) -> Void
     ) {
         html.text(open)
@@ -34,7 +34,7 @@ enum JSONView {
         html.text(close)
     }
 
-    /// A string in quotes, with its escapes; its text keeps its own direction.
+    /// A string in quotes, with its escapes, isolated from the writing direction around it.
     private static func string(_ text: String, to html: inout HTMLWriter) {
         html.element(.span, .class("string"), .ownDirection) { html in
             var shown = "\""

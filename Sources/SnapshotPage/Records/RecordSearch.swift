@@ -1,10 +1,10 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A search through records: every word must occur somewhere in the record, in a name or in a value.
+/// A search through records. Every word must occur somewhere in the record, in a name or in a value.
 ///
-/// It compares with the record's canonical JSON, where whatever is not ASCII is escaped: A to Z match either case, other
-/// letters match as they are. Nothing is parsed.
+/// The words are compared with the record's canonical JSON, which escapes everything outside of ASCII: A to Z match either
+/// case, other letters match exactly. Nothing is parsed.
 struct RecordSearch {
     private let words: [ByteSearch]
 

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// The few fields by which people tell a record from another.
+/// The few fields by which people distinguish records.
 struct RecordSummary {
     static let fieldCount = 3
     static let valueLength = 80
@@ -21,7 +21,7 @@ struct RecordSummary {
                 named.append((Self.telling.firstIndex(of: member.key) ?? Self.telling.count, member.key, value))
             }
         }
-        // The sort is stable: beside the telling names, the record's own order stays.
+        // The sort is stable, so other fields stay in the order of the record.
         fields = named.sorted { $0.rank < $1.rank }.prefix(Self.fieldCount).map { ($0.key, $0.value) }
         self.lastModified = lastModified
         attachment = try? record.attachment()

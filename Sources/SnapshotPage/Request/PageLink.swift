@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// An address of this page: a path and a query of the same origin, encoded. No other address can be made.
+/// An address of this page: an encoded path and query of the same origin. No other address can be expressed.
 struct PageLink: Equatable {
     let text: String
 
@@ -20,7 +20,7 @@ struct PageLink: Equatable {
     static func records(_ id: CollectionID, _ listing: RecordListing) -> PageLink {
         var query: [(name: StaticString, value: String)] = []
         if !listing.search.isEmpty { query.append(("q", listing.search)) }
-        if listing.isWhole { query.append(("show", "all")) }
+        if listing.isLarge { query.append(("show", "all")) }
         if listing.page > 1 { query.append(("page", "\(listing.page)")) }
         return PageLink(["collections", id.bucket, id.name], query)
     }

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// What a path asks for.
+/// The part of the page that a path refers to.
 enum PageRoute: Equatable {
     case home
     case icon
@@ -11,7 +11,7 @@ enum PageRoute: Equatable {
     case attachment(CollectionID, String)
     case download(CollectionID, String)
 
-    /// - Returns: `nil` for a path that is none of this page's, whatever is served.
+    /// - Returns: `nil` for a path that no page can have, whichever collections are served.
     init?(path: String) {
         var segments: [String] = []
         for part in path.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {

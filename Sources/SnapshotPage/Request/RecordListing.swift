@@ -1,49 +1,41 @@
-/// Which of a collection's records a page shows.
+/// The selection of a collection's records that a page shows.
 struct RecordListing: Equatable {
     static let pageSize = 100
-    /// Bytes of a search that are looked at.
+    /// The records on a page for a reader who asked for all: each page is made in memory.
+    static let largePageSize = 2000
+    /// The most bytes of a search text.
     static let searchBytes = 200
 
-    /// Words that a record must all contain; empty for every record.
+    /// The words that a record must contain; empty to select every record.
     var search = ""
-    /// From 1.
+    /// The number of the page, from 1.
     var page = 1
-    /// Whether all records are on one page.
-    var isWhole = false
+    /// Whether as many records as possible are on one page.
+    var isLarge = false
 
     init(query: String) {
         let text = FormText.parameter("q", of: query) ?? ""
         search = String(decoding: text.utf8.prefix(Self.searchBytes), as: UTF8.self)
-        isWhole = FormText.parameter("show", of: query) == "all"
+        isLarge = FormText.parameter("show", of: query) == "all"
         page = max(1, FormText.parameter("page", of: query).flatMap(Int.init) ?? 1)
     }
 
-    func with(page: Int) -> RecordListing {
+    /// The listing with other settings: its first page, where none is named.
+    func with(page: Int = 1, isLarge: Bool? = nil, search: String? = nil) -> RecordListing {
         var other = self
         other.page = page
+        other.isLarge = isLarge ?? other.isLarge
+        other.search = search ?? other.search
         return other
     }
 
-    func with(isWhole: Bool) -> RecordListing {
-        var other = self
-        other.page = 1
-        other.isWhole = isWhole
-        return other
-    }
-
-    func without(search: Void = ()) -> RecordListing {
-        var other = self
-        other.search = ""
-        other.page = 1
-        return other
-    }
-
-    /// The part of `count` records that is on this page.
+    /// The positions, among `count` records, of those on this page.
     func range(of count: Int) -> Range<Int> {
-        guard !isWhole else { return 0..<count }
-        let first = min((min(page, pages(of: count)) - 1) * Self.pageSize, count)
-        return first..<min(first + Self.pageSize, count)
+        let first = min((min(page, pages(of: count)) - 1) * size, count)
+        return first..<min(first + size, count)
     }
 
-    func pages(of count: Int) -> Int { max(1, (count + Self.pageSize - 1) / Self.pageSize) }
+    func pages(of count: Int) -> Int { max(1, (count + size - 1) / size) }
+
+    private var size: Int { isLarge ? Self.largePageSize : Self.pageSize }
 }

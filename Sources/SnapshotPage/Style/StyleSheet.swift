@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// How the page looks. It lies within each document, and the policy allows just these bytes by their hash (CSP 3 §8.3).
+/// The style sheet. Each document contains it, and the policy allows exactly these bytes by their hash (CSP 3 §8.3).
 enum StyleSheet {
     static let text: StaticString = """
         :root{color-scheme:light dark;--paper:#faf9f5;--raised:#fff;--ink:#23282d;--soft:#5a6168;--line:#dedad0;
@@ -37,7 +37,7 @@ enum StyleSheet {
         .lead{color:var(--soft);font-size:1.05rem;margin:0 0 1.5rem;max-width:none}
         .soft{color:var(--soft)}
         small{font-size:.84rem}
-        code,pre,.mono{font-family:var(--mono);font-size:.84rem}
+        code,pre{font-family:var(--mono);font-size:.84rem}
         .bucket{color:var(--soft)}
         form.search{display:flex;flex-wrap:wrap;gap:.5rem .75rem;align-items:end;margin:1.25rem 0}
         form.search label{display:block;font-size:.84rem;color:var(--soft);margin-bottom:.2rem}
@@ -89,7 +89,7 @@ enum StyleSheet {
         pre.file-text{max-height:28rem}
         .key{color:var(--accent)}
         .literal{color:var(--care)}
-        .string,bdi{unicode-bidi:isolate}
+        .string{unicode-bidi:isolate}
         .hidden-character{font:600 .72em/1 var(--mono);color:var(--bad);border:1px solid;border-radius:3px;
         padding:0 .25em;margin:0 .1em;white-space:nowrap;unicode-bidi:isolate}
         .pages{margin:1.5rem 0;display:flex;flex-wrap:wrap;gap:.5rem 1.25rem;align-items:baseline}
@@ -101,7 +101,6 @@ enum StyleSheet {
         .changes dt{margin:.6rem 0 .15rem}
         del,ins{text-decoration:none;display:block;font-family:var(--mono);font-size:.84rem;padding:.15rem .6rem;
         border-left:3px solid;white-space:pre-wrap;overflow-wrap:anywhere}
-        ul.files{list-style:none;margin:0;padding:0}
         footer{border-top:1px solid var(--line);color:var(--soft);font-size:.88rem;padding:1rem 0 2rem}
         .unseen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
         @media(max-width:46rem){.frame{padding:0 1rem}main{padding-top:1.4rem}h1{font-size:1.45rem}
@@ -128,7 +127,7 @@ enum StyleSheet {
         @media print{form,.pages,.skip{display:none}}
         """
 
-    /// As `style-src` takes it: `sha256-` and base64.
+    /// The source expression for `style-src`: `sha256-` and base64.
     static let hash: String = "sha256-" + base64(SHA256Digest(hashing: Bytes(utf8: "\(text)")).bytes)
 
     /// RFC 4648 §4.

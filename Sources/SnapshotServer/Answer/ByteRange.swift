@@ -1,5 +1,5 @@
 /// What a `Range` header asks for (RFC 9110 §14).
-enum ByteRange: Equatable {
+package enum ByteRange: Equatable {
     /// All of it: there is no range, one that is not understood, or several, which a server may ignore.
     case whole
     case part(Range<Int>)
@@ -7,7 +7,7 @@ enum ByteRange: Equatable {
     case unsatisfiable
 
     /// - Parameter size: of the representation, in bytes.
-    init(_ header: String, size: Int) {
+    package init(_ header: String, size: Int) {
         self = .whole
         guard header.utf8.count <= 200, let equals = header.firstIndex(of: "="),
             header[..<equals].lowercased() == "bytes"

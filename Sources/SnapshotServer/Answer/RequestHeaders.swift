@@ -4,7 +4,7 @@ import RemoteSettingsModel
 
 extension HTTPFields {
     /// Whether the client takes gzip (RFC 9110 §12.5.3): it is named, or everything is, and not with a weight of 0.
-    var acceptsGzip: Bool {
+    package var acceptsGzip: Bool {
         var everything = false
         for element in elements(of: .acceptEncoding) {
             let parts = element.split(separator: ";", maxSplits: 1)
@@ -18,7 +18,7 @@ extension HTTPFields {
 
     /// Whether the client names a media type among what it accepts (RFC 9110 §12.5.1), and not with a weight of 0.
     /// Wildcards do not count: a client that takes anything is no browser that shows a page.
-    func accepts(_ type: String) -> Bool {
+    package func accepts(_ type: String) -> Bool {
         elements(of: .accept).contains { element in
             let parts = element.split(separator: ";", maxSplits: 1)
             return parts.first?.lowercased().trimmed == type && !parts.dropFirst().contains(where: Self.isRefused)
@@ -39,7 +39,7 @@ extension HTTPFields {
     /// Whether the client has this representation already (RFC 9110 §13.1.2, §13.1.3, in the order of §13.2.2).
     ///
     /// - Parameter tag: with its quotation marks.
-    func isNotModified(tag: String, lastModified: Timestamp?) -> Bool {
+    package func isNotModified(tag: String, lastModified: Timestamp?) -> Bool {
         if contains(.ifNoneMatch) {
             return elements(of: .ifNoneMatch).contains { element in
                 let weak = element.hasPrefix("W/") ? element.dropFirst(2) : element[...]
@@ -53,7 +53,7 @@ extension HTTPFields {
     }
 
     /// Whether a `Range` still holds (RFC 9110 §13.1.5): there is no `If-Range`, or it names this very representation.
-    func allowsRange(tag: String, lastModified: Timestamp?) -> Bool {
+    package func allowsRange(tag: String, lastModified: Timestamp?) -> Bool {
         guard let condition = self[.ifRange] else { return true }
         return condition == tag || lastModified.map(HTTPDate.text) == condition
     }

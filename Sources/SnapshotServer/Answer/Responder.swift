@@ -34,6 +34,8 @@ struct Responder: HTTPResponder {
     func respond(to request: Request, context: Context) async -> Response {
         let target = RequestTarget(request.head.path ?? "/")
         var (route, response) = await answer(request, target, context)
+        // What was just read of a bundle may be zeros.
+        if state.isDamaged { (route, response) = notReady() }
         if request.method == .head { response = response.createHeadResponse() }
         let length = response.body.contentLength ?? 0
         metrics.answered(route, status: response.status.code, bytes: length)
@@ -66,8 +68,9 @@ struct Responder: HTTPResponder {
             await pages.answer(
                 state, target, acceptsHTML: request.headers.accepts("text/html"), now: now())
         }
-        if let page { return (.page, Response(page, limits)) }
-        return problem(.notFound, variesByAccept: true)
+        guard let page else { return problem(.notFound, variesByAccept: true) }
+        guard let response = pageResponse(page) else { return notReady() }
+        return (.page, response)
     }
 
     /// - Returns: `nil` where the path does not belong to the API.
@@ -135,6 +138,13 @@ struct Responder: HTTPResponder {
         return (.origin(route), Response(status: .init(code: problem.code), headers: headers, body: body))
     }
 
+    /// - Returns: `nil` where clients have yet to take too many pages.
+    private func pageResponse(_ page: PageAnswer) -> Response? {
+        guard case .bytes(let bytes) = page.body else { return Response(page, limits, holding: nil) }
+        guard let held = pages.untaken.add(bytes.count, limit: limits.pageBytes) else { return nil }
+        return Response(page, limits, holding: held)
+    }
+
     /// While the bundles are read and verified, before there is anything to serve.
     private func notReady() -> Answer {
         var answer = problem(.notReady)
@@ -144,29 +154,33 @@ struct Responder: HTTPResponder {
 }
 
 /// The path and the query of a request, as they were sent.
-struct RequestTarget {
-    let path: Substring
-    let query: Substring?
+package struct RequestTarget {
+    package let path: Substring
+    package let query: Substring?
 
     /// - Parameter text: in origin form: a path, and what follows a question mark.
-    init(_ text: String) {
+    package init(_ text: String) {
         let mark = text.utf8.firstIndex(of: UInt8(ascii: "?"))
         path = text[..<(mark ?? text.endIndex)]
         query = mark.map { text[text.utf8.index(after: $0)...] }
     }
 
-    /// Whether it may ask for a delta or an archive: these are made by the first request.
-    var isSlow: Bool {
+    /// Whether it may ask for a delta, a list or an archive: these are made by the first request.
+    package var isSlow: Bool {
         // What is percent-encoded may be one of them.
         if [path, query ?? ""].contains(where: { $0.utf8.contains(UInt8(ascii: "%")) }) { return true }
         if path.hasPrefix("/attachments/bundles/") { return true }
+        if path.hasSuffix("/records") || path.hasSuffix("/collections") { return true }
         guard let query = query?.utf8 else { return false }
-        return query.indices.contains { query[$0...].starts(with: "_since".utf8) }
+        return query.indices.contains { index in
+            ["_since", "_limit"].contains { query[index...].starts(with: $0.utf8) }
+        }
     }
 }
 
 extension Response {
-    fileprivate init(_ page: PageAnswer, _ limits: ServerLimits) {
+    /// - Parameter held: is kept until the body was sent.
+    fileprivate init(_ page: PageAnswer, _ limits: ServerLimits, holding held: (any Sendable)?) {
         let content: OriginContent
         switch page.body {
         case .bytes(let bytes): content = .segments([bytes])
@@ -177,7 +191,8 @@ extension Response {
         var headers = HTTPFields()
         for header in page.headers { if let name = HTTPField.Name(header.name) { headers[name] = header.value } }
         self.init(
-            status: .init(code: page.status), headers: headers, body: content.body(0..<content.count, limits))
+            status: .init(code: page.status), headers: headers,
+            body: content.body(0..<content.count, limits, holding: held))
     }
 }
 

@@ -1,3 +1,4 @@
+import CMappedFaults
 import HTTPTypes
 import Hummingbird
 import RemoteSettingsHTTP
@@ -48,7 +49,8 @@ final class ResponseCache: Sendable {
         } else {
             content = resource.content
         }
-        let isSmall = content.count <= limits.keptBodyBytes
+        // What is not kept is made for each client anew, and waits for it.
+        let isSmall = content.count <= (resource.isKept ? limits.keptBodyBytes : limits.pieceBytes)
         let hasRoom = kept.withLock { $0.bytes + content.count <= limits.keptBytes }
         let buffer = isSmall && (hasRoom || !resource.isKept) ? try content.buffer() : nil
         let body = buffer.map(ResponseBody.init(byteBuffer:)) ?? content.body(0..<content.count, limits)
@@ -89,6 +91,10 @@ extension OriginResource {
         headers[.eTag] = isGzip ? "\"\(tag)-gzip\"" : "\"\(tag)\""
         headers.append(contentsOf: HTTPFields.api(freshness))
         if let lastModified { headers[.lastModified] = HTTPDate.text(lastModified) }
+        if let list {
+            for name in [.totalRecords, .totalObjects] as [HTTPField.Name] { headers[name] = "\(list.total)" }
+            headers[.nextPage] = list.next
+        }
         if hasGzip { headers[.vary] = "Accept-Encoding" }
         if allowsRanges {
             headers[.acceptRanges] = "bytes"
@@ -99,12 +105,20 @@ extension OriginResource {
     }
 }
 
+extension HTTPField.Name {
+    // All three are tokens, which is all that is checked.
+    fileprivate static let totalRecords = HTTPField.Name("Total-Records") ?? .contentLength
+    fileprivate static let totalObjects = HTTPField.Name("Total-Objects") ?? .contentLength
+    fileprivate static let nextPage = HTTPField.Name("Next-Page") ?? .location
+}
+
 extension HTTPFields {
     /// What all answers of the API say: scripts of other sites may read them, and browsers guess no types.
     static func api(_ freshness: OriginResource.Freshness) -> HTTPFields {
         [
             .accessControlAllowOrigin: "*",
-            .accessControlExposeHeaders: "Backoff, Retry-After, Alert, Content-Length, ETag, Last-Modified",
+            .accessControlExposeHeaders:
+                "Backoff, Retry-After, Alert, Content-Length, ETag, Last-Modified, Next-Page, Total-Records, Total-Objects",
             .xContentTypeOptions: "nosniff", .cacheControl: freshness.cacheControl,
         ]
     }
@@ -123,9 +137,16 @@ extension OriginContent {
     }
 
     /// A part of the bytes, read while it is written: one piece is in memory at a time, and the next one is made when
-    /// the client has taken enough of the one before.
-    func body(_ range: Range<Int>, _ limits: ServerLimits) -> ResponseBody {
-        ResponseBody(contentLength: range.count) { writer in
+    /// the client has taken enough of the one before. The connection ends in the middle of the body where somebody has
+    /// shortened a bundle meanwhile.
+    ///
+    /// - Parameter held: is kept until the body was sent.
+    func body(
+        _ range: Range<Int>, _ limits: ServerLimits, holding held: (any Sendable)? = nil
+    ) -> ResponseBody {
+        let faults = mapped_faults_count()
+        return ResponseBody(contentLength: range.count) { writer in
+            defer { withExtendedLifetime(held) {} }
             let pieces = try self.pieces()
             var buffer = ByteBuffer()
             var offset = 0
@@ -137,16 +158,21 @@ extension OriginContent {
                     buffer.write(piece[wanted.lowerBound - offset..<end - offset])
                     wanted = end..<wanted.upperBound
                     guard buffer.readableBytes >= limits.pieceBytes else { continue }
+                    guard mapped_faults_count() == faults else { throw ShortenedBundle() }
                     try await writer.write(buffer)
                     buffer = ByteBuffer()
                 }
                 offset += piece.count
             }
+            guard mapped_faults_count() == faults else { throw ShortenedBundle() }
             if buffer.readableBytes > 0 { try await writer.write(buffer) }
             try await writer.finish(nil)
         }
     }
 }
+
+/// Somebody has shortened a bundle that is being sent.
+private struct ShortenedBundle: Error {}
 
 extension ByteBuffer {
     fileprivate mutating func write(_ bytes: Bytes) {

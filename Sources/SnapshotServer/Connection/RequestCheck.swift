@@ -3,14 +3,14 @@ import RemoteSettingsModel
 
 /// What the head of a request must fulfil beyond its grammar, so that nothing between client and server can read it
 /// differently.
-enum RequestCheck {
-    enum Outcome {
+package enum RequestCheck {
+    package enum Outcome {
         /// The target in origin form: a path and a query.
         case good(String)
         case refused(HTTPResponseStatus, Refusal, String)
     }
 
-    static func check(_ head: HTTPRequestHead) -> Outcome {
+    package static func check(_ head: HTTPRequestHead) -> Outcome {
         guard head.version.major == 1, head.version.minor <= 1 else {
             return .refused(
                 .httpVersionNotSupported, .malformed, "HTTP/\(head.version.major).\(head.version.minor)")

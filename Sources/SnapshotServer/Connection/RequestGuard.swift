@@ -21,6 +21,8 @@ final class RequestGuard: ChannelDuplexHandler {
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
     private let size: RequestSizeLimit
+    private let table: ConnectionTable
+    private var connection: ConnectionTable.Connection?
     private var context: ChannelHandlerContext?
     private var deadline: ConnectionDeadline?
 
@@ -47,10 +49,11 @@ final class RequestGuard: ChannelDuplexHandler {
     private var untaken = 0
 
     init(
-        _ size: RequestSizeLimit, limits: ServerLimits, metrics: Metrics, now: @escaping @Sendable () -> Timestamp,
-        logger: Logger
+        _ size: RequestSizeLimit, in table: ConnectionTable, limits: ServerLimits, metrics: Metrics,
+        now: @escaping @Sendable () -> Timestamp, logger: Logger
     ) {
         self.size = size
+        self.table = table
         self.limits = limits
         self.metrics = metrics
         self.now = now
@@ -62,10 +65,18 @@ final class RequestGuard: ChannelDuplexHandler {
         metrics.connectionOpened()
         deadline = ConnectionDeadline(context.eventLoop) { [weak self] in self?.timeUp($0) }
         deadline?.set(.slowRequest, in: limits.requestSeconds)
+        switch table.add(context.channel) {
+        case .admitted(let connection): self.connection = connection
+        case .refused:
+            count(.tooManyConnections, "more than \(limits.connectionsPerAddress) connections of one address")
+            end()
+        }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
         metrics.connectionClosed()
+        if let connection { table.remove(connection) }
+        connection = nil
         deadline?.cancel()
         self.context = nil
     }
@@ -145,6 +156,7 @@ extension RequestGuard {
         guard answering == nil, !isDraining, !isEnding, let context else { return }
         if let head = waiting.popFirst() {
             answering = head
+            connection?.isAtWork()
             deadline?.lift()
             var request = head
             // Whether the connection goes on is decided here.
@@ -158,6 +170,7 @@ extension RequestGuard {
             endWhenTaken()
         } else {
             if hasAnswered { deadline?.set(.slowRequest, in: limits.idleSeconds) }
+            connection?.isIdle()
             if isReadHeld { read(context: context) }
         }
     }
@@ -194,6 +207,7 @@ extension RequestGuard {
         context.fireChannelWritabilityChanged()
         guard !isEnding else { return }
         if context.channel.isWritable {
+            connection?.isAtWork()
             deadline?.lift()
             isDraining = false
             takeNext()
@@ -212,6 +226,7 @@ extension RequestGuard {
     private func expectTaking() {
         untaken = context.flatMap { try? $0.channel.syncOptions?.getOption(.bufferedWritableBytes) } ?? 0
         deadline?.set(.slowReader, in: limits.stallSeconds)
+        connection?.isStalled()
     }
 
     /// Ends the connection when the client has taken what was written.

@@ -1,3 +1,4 @@
+import CMappedFaults
 import ContentSignature
 import Dumps
 import FileStorage
@@ -8,7 +9,8 @@ import SnapshotOrigin
 
 /// Makes the states of a dumps directory: reads the lock, and verifies each bundle against it before it is served.
 ///
-/// A bundle stays mapped while it is served, whatever becomes of its file. Where a bundle is not the one that the lock
+/// A bundle stays mapped while it is served, although its file may be replaced. Where a file is shortened in place, all bundles
+/// are read again. Where a bundle is not the one that the lock
 /// names, because a refresh is at work or because it is damaged, the collection is served in its former state.
 actor DumpsLoader {
     private struct Loaded {
@@ -30,6 +32,8 @@ actor DumpsLoader {
     private var address: OriginAddress?
     private var loaded: [CollectionID: Loaded] = [:]
     private var lockSeen: FileIdentity?
+    /// `mapped_faults_count` before the bundles were read that are known.
+    private var faultsSeen: UInt = 0
     private var problems: [CollectionID: String] = [:]
     /// The bundles that were refused, so that they are not read again before something has changed.
     private var refused: [CollectionID: Refused] = [:]
@@ -61,7 +65,7 @@ actor DumpsLoader {
         return try await reload()
             ?? ServedState(
                 origin: try Origin([], address: address, softwareVersion: softwareVersion), entries: [:], problems: [:],
-                limits: limits.server)
+                faults: faultsSeen, limits: limits.server)
     }
 
     /// The directory's state, where it is another one than was read last. Reads every byte of the bundles that are new.
@@ -82,7 +86,13 @@ actor DumpsLoader {
 
     private func read() async throws -> ServedState? {
         guard let address else { return nil }
-        let identity = FileStore.identity(directory.lockPath)
+        let faults = mapped_faults_count()
+        if faults != faultsSeen {
+            (loaded, refused, historyBytes, lockSeen) = ([:], [:], [:], nil)
+            faultsSeen = faults
+            report("a bundle was shortened while it was served; all bundles are read again")
+        }
+        let identity = try? FileStore.identity(directory.lockPath)
         if let lockSeen, lockSeen == identity, problems.isEmpty { return nil }
         let lock = try directory.recoveredLock(limits: limits).lock
         let before = problems
@@ -94,7 +104,7 @@ actor DumpsLoader {
                 next[id] = known
                 continue
             }
-            let file = FileStore.identity(directory.bundlePath(id))
+            let file = try? FileStore.identity(directory.bundlePath(id))
             if let known = refused[id], known.entry == entry, known.file == file {
                 problems[id] = known.problem
                 next[id] = loaded[id]
@@ -115,9 +125,10 @@ actor DumpsLoader {
         guard hasChanged || problems.keys != before.keys else { return nil }
         let origin = try Origin(
             next.values.map(\.collection), address: address, softwareVersion: softwareVersion, limits: limits)
+        for conflict in origin.conflicts { report(conflict) }
         try origin.warmUp()
         return ServedState(
-            origin: origin, entries: next.mapValues(\.entry), problems: problems, limits: limits.server)
+            origin: origin, entries: next.mapValues(\.entry), problems: problems, faults: faults, limits: limits.server)
     }
 
     private func open(

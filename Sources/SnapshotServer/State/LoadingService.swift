@@ -12,8 +12,10 @@ struct LoadingService: Service {
     /// Yields the port when the server listens.
     let ports: AsyncStream<Int>
     let address: @Sendable (_ port: Int) throws -> OriginAddress
-    /// The time between two looks at the directory; `nil` where it is not watched.
-    let interval: Duration?
+    /// The time between two looks at the directory.
+    let interval: Duration
+    /// Whether changes of the directory are taken up.
+    let isWatching: Bool
     let logger: Logger
     let whenReady: @Sendable (ServedState) -> Void
 
@@ -22,19 +24,19 @@ struct LoadingService: Service {
             let first = try await loader.begin(at: try address(port))
             state.replace(with: first)
             whenReady(first)
-            if let interval {
-                await cancelWhenGracefulShutdown { await watch(every: interval) }
-            }
+            await cancelWhenGracefulShutdown { await watch() }
         }
         // A service that ends takes the server with it.
         try? await gracefulShutdown()
     }
 
     /// Looks at the lock again and again until it is cancelled. Each problem is reported once.
-    private func watch(every interval: Duration) async {
+    private func watch() async {
         var reported = ""
         while !Task.isCancelled {
             try? await Task.sleep(for: interval)
+            // Bundles that somebody has shortened in place are read again, whether the directory is watched or not.
+            guard isWatching || state.isDamaged else { continue }
             do {
                 guard let next = try await loader.reload() else { continue }
                 state.replace(with: next)

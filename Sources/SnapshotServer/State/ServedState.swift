@@ -1,3 +1,4 @@
+import CMappedFaults
 import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotOrigin
@@ -11,16 +12,23 @@ package struct ServedState: Sendable {
     /// The collections that are not served, or not in the state that the lock names, and why.
     package let problems: [CollectionID: String]
     let responses: ResponseCache
+    /// `mapped_faults_count` before the bundles were read.
+    private let faults: UInt
 
     init(
-        origin: Origin, entries: [CollectionID: LockFile.Collection], problems: [CollectionID: String],
+        origin: Origin, entries: [CollectionID: LockFile.Collection], problems: [CollectionID: String], faults: UInt,
         limits: ServerLimits
     ) {
+        self.faults = faults
         self.origin = origin
         self.entries = entries
         self.problems = problems
         responses = ResponseCache(limits)
     }
+
+    /// Whether somebody has shortened a bundle in place since it was read: nobody knows which, and what was read of it may
+    /// be zeros.
+    var isDamaged: Bool { mapped_faults_count() != faults }
 
     /// What is served, in a few words.
     package var summary: String {
@@ -35,8 +43,13 @@ package struct ServedState: Sendable {
 final class StateBox: Sendable {
     private let state = Mutex<ServedState?>(nil)
 
-    /// `nil` until the first state has been read.
-    var current: ServedState? { state.withLock { $0 } }
+    /// `nil` until the first state has been read, and while a damaged one is read again.
+    var current: ServedState? {
+        guard let state = state.withLock({ $0 }), !state.isDamaged else { return nil }
+        return state
+    }
+
+    var isDamaged: Bool { state.withLock { $0 }?.isDamaged ?? false }
 
     /// Puts another state in the place of the present one, for requests that begin from now on.
     func replace(with new: ServedState) {

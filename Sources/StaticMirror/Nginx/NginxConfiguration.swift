@@ -5,12 +5,12 @@ import SnapshotOrigin
 /// The configuration by which nginx serves a mirror: a file to be included in its `http` block.
 struct NginxConfiguration {
     let address: OriginAddress
-    /// Where this file lies. Without characters that mean something to nginx, as the root below.
+    /// The path of this file. Like ``root``, it has no characters with a meaning in nginx's configuration.
     let configuration: String
     /// The link to the tree.
     let root: String
 
-    /// The regular expression of the path before everything, such as `/mirror`.
+    /// The path that precedes every path, such as `/mirror`, as a regular expression.
     private var prefix: String {
         address.path.reduce(into: "") { text, character in
             let isPlain = character.isLetter || character.isNumber || "/-_".contains(character)
@@ -18,7 +18,7 @@ struct NginxConfiguration {
         }
     }
 
-    /// An address of this machine is listened to as it is; any other one is that of who stands before nginx.
+    /// The directive `listen`. A loopback address is used as it is; any other address belongs to a proxy in front of nginx.
     private var listen: String {
         let parts = address.host.split(separator: ":").map(String.init)
         let isLocal = address.host.hasPrefix("127.") || address.host.hasPrefix("[::1]") || parts.first == "localhost"
@@ -27,7 +27,7 @@ struct NginxConfiguration {
             ? "    listen \(address.host);" : "    listen \(parts.count == 2 ? parts[1] : "80");"
     }
 
-    /// Replaces the file where it would be another.
+    /// Replaces the file if its content differs.
     func write(to path: String) throws {
         let text = Bytes(utf8: text)
         if try FileStore.read(path, limit: 1 << 20) == text { return }

@@ -1,13 +1,6 @@
 import FileStorage
+import LibC
 import RemoteSettingsModel
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 /// Times and links of files, as web servers see them.
 enum FileTime {
@@ -24,7 +17,7 @@ enum FileTime {
 
 /// A symbolic link that is replaced in one step.
 enum Link {
-    /// What the link says; `nil` where there is no link.
+    /// The link's target; `nil` where there is no link.
     static func target(of path: String) -> String? {
         var buffer = [UInt8](repeating: 0, count: 1024)
         let count = unsafe buffer.withUnsafeMutableBytes { raw in

@@ -2,14 +2,14 @@ import RemoteSettingsModel
 
 /// The file of a URL's path, below the root of a mirror.
 ///
-/// Locations of attachments come from records, so that a path is taken only where it can be nothing but a file below the
-/// root: no empty, `.` or `..` segment, no control character, no name that file systems or web servers treat apart.
+/// Locations of attachments come from records, so a path is accepted only if it can be nothing but a file below the root:
+/// no empty, `.` or `..` segment, no control character, no name that file systems or web servers treat specially.
 struct MirrorPath: Hashable {
     /// Relative, with `/`.
     let file: String
 
     /// - Parameter path: a URL's path, percent-encoded, from `/` on. One that ends in `/` gets `index.json`.
-    /// - Returns: `nil` where it cannot be a file.
+    /// - Returns: `nil` where the path cannot be a file.
     init?(_ path: String) {
         guard path.hasPrefix("/") else { return nil }
         let name = path.hasSuffix("/") ? path + "index.json" : path

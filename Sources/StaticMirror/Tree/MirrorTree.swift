@@ -8,12 +8,12 @@ struct MirrorTree {
     private let folder: String
     /// The path of the origin's address, before every path.
     private let prefix: String
-    /// The time of what does not say when it was changed.
+    /// The modification time of files whose resource has none.
     private let newest: Timestamp
     private var files: Set<String> = []
     private var folders: Set<String> = []
     private(set) var objects: [MirrorObject] = []
-    /// What cannot be a file, one line each.
+    /// The paths that cannot be files, one line each.
     private(set) var notes: [String] = []
 
     init(folder: String, prefix: String, newest: Timestamp) {
@@ -22,7 +22,7 @@ struct MirrorTree {
         self.newest = newest
     }
 
-    /// Writes everything of an origin. Does I/O.
+    /// Writes every resource of an origin. Does I/O.
     ///
     /// - Throws: `BundleError` or `FileError`.
     mutating func write(_ origin: Origin) throws {
@@ -49,8 +49,8 @@ struct MirrorTree {
         return "/\(version.rawValue)/buckets/\(parts[0])/collections/\(parts[1])/since/\(time)"
     }
 
-    /// The times that the monitor can have had, newest first: those of collections. Older ones than these many get the
-    /// full list, which is small.
+    /// The timestamps that the monitor can have had, which are those of collections, newest first. For a timestamp beyond
+    /// this many, clients get the full list, which is small.
     private func monitorTimes(_ origin: Origin) -> [Timestamp] {
         let times = origin.collections.flatMap { [$0.timestamp] + $0.history.map(\.head.timestamp) }
         return Array(Set(times).sorted(by: >).prefix(1000))
@@ -69,7 +69,7 @@ struct MirrorTree {
         let time = resource.lastModified ?? newest
         let (size, digest) = try write(resource.content, to: place.file, time)
         var gzipSize: Int?
-        // Attachments are served as they are: clients go on with a broken download by ranges of these bytes.
+        // Attachments are served uncompressed: clients resume a broken download by ranges of these bytes.
         if resource.route != .attachment, let packed = resource.gzip() {
             gzipSize = try write(.segments(packed), to: place.file + ".gz", time).size
         }

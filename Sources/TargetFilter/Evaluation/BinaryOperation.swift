@@ -1,12 +1,4 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Android)
-    import Android
-#endif
+import LibC
 
 /// Applies an operator to two values. `&&` and `||` are compiled to jumps and never get here.
 struct BinaryOperation {

@@ -18,7 +18,7 @@ package struct FilterObject: Hashable, Sendable {
 
     package var count: Int { members.count }
 
-    /// The value of a member; `undefined` where there is none. To set `undefined` keeps the member.
+    /// The value of a member; `undefined` where there is none. Setting `undefined` keeps the member.
     package subscript(key: String) -> FilterValue {
         get { positions[key].map { members[$0].value } ?? .undefined }
         set {

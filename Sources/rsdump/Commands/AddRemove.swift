@@ -33,18 +33,16 @@ struct Add: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await running {
-            let directory = dumps.directory
-            let (new, configuration) = try directory.addCollections(
-                collections, attachments: attachments?.rawValue, server: server.server,
-                roots: try TrustAnchors(parsing: server.trust.roots).roots
-            ) { _ = try $0.serverURL() }
-            for id in collections {
-                Console.print(new.contains(id) ? "\(id): added" : "\(id): is already there; its settings are kept")
-            }
-            let count = Counted.text(configuration.collections.count, "collection")
-            Console.print("\(directory.configurationPath): \(count) of \(configuration.server)")
+        let directory = dumps.directory
+        let (new, configuration) = try directory.addCollections(
+            collections, attachments: attachments?.rawValue, server: server.server,
+            roots: try TrustAnchors(parsing: server.trust.roots).roots
+        ) { _ = try $0.serverURL() }
+        for id in collections {
+            Console.print(new.contains(id) ? "\(id): added" : "\(id): is already there; its settings are kept")
         }
+        let count = Counted.text(configuration.collections.count, "collection")
+        Console.print("\(directory.configurationPath): \(count) of \(configuration.server)")
     }
 }
 
@@ -68,10 +66,7 @@ struct Remove: AsyncParsableCommand {
     var keepBundles = false
 
     func run() async throws {
-        try await running {
-            try dumps.directory.removeCollections(collections)
-            if !keepBundles { try dumps.directory.removeBundles(collections) }
-            for id in collections { Console.print("\(id): removed") }
-        }
+        try dumps.directory.removeCollections(collections, keepingBundles: keepBundles)
+        for id in collections { Console.print("\(id): removed") }
     }
 }

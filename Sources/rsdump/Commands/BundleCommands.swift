@@ -26,13 +26,11 @@ struct Inspect: AsyncParsableCommand {
     var format = OutputFormat.text
 
     func run() async throws {
-        try await running {
-            let bundle = try argument.open()
-            let report = InspectReport(
-                manifest: try bundle.manifest(), content: Manifest.digest(of: try bundle.manifestText()),
-                name: bundle.name, listsAttachments: attachments)
-            format.print(report.text, report.json)
-        }
+        let bundle = try argument.open()
+        let report = InspectReport(
+            manifest: try bundle.manifest(), content: Manifest.digest(of: try bundle.manifestText()),
+            name: bundle.name, listsAttachments: attachments)
+        format.print(report.text, report.json)
     }
 }
 
@@ -55,20 +53,18 @@ struct Records: AsyncParsableCommand {
     var id: String?
 
     func run() async throws {
-        try await running {
-            let bundle = try argument.open()
-            if let id { return Console.print(try bundle.record(id).json.text) }
-            var lines: [UInt8] = []
-            for record in try bundle.payload().records {
-                lines.append(contentsOf: record.json.array)
-                lines.append(UInt8(ascii: "\n"))
-                if lines.count > 1 << 16 {
-                    Console.write(lines, to: 1)
-                    lines.removeAll(keepingCapacity: true)
-                }
+        let bundle = try argument.open()
+        if let id { return Console.print(try bundle.record(id).json.text) }
+        var lines: [UInt8] = []
+        for record in try bundle.payload().records {
+            lines.append(contentsOf: record.json.array)
+            lines.append(UInt8(ascii: "\n"))
+            if lines.count > 1 << 16 {
+                Console.write(lines, to: 1)
+                lines.removeAll(keepingCapacity: true)
             }
-            Console.write(lines, to: 1)
         }
+        Console.write(lines, to: 1)
     }
 }
 
@@ -93,25 +89,23 @@ struct AttachmentCommand: AsyncParsableCommand {
     var output: String?
 
     func run() async throws {
-        try await running {
-            let bundle = try argument.open()
-            guard let attachment = try bundle.record(recordID).attachment() else {
-                throw CommandFailure(.someFailed, "\(bundle.name): record \(recordID) has no attachment")
-            }
-            guard try bundle.attachmentSize(attachment.hash) != nil else {
-                let reason = try bundle.manifest().files.first { $0.sha256 == attachment.hash }?.omitted
-                throw CommandFailure(
-                    .someFailed,
-                    "\(bundle.name): the attachment of \(recordID) was left out of this bundle "
-                        + "(\(reason.map { "\($0)" } ?? "no reason")); change attachments in dumps.yaml and refresh")
-            }
-            guard let output else {
-                _ = try bundle.streamAttachment(attachment.hash) { piece in Console.write(piece, to: 1) }
-                return
-            }
-            try FileStore.replace(output) { write in
-                _ = try bundle.streamAttachment(attachment.hash) { piece in try write(piece) }
-            }
+        let bundle = try argument.open()
+        guard let attachment = try bundle.record(recordID).attachment() else {
+            throw CommandFailure(.someFailed, "\(bundle.name): record \(recordID) has no attachment")
+        }
+        guard try bundle.attachmentSize(attachment.hash) != nil else {
+            let reason = try bundle.manifest().files.first { $0.sha256 == attachment.hash }?.omitted
+            throw CommandFailure(
+                .someFailed,
+                "\(bundle.name): the attachment of \(recordID) was left out of this bundle "
+                    + "(\(reason.map { "\($0)" } ?? "no reason")); change attachments in dumps.yaml and refresh")
+        }
+        guard let output else {
+            _ = try bundle.streamAttachment(attachment.hash) { piece in Console.write(piece, to: 1) }
+            return
+        }
+        try FileStore.replace(output) { write in
+            _ = try bundle.streamAttachment(attachment.hash) { piece in try write(piece) }
         }
     }
 }

@@ -74,41 +74,39 @@ struct Diff: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await running {
-            let report: DiffReport
-            var failed: [CollectionID: CommandFailure] = [:]
-            do {
-                let (before, after) = (try await open(old, failed: &failed), try await open(new, failed: &failed))
-                var names = collections
-                if names.isEmpty {
-                    // Collections that the sources do not have are none of their business.
-                    if case .sources = new {
-                        names = after.collections.sorted()
-                    } else if case .sources = old {
-                        names = before.collections.sorted()
-                    }
+        let report: DiffReport
+        var failed: [CollectionID: CommandFailure] = [:]
+        do {
+            let (before, after) = (try await open(old, failed: &failed), try await open(new, failed: &failed))
+            var names = collections
+            if names.isEmpty {
+                // Collections that the sources do not have are none of their business.
+                if case .sources = new {
+                    names = after.collections.sorted()
+                } else if case .sources = old {
+                    names = before.collections.sorted()
                 }
-                if !failed.isEmpty {
-                    let all = names.isEmpty ? before.collections.union(after.collections).sorted() : names
-                    names = all.filter { failed[$0] == nil }
-                    if names.isEmpty, let failure = failed.min(by: { $0.key < $1.key })?.value { throw failure }
-                }
-                report = try await DiffReport(from: (old, before), to: (new, after), names: names)
-            } catch {
-                throw CommandFailure(comparing: error)
             }
-            switch format {
-            case .text: Console.print(DiffText(report, showsRecords: !stat, paint: Style.output.paint).text)
-            case .json: OutputFormat.json.print("", DiffJSON.document(report))
-            case .markdown: Console.write(Array(DiffMarkdown(report).text.utf8), to: 1)
+            if !failed.isEmpty {
+                let all = names.isEmpty ? before.collections.union(after.collections).sorted() : names
+                names = all.filter { failed[$0] == nil }
+                if names.isEmpty, let failure = failed.min(by: { $0.key < $1.key })?.value { throw failure }
             }
-            let failures = failed.sorted { $0.key < $1.key }.map(\.value)
-            if let last = failures.last {
-                for failure in failures.dropLast() { Console.error("rsdump: \(Console.visible("\(failure)"))") }
-                throw last
-            }
-            if exitCode, !report.isSame { throw ExitStatus.someFailed.code }
+            report = try await DiffReport(from: (old, before), to: (new, after), names: names)
+        } catch {
+            throw CommandFailure(comparing: error)
         }
+        switch format {
+        case .text: Console.print(DiffText(report, showsRecords: !stat, paint: Style.output.paint).text)
+        case .json: OutputFormat.json.print("", DiffJSON.document(report))
+        case .markdown: Console.write(Array(DiffMarkdown(report).text.utf8), to: 1)
+        }
+        let failures = failed.sorted { $0.key < $1.key }.map(\.value)
+        if let last = failures.last {
+            for failure in failures.dropLast() { Console.error(failure) }
+            throw last
+        }
+        if exitCode, !report.isSame { throw ExitStatus.someFailed.code }
     }
 
     private func open(

@@ -49,29 +49,27 @@ struct Embed: AsyncParsableCommand {
     var format = OutputFormat.text
 
     func run() async throws {
-        try await running {
-            let opened = try OpenDumps(dumps, isConfigured: false)
-            var options = Embedding.Options()
-            options.collections = collections
-            options.isStored = stored
-            options.swiftFile = swiftFile
-            options.isPublic = isPublic
-            let verifier = BundleVerifier(
-                opened.policy, limits: opened.limits)
-            let folder = output.withoutTrailingSlashes
-            let embedding = Embedding(opened.directory, to: folder, options: options, verifier: verifier)
-            let paths = try check ? embedding.stale() : embedding.write()
-            let lines = paths.map { "\($0): \(check ? "is stale" : "written")" }
-            format.print(
-                paths.isEmpty
-                    ? "\(folder): is up to date with the lock and its bundles" : lines.joined(separator: "\n"),
-                .members([
-                    "output": .string(folder), "changed": .array(paths.map(JSONValue.string)), "isCheck": .bool(check),
-                ]))
-            if check, !paths.isEmpty, format == .text {
-                Console.error("rsdump: run rsdump embed without --check to write them")
-            }
-            if check, !paths.isEmpty { throw ExitStatus.wouldChange.code }
+        let opened = try OpenDumps(dumps, isConfigured: false)
+        var options = Embedding.Options()
+        options.collections = collections
+        options.isStored = stored
+        options.swiftFile = swiftFile
+        options.isPublic = isPublic
+        let verifier = BundleVerifier(
+            opened.policy, limits: opened.limits)
+        let folder = output.withoutTrailingSlashes
+        let embedding = Embedding(opened.directory, to: folder, options: options, verifier: verifier)
+        let paths = try check ? embedding.stale() : embedding.write()
+        let lines = paths.map { "\($0): \(check ? "is stale" : "written")" }
+        format.print(
+            paths.isEmpty
+                ? "\(folder): is up to date with the lock and its bundles" : lines.joined(separator: "\n"),
+            .members([
+                "output": .string(folder), "changed": .array(paths.map(JSONValue.string)), "isCheck": .bool(check),
+            ]))
+        if check, !paths.isEmpty, format == .text {
+            Console.error("rsdump: run rsdump embed without --check to write them")
         }
+        if check, !paths.isEmpty { throw ExitStatus.wouldChange.code }
     }
 }

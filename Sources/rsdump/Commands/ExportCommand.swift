@@ -111,12 +111,10 @@ struct ExportCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await running {
-            let target = output.withoutTrailingSlashes
-            switch form {
-            case .layout(let layout): try export(to: target, layout)
-            case .mirror: try await publish(to: target)
-            }
+        let target = output.withoutTrailingSlashes
+        switch form {
+        case .layout(let layout): try export(to: target, layout)
+        case .mirror: try await publish(to: target)
         }
     }
 

@@ -40,26 +40,26 @@ struct Get: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await running {
-            let (service, end) = try options.service()
-            let client = service.makeClient(collectionName: "\(collection)")
-            let records = await client.getRecords(syncIfEmpty: syncIfEmpty)
-            if explain { Console.error(SnapshotExplanation(client.snapshot).text) }
-            do {
-                guard let records else {
-                    throw CommandFailure(.someFailed, SnapshotExplanation(client.snapshot).absence)
-                }
-                if let attachment {
-                    try await write(attachment, of: records, client)
-                } else {
-                    for record in records { Console.print(record.json.text) }
-                }
-            } catch {
-                await end()
-                throw error
+        let (service, end) = try options.service()
+        let client = service.makeClient(collectionName: "\(collection)")
+        var records = await client.getRecords(syncIfEmpty: syncIfEmpty)
+        // The storage could not be read at the first look, and can be at the second.
+        if records == nil, client.snapshot.source != .none { records = client.getRecords() }
+        if explain { Console.error(SnapshotExplanation(status: client.snapshot).text) }
+        do {
+            guard let records else {
+                throw CommandFailure(.someFailed, SnapshotExplanation(status: client.snapshot).absence)
             }
+            if let attachment {
+                try await write(attachment, of: records, client)
+            } else {
+                for record in records { Console.print(record.json.text) }
+            }
+        } catch {
             await end()
+            throw error
         }
+        await end()
     }
 
     private func write(_ id: String, of records: [RemoteSettingsRecord], _ client: RemoteSettingsClient) async throws {

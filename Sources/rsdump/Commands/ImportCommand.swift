@@ -86,21 +86,19 @@ struct ImportCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await running {
-            guard case .format(let source) = source else { return try importSource() }
-            let opened = try OpenDumps(dumps, isConfigured: false, applying: server.applied)
-            var options = Import.Options(
-                time: time.flatMap(Timestamp.init(rfc3339:)) ?? HTTPEnvironment.system.now())
-            options.policy = opened.policy
-            options.chains = chains
-            options.collection = collection
-            options.server = server.server
-            options.roots = try TrustAnchors(parsing: server.trust.roots).roots
-            let outcomes = try Import(into: opened.directory, from: source, options: options).run(path, collections)
-            let report = ImportReport(outcomes: outcomes)
-            format.print(report.text(.output), report.json)
-            if report.status != .done { throw report.status.code }
-        }
+        guard case .format(let source) = source else { return try importSource() }
+        let opened = try OpenDumps(dumps, isConfigured: false, applying: server.applied)
+        var options = Import.Options(
+            time: time.flatMap(Timestamp.init(rfc3339:)) ?? HTTPEnvironment.system.now())
+        options.policy = opened.policy
+        options.chains = chains
+        options.collection = collection
+        options.server = server.server
+        options.roots = try TrustAnchors(parsing: server.trust.roots).roots
+        let outcomes = try Import(into: opened.directory, from: source, options: options).run(path, collections)
+        let report = ImportReport(outcomes: outcomes)
+        format.print(report.text(.output), report.json)
+        if report.status != .done { throw report.status.code }
     }
 }
 

@@ -108,35 +108,33 @@ extension KeysCommand {
         }
 
         func run() async throws {
-            try await running {
-                var plan = KeyDirectory.Plan()
-                plan.name = name
-                plan.signer = SignerName(signer)
-                plan.rootDays = rootDays
-                plan.intermediateDays = intermediateDays
-                plan.signerDays = signerDays
-                let keys = directory.keys
-                let root = try keys.create(plan, now: HTTPEnvironment.system.now())
-                let isDefault = plan.signer == .remoteSettings
-                let argument = isDefault ? "" : ", signer: \"\(signer)\""
-                Console.print(
-                    """
-                    trust-root \(root)
+            var plan = KeyDirectory.Plan()
+            plan.name = name
+            plan.signer = SignerName(signer)
+            plan.rootDays = rootDays
+            plan.intermediateDays = intermediateDays
+            plan.signerDays = signerDays
+            let keys = directory.keys
+            let root = try keys.create(plan, now: HTTPEnvironment.system.now())
+            let isDefault = plan.signer == .remoteSettings
+            let argument = isDefault ? "" : ", signer: \"\(signer)\""
+            Console.print(
+                """
+                trust-root \(root)
 
-                    In the app:
-                      RemoteSettingsConfig(
-                          server: …, trustRoots: try TrustAnchors(parsing: ["\(root)"])\(argument))
+                In the app:
+                  RemoteSettingsConfig(
+                      server: …, trustRoots: try TrustAnchors(parsing: ["\(root)"])\(argument))
 
-                    In dumps.yaml (publish writes it there, if there is no such file yet):
-                      trust:
-                        roots:
-                          - "\(root)"\(isDefault ? "" : "\n    signer: \(signer)")
+                In dumps.yaml (publish writes it there, if there is no such file yet):
+                  trust:
+                    roots:
+                      - "\(root)"\(isDefault ? "" : "\n    signer: \(signer)")
 
-                    Keep \(keys.keyPath(.root)) and \(keys.keyPath(.intermediate)) where nobody publishes from: publish needs \
-                    \(keys.keyPath(.signer)) and \(keys.certificatePath(.signer)) only. If \(keys.keyPath(.root)) is lost, \
-                    apps need an update to trust another root.
-                    """)
-            }
+                Keep \(keys.keyPath(.root)) and \(keys.keyPath(.intermediate)) where nobody publishes from: publish needs \
+                \(keys.keyPath(.signer)) and \(keys.certificatePath(.signer)) only. If \(keys.keyPath(.root)) is lost, \
+                apps need an update to trust another root.
+                """)
         }
     }
 
@@ -156,14 +154,12 @@ extension KeysCommand {
         var output: String?
 
         func run() async throws {
-            try await running {
-                let usual = role == .signer ? SignerName.remoteSettings.dnsName : "Remote Settings intermediate"
-                let keys = directory.keys
-                try put(keys.request(role.role, named: name ?? usual), to: output)
-                Console.error(
-                    "rsdump: the key waits in \(keys.path); let the request be issued with rsdump keys issue, then take it "
-                        + "over with: rsdump keys renew \(keys.path) --certificate FILE")
-            }
+            let usual = role == .signer ? SignerName.remoteSettings.dnsName : "Remote Settings intermediate"
+            let keys = directory.keys
+            try put(keys.request(role.role, named: name ?? usual), to: output)
+            Console.error(
+                "rsdump: the key waits in \(keys.path); let the request be issued with rsdump keys issue, then take it "
+                    + "over with: rsdump keys renew \(keys.path) --certificate FILE")
         }
     }
 
@@ -191,14 +187,12 @@ extension KeysCommand {
         func validate() throws { try checkDays(days, "--days") }
 
         func run() async throws {
-            try await running {
-                let plan = KeyDirectory.Plan()
-                try put(
-                    directory.keys.issue(
-                        CertificateRequest(pem: read(request), place: request), as: role.role, named: name,
-                        days: days ?? (role == .signer ? plan.signerDays : plan.intermediateDays),
-                        environment: environment, now: HTTPEnvironment.system.now()), to: output)
-            }
+            let plan = KeyDirectory.Plan()
+            try put(
+                directory.keys.issue(
+                    CertificateRequest(pem: read(request), place: request), as: role.role, named: name,
+                    days: days ?? (role == .signer ? plan.signerDays : plan.intermediateDays),
+                    environment: environment, now: HTTPEnvironment.system.now()), to: output)
         }
     }
 
@@ -232,20 +226,18 @@ extension KeysCommand {
         }
 
         func run() async throws {
-            try await running {
-                let keys = directory.keys
-                if let certificate {
-                    let role = try keys.install(read(certificate), place: certificate)
-                    let next = role == .signer ? "rsdump publish --resign" : "rsdump keys renew \(keys.path)"
-                    Console.print("the \(role.rawValue) certificate is in place; next: \(next)")
-                    return
-                }
-                try keys.renew(
-                    named: signer.map { SignerName($0) }, days: days,
-                    includingIntermediate: intermediate ? KeyDirectory.Plan().intermediateDays : nil,
-                    environment: environment, now: HTTPEnvironment.system.now())
-                Console.print("the signing certificate is renewed; next: rsdump publish --resign")
+            let keys = directory.keys
+            if let certificate {
+                let role = try keys.install(read(certificate), place: certificate)
+                let next = role == .signer ? "rsdump publish --resign" : "rsdump keys renew \(keys.path)"
+                Console.print("the \(role.rawValue) certificate is in place; next: \(next)")
+                return
             }
+            try keys.renew(
+                named: signer.map { SignerName($0) }, days: days,
+                includingIntermediate: intermediate ? KeyDirectory.Plan().intermediateDays : nil,
+                environment: environment, now: HTTPEnvironment.system.now())
+            Console.print("the signing certificate is renewed; next: rsdump publish --resign")
         }
     }
 
@@ -266,12 +258,10 @@ extension KeysCommand {
         func validate() throws { try checkDays(warnDays, "--warn-days") }
 
         func run() async throws {
-            try await running {
-                let now = HTTPEnvironment.system.now()
-                let report = KeysReport(try directory.keys.status(environment), now: now, warnDays: warnDays)
-                format.print(report.text(.output), report.json)
-                if !report.isGood { throw ExitStatus.someFailed.code }
-            }
+            let now = HTTPEnvironment.system.now()
+            let report = KeysReport(try directory.keys.status(environment), now: now, warnDays: warnDays)
+            format.print(report.text(.output), report.json)
+            if !report.isGood { throw ExitStatus.someFailed.code }
         }
     }
 

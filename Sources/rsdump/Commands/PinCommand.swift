@@ -69,15 +69,13 @@ struct PinCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await running {
-            let opened = try OpenDumps(dumps, applying: server.applied)
-            let pinning = Pinning(
-                opened.directory, configuration: opened.configuration, policy: opened.policy,
-                now: HTTPEnvironment.system.now(), limits: opened.limits)
-            let outcome = try await pinning.pin(
-                collection, at ?? .present, from: path, reason: reason, until: until.flatMap(Pin.date))
-            format.print(Console.visible(PinText.outcome(collection, outcome)), PinText.json(collection, outcome))
-        }
+        let opened = try OpenDumps(dumps, applying: server.applied)
+        let pinning = Pinning(
+            opened.directory, configuration: opened.configuration, policy: opened.policy,
+            now: HTTPEnvironment.system.now(), limits: opened.limits)
+        let outcome = try await pinning.pin(
+            collection, at ?? .present, from: path, reason: reason, until: until.flatMap(Pin.date))
+        format.print(Console.visible(PinText.outcome(collection, outcome)), PinText.json(collection, outcome))
     }
 }
 
@@ -103,12 +101,10 @@ struct UnpinCommand: AsyncParsableCommand {
     @OptionGroup var dumps: DumpsOptions
 
     func run() async throws {
-        try await running {
-            for (id, pin) in try Pinning.unpin(collections, in: dumps.directory) {
-                Console.print(
-                    pin.map { "\(id): no longer pinned at \($0.at); rsdump refresh takes it to the server's state" }
-                        ?? "\(id): is not pinned")
-            }
+        for (id, pin) in try Pinning.unpin(collections, in: dumps.directory) {
+            Console.print(
+                pin.map { "\(id): no longer pinned at \($0.at); rsdump refresh takes it to the server's state" }
+                    ?? "\(id): is not pinned")
         }
     }
 }

@@ -42,28 +42,26 @@ struct CheckCommand: AsyncParsableCommand {
     @OptionGroup var dumps: DumpsOptions
 
     func run() async throws {
-        try await running {
-            let sources = try options.sources.read(collections)
-            let configuration =
-                try dumps.directory.configurationText() == nil ? DumpsConfiguration() : dumps.directory.configuration()
-            // Numbers that are out of range and the like are found where records take their form; against no present state.
-            let nowhere = DumpsDirectory("\(dumps.directory.path)/.none")
-            for (id, state) in try Publish.preview(
-                sources, in: nowhere, at: HTTPEnvironment.system.now(), isExact: false)
-            {
-                let settings = configuration.settings(of: id)
-                let wanted = try AttachmentSelector(settings.attachments).select(state.get().unsigned.records).wanted
-                do {
-                    try settings.budget.check(wanted)
-                } catch {
-                    throw CommandFailure(.usage, "\(id): \(error)")
-                }
+        let sources = try options.sources.read(collections)
+        let configuration =
+            try dumps.directory.configurationText() == nil ? DumpsConfiguration() : dumps.directory.configuration()
+        // Numbers that are out of range and the like are found where records take their form; against no present state.
+        let nowhere = DumpsDirectory("\(dumps.directory.path)/.none")
+        for (id, state) in try Publish.preview(
+            sources, in: nowhere, at: HTTPEnvironment.system.now(), isExact: false)
+        {
+            let settings = configuration.settings(of: id)
+            let wanted = try AttachmentSelector(settings.attachments).select(state.get().unsigned.records).wanted
+            do {
+                try settings.budget.check(wanted)
+            } catch {
+                throw CommandFailure(.usage, "\(id): \(error)")
             }
-            for note in sources.flatMap(\.notes) { Console.error("note: \(Console.visible(note))") }
-            let records = sources.reduce(0) { $0 + $1.records.count }
-            Console.print(
-                "\(Counted.text(sources.count, "collection")), \(Counted.text(records, "record")): nothing is wrong")
         }
+        for note in sources.flatMap(\.notes) { Console.error("note: \(Console.visible(note))") }
+        let records = sources.reduce(0) { $0 + $1.records.count }
+        Console.print(
+            "\(Counted.text(sources.count, "collection")), \(Counted.text(records, "record")): nothing is wrong")
     }
 }
 
@@ -142,39 +140,37 @@ struct PublishCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await running {
-            let now = HTTPEnvironment.system.now()
-            let time = at.flatMap(Timestamp.init(rfc3339:)) ?? now
-            guard time <= now.advanced(by: .seconds(Limits().clockToleranceSeconds)) else {
-                throw CommandFailure(
-                    .usage,
-                    "--at is \(time.rfc3339), more than a day from now: apps would refuse it; give an earlier time")
-            }
-            if dryRun {
-                try await preview(options.sources.read(collections), at: time)
-                return
-            }
-            let environment = KeysCommand.environment
-            let signer = try KeyDirectory(keys.withoutTrailingSlashes).signer(environment)
-            var settings = Publish.Options(time: time)
-            settings.isExact = at != nil
-            settings.chainURL = chainURL
-            settings.server = server
-            if let overlapKeys, let overlapChainURL {
-                let other = try KeyDirectory(overlapKeys.withoutTrailingSlashes).signer([:])
-                settings.overlap = (other, overlapChainURL)
-            }
-            let publish = Publish(
-                into: dumps.directory, signer: signer, policy: try policy(for: signer), options: settings)
-            let outcomes =
-                resign ? try publish.resign(collections) : try publish.run(options.sources.read(collections))
-            let report = PublishReport(outcomes: outcomes)
-            switch format {
-            case .json: OutputFormat.json.print("", report.json)
-            default: Console.print(report.text(.output))
-            }
-            if report.status != .done { throw report.status.code }
+        let now = HTTPEnvironment.system.now()
+        let time = at.flatMap(Timestamp.init(rfc3339:)) ?? now
+        guard time <= now.advanced(by: .seconds(Limits().clockToleranceSeconds)) else {
+            throw CommandFailure(
+                .usage,
+                "--at is \(time.rfc3339), more than a day from now: apps would refuse it; give an earlier time")
         }
+        if dryRun {
+            try await preview(options.sources.read(collections), at: time)
+            return
+        }
+        let environment = KeysCommand.environment
+        let signer = try KeyDirectory(keys.withoutTrailingSlashes).signer(environment)
+        var settings = Publish.Options(time: time)
+        settings.isExact = at != nil
+        settings.chainURL = chainURL
+        settings.server = server
+        if let overlapKeys, let overlapChainURL {
+            let other = try KeyDirectory(overlapKeys.withoutTrailingSlashes).signer([:])
+            settings.overlap = (other, overlapChainURL)
+        }
+        let publish = Publish(
+            into: dumps.directory, signer: signer, policy: try policy(for: signer), options: settings)
+        let outcomes =
+            resign ? try publish.resign(collections) : try publish.run(options.sources.read(collections))
+        let report = PublishReport(outcomes: outcomes)
+        switch format {
+        case .json: OutputFormat.json.print("", report.json)
+        default: Console.print(report.text(.output))
+        }
+        if report.status != .done { throw report.status.code }
     }
 
     /// What `dumps.yaml` trusts; for a new directory, the root of the keys.

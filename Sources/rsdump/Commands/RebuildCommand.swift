@@ -36,16 +36,14 @@ struct RebuildCommand: AsyncParsableCommand {
     var format = OutputFormat.text
 
     func run() async throws {
-        try await running {
-            let opened = try OpenDumps(dumps, applying: trust.applied)
-            let target = try output ?? FileStore.makeTemporaryDirectory("rsdump")
-            defer { if output == nil { try? FileStore.removeTree(target) } }
-            try FileStore.makeDirectories(target)
-            let rebuild = Rebuild(opened.directory, to: target, policy: opened.policy, limits: opened.limits)
-            let outcomes = try await rebuild.run(collections)
-            let report = RebuildReport(outcomes: outcomes)
-            format.print(report.text(.output), report.json)
-            if !report.isGood { throw ExitStatus.verificationFailed.code }
-        }
+        let opened = try OpenDumps(dumps, applying: trust.applied)
+        let target = try output ?? FileStore.makeTemporaryDirectory("rsdump")
+        defer { if output == nil { try? FileStore.removeTree(target) } }
+        try FileStore.makeDirectories(target)
+        let rebuild = Rebuild(opened.directory, to: target, policy: opened.policy, limits: opened.limits)
+        let outcomes = try await rebuild.run(collections)
+        let report = RebuildReport(outcomes: outcomes)
+        format.print(report.text(.output), report.json)
+        if !report.isGood { throw ExitStatus.verificationFailed.code }
     }
 }

@@ -72,31 +72,29 @@ struct RefreshCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await running {
-            let opened = try OpenDumps(dumps, applying: server.applied)
-            let progress = Progress(isShown: !noProgress)
-            var options = Refresh.Options()
-            options.isFull = full
-            options.isDryRun = dryRun
-            options.isLocked = locked
-            options.maxAge = maxAge?.duration
-            options.jobs = jobs
-            let report = try await opened.withServer(jobs: jobs, onEvent: { progress.show(.http($0)) }) { client in
-                defer { progress.finish() }
-                return try await Refresh(
-                    opened.directory, configuration: opened.configuration, client: client, policy: opened.policy,
-                    options: options, now: HTTPEnvironment.system.now(), onEvent: { progress.show($0) }
-                ).run(collections)
-            }
-            for outcome in report.outcomes {
-                if let warning = outcome.pin.flatMap(PinText.warning) {
-                    Console.error("warning: \(outcome.id): \(warning)")
-                }
-            }
-            format.print(RefreshText(report, .output).text, RefreshJSON.document(report))
-            if let summary { try FileStore.replace(summary, with: Bytes(utf8: RefreshMarkdown(report).text)) }
-            if report.exitStatus != .done { throw report.exitStatus.code }
+        let opened = try OpenDumps(dumps, applying: server.applied)
+        let progress = Progress(isShown: !noProgress)
+        var options = Refresh.Options()
+        options.isFull = full
+        options.isDryRun = dryRun
+        options.isLocked = locked
+        options.maxAge = maxAge?.duration
+        options.jobs = jobs
+        let report = try await opened.withServer(jobs: jobs, onEvent: { progress.show(.http($0)) }) { client in
+            defer { progress.finish() }
+            return try await Refresh(
+                opened.directory, configuration: opened.configuration, client: client, policy: opened.policy,
+                options: options, now: HTTPEnvironment.system.now(), onEvent: { progress.show($0) }
+            ).run(collections)
         }
+        for outcome in report.outcomes {
+            if let warning = outcome.pin.flatMap(PinText.warning) {
+                Console.error("warning: \(outcome.id): \(warning)")
+            }
+        }
+        format.print(RefreshText(report: report, style: .output).text, RefreshJSON.document(report))
+        if let summary { try FileStore.replace(summary, with: Bytes(utf8: RefreshMarkdown(report: report).text)) }
+        if report.exitStatus != .done { throw report.exitStatus.code }
     }
 }
 

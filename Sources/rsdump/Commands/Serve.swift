@@ -92,14 +92,12 @@ struct Serve: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await running {
-            guard demo else { return try await serve(dumps.directory) }
-            let path = try FileStore.makeTemporaryDirectory("rsdump-demo")
-            defer { try? FileStore.removeTree(path) }
-            let demo = try DemoOrigin(directory: path, now: HTTPEnvironment.system.now())
-            try await serve(DumpsDirectory(path), publish: { try await demo.publish(now: $0) }) {
-                Console.print("trust-root \(demo.root)")
-            }
+        guard demo else { return try await serve(dumps.directory) }
+        let path = try FileStore.makeTemporaryDirectory("rsdump-demo")
+        defer { try? FileStore.removeTree(path) }
+        let demo = try DemoOrigin(directory: path, now: HTTPEnvironment.system.now())
+        try await serve(DumpsDirectory(path), publish: { try await demo.publish(now: $0) }) {
+            Console.print("trust-root \(demo.root)")
         }
     }
 

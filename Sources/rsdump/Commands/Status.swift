@@ -43,24 +43,22 @@ struct Status: AsyncParsableCommand {
     var format = OutputFormat.text
 
     func run() async throws {
-        try await running {
-            let opened = try OpenDumps(dumps, applying: server.applied)
-            let now = HTTPEnvironment.system.now()
-            let survey = Survey(
-                opened.directory, configuration: opened.configuration, policy: opened.policy, now: now,
-                limits: opened.limits)
-            let states =
-                offline
-                ? try survey.offline(collections)
-                : try await opened.withServer(jobs: 1) { try await survey.online(collections, client: $0) }
-            let report = StatusReport(
-                states: states.map { state in
-                    (state, state.freshness(at: now, warnAge: warnAge.duration, maxAge: maxAge.duration))
-                }, now: now, isOffline: offline, configuration: opened.configuration,
-                sizes: await SizeComparison(opened.directory, limits: opened.limits))
-            format.print(report.text(.output), report.json)
-            if report.hasFailures { throw ExitStatus.someFailed.code }
-        }
+        let opened = try OpenDumps(dumps, applying: server.applied)
+        let now = HTTPEnvironment.system.now()
+        let survey = Survey(
+            opened.directory, configuration: opened.configuration, policy: opened.policy, now: now,
+            limits: opened.limits)
+        let states =
+            offline
+            ? try survey.offline(collections)
+            : try await opened.withServer(jobs: 1) { try await survey.online(collections, client: $0) }
+        let report = StatusReport(
+            states: states.map { state in
+                (state, state.freshness(at: now, warnAge: warnAge.duration, maxAge: maxAge.duration))
+            }, now: now, isOffline: offline, configuration: opened.configuration,
+            sizes: await SizeComparison(opened.directory, limits: opened.limits))
+        format.print(report.text(.output), report.json)
+        if report.hasFailures { throw ExitStatus.someFailed.code }
     }
 }
 

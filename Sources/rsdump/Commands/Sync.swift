@@ -21,37 +21,35 @@ struct Sync: AsyncParsableCommand {
     @OptionGroup var options: ClientOptions
 
     func run() async throws {
-        try await running {
-            let (service, end) = try options.service()
-            let clients = collections.map { service.makeClient(collectionName: "\($0)") }
-            let results: [CollectionSyncResult]
-            do throws(RemoteSettingsError) {
-                results = try await service.syncCollections()
-            } catch {
-                await end()
-                throw CommandFailure(error, service.clientUrl())
-            }
+        let (service, end) = try options.service()
+        let clients = collections.map { service.makeClient(collectionName: "\($0)") }
+        let results: [CollectionSyncResult]
+        do throws(RemoteSettingsError) {
+            results = try await service.syncCollections()
+        } catch {
             await end()
-            var failures: [CommandFailure] = []
-            for result in results {
-                switch result.result {
-                case .success(.updated(let timestamp)):
-                    Console.print("\(result.collection)  updated, \(timestamp.rfc3339)")
-                case .success(.upToDate(let timestamp)):
-                    Console.print("\(result.collection)  up to date, \(timestamp.rfc3339)")
-                case .failure(let error):
-                    let failure = CommandFailure(error, result.collection)
-                    Console.error("rsdump: \(Console.visible("\(failure)"))")
-                    failures.append(failure)
-                }
-            }
-            withExtendedLifetime(clients) {}
-            guard let first = failures.first else { return }
-            // As for a refresh: a server that asks to wait explains what failed, whatever else was done.
-            let isAlike =
-                failures.allSatisfy { $0.status == first.status }
-                && (failures.count == results.count || first.status == .backoff)
-            throw (isAlike ? first.status : .someFailed).code
+            throw CommandFailure(error, service.clientUrl())
         }
+        await end()
+        var failures: [CommandFailure] = []
+        for result in results {
+            switch result.result {
+            case .success(.updated(let timestamp)):
+                Console.print("\(result.collection)  updated, \(timestamp.rfc3339)")
+            case .success(.upToDate(let timestamp)):
+                Console.print("\(result.collection)  up to date, \(timestamp.rfc3339)")
+            case .failure(let error):
+                let failure = CommandFailure(error, result.collection)
+                Console.error(failure)
+                failures.append(failure)
+            }
+        }
+        withExtendedLifetime(clients) {}
+        guard let first = failures.first else { return }
+        // As for a refresh: a server that asks to wait explains what failed, whatever else was done.
+        let isAlike =
+            failures.allSatisfy { $0.status == first.status }
+            && (failures.count == results.count || first.status == .backoff)
+        throw (isAlike ? first.status : .someFailed).code
     }
 }

@@ -42,14 +42,12 @@ struct Verify: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await running {
-            let opened = try OpenDumps(dumps, applying: trust.applied)
-            let verification = Verification(opened.directory, policy: opened.policy, limits: opened.limits)
-            let outcomes = try await verification.run(collections, configured: opened.configuration.collections)
-            let report = VerifyReport(
-                outcomes: outcomes, strays: locked ? try opened.directory.strayFiles() : nil)
-            format.print(report.text(.output), report.json)
-            if !report.isGood { throw ExitStatus.verificationFailed.code }
-        }
+        let opened = try OpenDumps(dumps, applying: trust.applied)
+        let verification = Verification(opened.directory, policy: opened.policy, limits: opened.limits)
+        let outcomes = try await verification.run(collections, configured: opened.configuration.collections)
+        let report = VerifyReport(
+            outcomes: outcomes, strays: locked ? try opened.directory.strayFiles() : nil)
+        format.print(report.text(.output), report.json)
+        if !report.isGood { throw ExitStatus.verificationFailed.code }
     }
 }

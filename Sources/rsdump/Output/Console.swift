@@ -1,15 +1,8 @@
 import ArgumentParser
 import FileStorage
+import LibC
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 /// Standard output and standard error.
 enum Console {
@@ -34,6 +27,9 @@ enum Console {
 
     /// A line to standard error.
     static func error(_ text: String) { write(Array((text + "\n").utf8), to: 2) }
+
+    /// A failure's line to standard error.
+    static func error(_ failure: CommandFailure) { error("rsdump: \(visible("\(failure)"))") }
 
     static func write(_ bytes: [UInt8], to descriptor: Int32) {
         write(bytes.span, to: descriptor)

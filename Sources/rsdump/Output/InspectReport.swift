@@ -71,13 +71,5 @@ struct InspectReport {
     }
 
     /// Bytes of the attachments in the bundle, each file counted once.
-    private var total: UInt64 {
-        var sum: UInt64 = 0
-        var previous: SHA256Digest?
-        for file in manifest.files where file.omitted == nil && file.sha256 != previous {
-            previous = file.sha256
-            sum = sum.saturatingAdding(UInt64(clamping: file.size))
-        }
-        return sum
-    }
+    private var total: UInt64 { manifest.packed.saturatingSum { UInt64(clamping: $0.size) } }
 }

@@ -51,8 +51,8 @@ enum PinText {
         guard case .signed(let signature) = outcome.entry.trust else {
             return text + (outcome.entry.trust == .unsigned ? "unsigned" : "imported without a signature")
         }
-        return text + "verified as of \(signature.verifiedAt.rfc3339), "
-            + (outcome.isVerifiedAsLocked ? "as the lock says that it came with" : "which is now: no lock came with it")
+        return text + "verified at \(signature.verifiedAt.rfc3339), "
+            + (outcome.isVerifiedAsLocked ? "the time in its own lock" : "the present time: it has no lock of its own")
     }
 
     static func json(_ id: CollectionID, _ outcome: Pinning.Outcome) -> JSONValue {

@@ -64,42 +64,9 @@ enum RefreshJSON {
 /// An entry of the lock as JSON, in the lock's own words.
 enum LockJSON {
     static func entry(_ entry: LockFile.Collection) -> JSONValue {
-        .members([
-            "timestamp": .count(entry.timestamp.milliseconds),
-            "lastModified": .string(entry.timestamp.rfc3339),
-            "records": .count(entry.records),
-            "attachments": .count(entry.attachments),
-            "attachmentRule": .string(entry.attachmentRule),
-            "omitted": .array(
-                entry.omitted.map { omission in
-                    .members([
-                        "reason": .string("\(omission.reason)"), "count": .count(omission.count),
-                        "bytes": .count(omission.bytes),
-                    ])
-                }),
-            "content": .string(entry.content.hex),
-            "bundle": .members([
-                "path": .string(entry.bundle.path), "size": .count(entry.bundle.size),
-                "sha256": .string(entry.bundle.sha256.hex),
-            ]),
-            "trust": trust(entry.trust),
-            "server": .string(entry.server),
-        ])
-    }
-
-    static func trust(_ trust: Provenance) -> JSONValue {
-        switch trust {
-        case .unsigned: .string("unsigned")
-        case .imported: .string("imported")
-        case .signed(let signature):
-            .members([
-                "signed": .members([
-                    "signer": .string(signature.signer), "root": .string(signature.root.hex),
-                    "chainNotAfter": .string(signature.chainNotAfter.rfc3339),
-                    "verifiedAt": .string(signature.verifiedAt.rfc3339),
-                ])
-            ])
-        }
+        guard case .object(let members) = entry.json else { return entry.json }
+        // Unlike in the lock, the server comes last.
+        return .object(Array(members.dropFirst() + members.prefix(1)))
     }
 }
 

@@ -4,11 +4,7 @@ import SnapshotDiff
 
 /// A refresh's report as Markdown, for a job's summary or a pull request.
 struct RefreshMarkdown {
-    private let report: RefreshReport
-
-    init(_ report: RefreshReport) {
-        self.report = report
-    }
+    let report: RefreshReport
 
     var text: String {
         var lines = ["## Remote Settings dumps", ""]

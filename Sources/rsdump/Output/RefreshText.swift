@@ -3,13 +3,8 @@ import RemoteSettingsModel
 
 /// A refresh's report for people.
 struct RefreshText {
-    private let report: RefreshReport
-    private let style: Style
-
-    init(_ report: RefreshReport, _ style: Style) {
-        self.report = report
-        self.style = style
-    }
+    let report: RefreshReport
+    let style: Style
 
     var text: String {
         let width = report.outcomes.map { "\($0.id)".count }.max() ?? 0

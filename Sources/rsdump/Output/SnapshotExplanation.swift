@@ -3,11 +3,7 @@ import RemoteSettingsModel
 
 /// Where a collection's records come from, for people.
 struct SnapshotExplanation {
-    private let status: SnapshotStatus
-
-    init(_ status: SnapshotStatus) {
-        self.status = status
-    }
+    let status: SnapshotStatus
 
     var text: String {
         var lines = ["collection  \(status.collection)"]

@@ -14,20 +14,21 @@ struct StatusReport {
 
     func text(_ style: Style) -> String {
         let width = max("collection".count, states.map { "\($0.0.id)".count }.max() ?? 0)
-        func row(_ name: String, _ held: String, _ server: String, _ age: String, _ size: String, _ growth: String)
-            -> String
-        {
-            name.padded(to: width) + "  " + held.padded(to: 24) + (isOffline ? "" : "  " + server.padded(to: 24)) + "  "
-                + age.padded(to: 8) + "  " + size.padded(to: 9)
-                + (sizes.problem == nil ? "  " + growth.padded(to: 10) : "")
+        let columns: [(title: String, width: Int, isShown: Bool)] = [
+            ("collection", width, true), ("bundle", 24, true), ("server", 24, !isOffline), ("age", 8, true),
+            ("size", 9, true), ("growth", 10, sizes.problem == nil),
+        ]
+        func row(_ cells: [String]) -> String {
+            zip(columns, cells).filter(\.0.isShown).map { $1.padded(to: $0.width) }.joined(separator: "  ")
         }
-        var rows = [style.dim(row("collection", "bundle", "server", "age", "size", "growth"))]
+        var rows = [style.dim(row(columns.map(\.title)))]
         for (state, freshness) in states {
             rows.append(
-                row(
+                row([
                     "\(state.id)", state.entry.map { Self.time($0.timestamp) } ?? "-",
                     state.serverTimestamp.map(Self.time) ?? "-", state.entry.map { Self.age($0.age(at: now)) } ?? "-",
-                    sizes.size(of: state.id).map(ByteSize.text) ?? "-", growth(of: state.id))
+                    sizes.size(of: state.id).map(ByteSize.text) ?? "-", growth(of: state.id),
+                ])
                     + (state.pin.map { "  \(PinText.sentence($0))" } ?? "") + plan(of: state)
                     + verdict(of: state, freshness, style: style) + excess(of: state, style))
         }

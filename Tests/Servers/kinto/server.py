@@ -1,12 +1,12 @@
 """The Kinto test server.
 
-    server.py run   --data DIR [--port N]    in the foreground; prints its URL once it answers
-    server.py start --data DIR [--port N]    in the background; prints its URL, the process id is in DIR/pid
+    server.py run   --data DIR [--port N] [--review]    in the foreground; prints its URL once it answers
+    server.py start --data DIR [--port N] [--review]    in the background; prints its URL, the process id is in DIR/pid
     server.py stop  --data DIR
     server.py url   --data DIR
 
 Everything that it writes is in DIR: pki/root.sha256 (the root to trust), attachments/, requests.jsonl, log, pid, url.
-Without --port a free one is taken.
+Without --port a free one is taken. With --review, collections are published by kinto-signer after a review.
 """
 import argparse
 import logging
@@ -20,7 +20,7 @@ import time
 import warnings
 
 
-def run(data, port):
+def run(data, port, review):
     warnings.filterwarnings("ignore")    # of the libraries underneath, about each other
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s [%(name)s] %(message)s")
     logging.getLogger("waitress").setLevel(logging.ERROR)    # "Application returned too few bytes" is a fault that was asked for
@@ -33,7 +33,7 @@ def run(data, port):
     listener.bind(("127.0.0.1", port))
     listener.listen(256)
     host = f"127.0.0.1:{listener.getsockname()[1]}"
-    server = waitress.create_server(application.make(data, host), sockets=[listener], threads=16)
+    server = waitress.create_server(application.make(data, host, review), sockets=[listener], threads=16)
     (data / "pid").write_text(f"{os.getpid()}\n")
     (data / "url").write_text(f"http://{host}/v1\n")
     print(f"http://{host}/v1", flush=True)
@@ -41,10 +41,10 @@ def run(data, port):
     server.run()
 
 
-def start(data, port):
+def start(data, port, review):
     with open(data / "log", "ab") as log:
         process = subprocess.Popen(
-            [sys.executable, __file__, "run", "--data", data, "--port", str(port)],
+            [sys.executable, __file__, "run", "--data", data, "--port", str(port), *(["--review"] if review else [])],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, start_new_session=True)
     url = process.stdout.readline().decode().strip()
     if not url:
@@ -69,13 +69,14 @@ def main():
     parser.add_argument("command", choices=["run", "start", "stop", "url"])
     parser.add_argument("--data", type=pathlib.Path, required=True)
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--review", action="store_true")
     arguments = parser.parse_args()
     arguments.data = arguments.data.resolve()
     arguments.data.mkdir(parents=True, exist_ok=True)
     if arguments.command == "run":
-        run(arguments.data, arguments.port)
+        run(arguments.data, arguments.port, arguments.review)
     elif arguments.command == "start":
-        start(arguments.data, arguments.port)
+        start(arguments.data, arguments.port, arguments.review)
     elif arguments.command == "stop":
         stop(arguments.data)
     else:

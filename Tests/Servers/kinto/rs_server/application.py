@@ -3,7 +3,7 @@ import pathlib
 
 import kinto
 
-from . import pki
+from . import pki, review as reviewing
 from .compression import Compression
 from .control import Control
 from .faults import Faults
@@ -48,13 +48,19 @@ def settings(data, host):
     }
 
 
-def make(data, host):
-    """The WSGI application that keeps its files in `data` and is reached at `host` (name:port)."""
+def make(data, host, review=False):
+    """The WSGI application that keeps its files in `data` and is reached at `host` (name:port).
+
+    With `review`, collections are published by kinto-signer: see review.py.
+    """
     data = pathlib.Path(data)
     (data / "attachments").mkdir(parents=True, exist_ok=True)
     if not (data / "pki" / "root.sha256").exists():
         pki.make(data / "pki")
-    app = kinto.main({}, **settings(data, host))
+    chosen = settings(data, host)
+    if review:
+        chosen.update(reviewing.SETTINGS, includes=chosen["includes"] + " kinto_signer")
+    app = kinto.main({}, **chosen)
     registry = app.registry
     front = Front(app, registry)
     faults = Faults(Compression(front))

@@ -9,7 +9,9 @@ import urllib.request
 import uuid
 
 SERVER = pathlib.Path(__file__).resolve().parent.parent / "server.py"
-AUTHORIZATION = "Basic " + base64.b64encode(b"admin:secret").decode()
+EDITOR, REVIEWER = "admin", "reviewer"
+# The buckets of a server that was started for reviews.
+WORKSPACE, PREVIEW, PUBLISHED = "main-workspace", "main-preview", "main"
 
 
 class RequestFailed(Exception):
@@ -26,8 +28,8 @@ class Server:
         self.log = self.data / "requests.jsonl"
 
     @classmethod
-    def start(cls, data, port=0):
-        command = [sys.executable, SERVER, "start", "--data", data, "--port", str(port)]
+    def start(cls, data, port=0, review=False):
+        command = [sys.executable, SERVER, "start", "--data", data, "--port", str(port), *(["--review"] if review else [])]
         return cls(data, subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip())
 
     def stop(self):
@@ -46,9 +48,9 @@ class Server:
 
     # Requests
 
-    def request(self, method, url, body=None, content_type="application/json"):
+    def request(self, method, url, body=None, content_type="application/json", user=EDITOR):
         request = urllib.request.Request(url, data=body, method=method)
-        request.add_header("Authorization", AUTHORIZATION)
+        request.add_header("Authorization", "Basic " + base64.b64encode(f"{user}:secret".encode()).decode())
         if body is not None:
             request.add_header("Content-Type", content_type)
         try:
@@ -57,9 +59,9 @@ class Server:
         except urllib.error.HTTPError as failure:
             raise RequestFailed(f"{method} {url}: {failure.code} {failure.read().decode()}") from failure
 
-    def send(self, method, path, value=None):
+    def send(self, method, path, value=None, user=EDITOR):
         body = None if value is None else json.dumps(value).encode()
-        return json.loads(self.request(method, self.url + path, body) or b"null")
+        return json.loads(self.request(method, self.url + path, body, user=user) or b"null")
 
     def control(self, method, action, value):
         url = f"{self.url.removesuffix('/v1')}/__control__/{action}"
@@ -105,6 +107,10 @@ class Server:
         url = f"{self.url}{self.collection_path(name)}/records/{identifier}/attachment"
         return json.loads(self.request("POST", url, body, f"multipart/form-data; boundary={boundary}"))
 
+    def remove_attachment(self, name, identifier):
+        """Through kinto-attachment, which leaves `"attachment": null` in the record."""
+        self.request("DELETE", f"{self.url}{self.collection_path(name)}/records/{identifier}/attachment")
+
     def changeset(self, name):
         return self.send("GET", f"{self.collection_path(name)}/changeset?_expected=0")
 
@@ -131,6 +137,21 @@ class Server:
 
     def sign_again(self, *names):
         return self.control("POST", "sign", {"collections": names})
+
+    # Of a server that was started for reviews
+
+    def set_status(self, name, status, user=EDITOR):
+        """What an editor or a reviewer asks for: to-review, to-sign, work-in-progress, to-rollback, to-resign."""
+        return self.send("PATCH", self.collection_path(name), {"data": {"status": status}}, user=user)
+
+    def publish(self, name):
+        """A review that is asked for by one person and approved by another one."""
+        self.set_status(name, "to-review")
+        self.set_status(name, "to-sign", user=REVIEWER)
+
+    def publish_with(self, **specification):
+        """How signatures are made from now on: see signing.py."""
+        self.control("PUT", "review", specification)
 
     def build_zip(self, name, omit=(), corrupt=()):
         return self.control("POST", "zip", {"collection": name, "omit": list(omit), "corrupt": list(corrupt)})

@@ -5,6 +5,7 @@
     PUT  kinto        {backoff, eos, eos_url, eos_message, …}     Kinto's own settings; what is not given is as at start
     POST load         {dumps, names, synthesize}                  see loader.py
     PUT  signing      {collection, signatures: […], single: bool} see signing.py; signs again
+    PUT  review       {specification}                          the signature of what is published from now on; see review.py
     POST sign         {collections: […]}                          new signatures over the same data; all if empty
     POST zip          {collection, omit: […], corrupt: […]}       see attachments_zip.py
     POST forget       {collection}                                drops the tombstones and the older timestamps
@@ -56,6 +57,10 @@ class Control:
         signer.specifications[uri] = body.get("signatures", [{}])
         (signer.single_form.add if body.get("single") else signer.single_form.discard)(uri)
         signer.sign_collection(self.registry.storage, bucket, collection)
+
+    def do_review(self, specification):
+        for backend in self.registry.signers.values():
+            backend.specification = specification
 
     def do_sign(self, body):
         storage = self.registry.storage

@@ -3,7 +3,7 @@
 Settings, by `PUT /__control__/protocol`:
     oldest_since                   a `_since` under this number is answered by a 307 to the same URL without it;
                                    a number for every collection, or {"bucket/collection": number}
-    monitor_since_max_age_days     the same for the monitor, by age; 21 on v1, 30 on v2; -1: never
+    monitor_since_max_age_days     the same for the monitor, by age; 21 on v1, never on v2; -1: never
     since_form                     "bare" or "quoted": the other one is answered 400; v1 takes both, v2 takes bare
     tombstones_without_timestamp   true: no `last_modified` in tombstones; on v2 the default
 On v2 a `_since` that never was a timestamp of the collection is answered by the 307, too.
@@ -90,7 +90,7 @@ class Front:
         if since < (oldest.get(name, 0) if isinstance(oldest, dict) else oldest):
             return True
         if name == MONITOR:
-            days = self.settings.get("monitor_since_max_age_days", 30 if v2 else 21)
+            days = self.settings.get("monitor_since_max_age_days", -1 if v2 else 21)
             return days >= 0 and since < (time.time() - days * 86400) * 1000
         if not v2:
             return False

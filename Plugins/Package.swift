@@ -1,0 +1,33 @@
+// swift-tools-version: 6.0
+import PackageDescription
+
+// A package of its own: the plugins run the tool of the artifact bundle, so that nobody compiles it. scripts/package puts
+// both together into rsdump-VERSION-plugins.tar.gz.
+let package = Package(
+    name: "remote-settings-dumps",
+    products: [
+        .plugin(name: "RefreshDumps", targets: ["RefreshDumps"]),
+        .plugin(name: "VerifyDumps", targets: ["VerifyDumps"]),
+    ],
+    targets: [
+        .binaryTarget(name: "rsdump", path: "rsdump.artifactbundle"),
+        .plugin(
+            name: "RefreshDumps",
+            capability: .command(
+                intent: .custom(
+                    verb: "refresh-dumps", description: "Download what is new in the collections of dumps/dumps.yaml."),
+                permissions: [
+                    .writeToPackageDirectory(reason: "It writes the bundles and the lock file below dumps/."),
+                    .allowNetworkConnections(
+                        scope: .all(), reason: "It downloads collections from the server that dumps/dumps.yaml names."),
+                ]),
+            dependencies: ["rsdump"]),
+        .plugin(
+            name: "VerifyDumps",
+            capability: .command(
+                intent: .custom(
+                    verb: "verify-dumps",
+                    description: "Check every byte, hash and signature of dumps/ again, offline.")),
+            dependencies: ["rsdump"]),
+    ]
+)

@@ -1,0 +1,99 @@
+import RemoteSettingsModel
+import TargetFilter
+
+/// The value of a custom signal: what the app tells the filters of parameters about this user or device.
+public struct CustomSignalValue: Hashable, Sendable {
+    enum Content: Hashable, Sendable {
+        case string(String)
+        case integer(Int64)
+        case double(Double)
+    }
+
+    let content: Content
+
+    /// A text of at most 500 characters.
+    public static func string(_ value: String) -> CustomSignalValue { CustomSignalValue(content: .string(value)) }
+    /// An integer.
+    public static func integer(_ value: Int) -> CustomSignalValue { CustomSignalValue(content: .integer(Int64(value))) }
+    /// A finite number.
+    public static func double(_ value: Double) -> CustomSignalValue { CustomSignalValue(content: .double(value)) }
+}
+
+extension CustomSignalValue: ExpressibleByStringInterpolation, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral {
+    public init(stringLiteral value: String) { self = .string(value) }
+    public init(integerLiteral value: Int) { self = .integer(value) }
+    public init(floatLiteral value: Double) { self = .double(value) }
+}
+
+/// The signals that are in force. Firebase's limits apply.
+struct CustomSignals: Hashable, Sendable {
+    private(set) var values: [String: CustomSignalValue] = [:]
+
+    static var signals: Int { 100 }
+    static var keyCharacters: Int { 250 }
+    static var valueCharacters: Int { 500 }
+
+    /// - Throws: ``RemoteConfigCustomSignalsError`` at the first violation; then nothing has changed.
+    mutating func merge(_ changes: [String: CustomSignalValue?]) throws(RemoteConfigCustomSignalsError) {
+        var merged = values
+        for (key, value) in changes.sorted(by: { $0.key < $1.key }) {
+            guard key.count <= Self.keyCharacters else {
+                throw .limitExceeded(
+                    reason: "the key of a signal has \(key.count) characters, expected at most \(Self.keyCharacters): "
+                        + key.prefix(40))
+            }
+            switch value?.content {
+            case .string(let text) where text.count > Self.valueCharacters:
+                throw .limitExceeded(
+                    reason: "the signal \(key) has \(text.count) characters, expected at most \(Self.valueCharacters)")
+            case .double(let number) where !number.isFinite: throw .invalidValueType(key: key)
+            default: merged[key] = value
+            }
+        }
+        guard merged.count <= Self.signals else {
+            throw .limitExceeded(
+                reason: "there would be \(merged.count) signals, expected at most \(Self.signals); remove some by nil")
+        }
+        values = merged
+    }
+
+    /// As members of a filter's environment.
+    var filterValues: [String: FilterValue] {
+        values.mapValues { value in
+            switch value.content {
+            case .string(let text): .string(text)
+            case .integer(let number): .number(Double(number))
+            case .double(let number): .number(number)
+            }
+        }
+    }
+}
+
+extension CustomSignals {
+    var json: JSONValue {
+        .object(
+            values.sorted { $0.key < $1.key }.map { key, value in
+                let json: JSONValue =
+                    switch value.content {
+                    case .string(let text): .string(text)
+                    case .integer(let number): .number(JSONNumber(number))
+                    case .double(let number): RemoteConfigNumber(number).json
+                    }
+                return .init(key: key, value: json)
+            })
+    }
+
+    /// Reads what ``json`` writes; members that are no signals are left out.
+    init(_ json: JSONValue?) {
+        guard case .object(let members)? = json else { return }
+        for member in members.prefix(Self.signals) {
+            switch member.value {
+            case .string(let text): values[member.key] = .string(text)
+            case .number(let number):
+                values[member.key] =
+                    number.int64.map { CustomSignalValue(content: .integer($0)) } ?? .double(number.double)
+            default: break
+            }
+        }
+    }
+}

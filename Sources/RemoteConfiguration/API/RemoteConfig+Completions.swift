@@ -1,0 +1,85 @@
+// The forms with completion handlers, for code that moves over. Each does what the asynchronous call of the same name does, and
+// calls the handler on the main actor, as Firebase does.
+
+extension RemoteConfig {
+    /// Like the asynchronous `fetch()`.
+    ///
+    /// - Parameter completionHandler: called on the main actor; the error is `nil` only for a success.
+    public func fetch(
+        completionHandler: (@MainActor @Sendable (RemoteConfigFetchStatus, (any Error)?) -> Void)? = nil
+    ) {
+        fetch(
+            withExpirationDuration: configSettings.minimumFetchInterval, completionHandler: completionHandler)
+    }
+
+    /// Like the asynchronous `fetch(withExpirationDuration:)`.
+    ///
+    /// - Parameters:
+    ///   - seconds: the age of the last success from which on the server is asked.
+    ///   - completionHandler: called on the main actor; the error is `nil` only for a success.
+    public func fetch(
+        withExpirationDuration seconds: Double,
+        completionHandler: (@MainActor @Sendable (RemoteConfigFetchStatus, (any Error)?) -> Void)? = nil
+    ) {
+        Task {
+            let outcome = await self.fetchOutcome(expiration: seconds)
+            await completionHandler?(outcome.status, outcome.error)
+        }
+    }
+
+    /// Like the asynchronous `activate()`.
+    ///
+    /// - Parameter completion: called on the main actor with whether a value has changed.
+    public func activate(completion: (@MainActor @Sendable (Bool, (any Error)?) -> Void)? = nil) {
+        Task {
+            do throws(RemoteConfigError) {
+                let changed = try await self.activate()
+                await completion?(changed, nil)
+            } catch {
+                await completion?(false, error)
+            }
+        }
+    }
+
+    /// Like the asynchronous `fetchAndActivate()`.
+    ///
+    /// - Parameter completionHandler: called on the main actor; the error is `nil` only for a success.
+    public func fetchAndActivate(
+        completionHandler: (@MainActor @Sendable (RemoteConfigFetchAndActivateStatus, (any Error)?) -> Void)? = nil
+    ) {
+        Task {
+            do throws(RemoteConfigError) {
+                let status = try await self.fetchAndActivate()
+                await completionHandler?(status, nil)
+            } catch {
+                await completionHandler?(.error, error)
+            }
+        }
+    }
+
+    /// Like the asynchronous `ensureInitialized()`.
+    ///
+    /// - Parameter completionHandler: called on the main actor.
+    public func ensureInitialized(completionHandler: @escaping @MainActor @Sendable ((any Error)?) -> Void) {
+        Task {
+            _ = self.layers()
+            await completionHandler(nil)
+        }
+    }
+
+    /// Like the asynchronous `setCustomSignals(_:)`.
+    ///
+    /// - Parameter completionHandler: called on the main actor.
+    public func setCustomSignals(
+        _ signals: [String: CustomSignalValue?], completionHandler: (@MainActor @Sendable ((any Error)?) -> Void)?
+    ) {
+        Task {
+            do throws(RemoteConfigCustomSignalsError) {
+                try await self.setCustomSignals(signals)
+                await completionHandler?(nil)
+            } catch {
+                await completionHandler?(error)
+            }
+        }
+    }
+}

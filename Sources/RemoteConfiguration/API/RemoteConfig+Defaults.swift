@@ -1,0 +1,178 @@
+import FileStorage
+import RemoteSettings
+import RemoteSettingsModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A value that can be a default: text, numbers, booleans, dates, data, JSON, and arrays and dictionaries of them.
+public protocol RemoteConfigDefault {
+    /// The value as JSON.
+    var remoteConfigDefault: JSONValue { get }
+}
+
+extension String: RemoteConfigDefault {
+    public var remoteConfigDefault: JSONValue { .string(self) }
+}
+
+extension Bool: RemoteConfigDefault {
+    public var remoteConfigDefault: JSONValue { .bool(self) }
+}
+
+extension Int: RemoteConfigDefault {
+    public var remoteConfigDefault: JSONValue { .number(JSONNumber(self)) }
+}
+
+extension Int64: RemoteConfigDefault {
+    public var remoteConfigDefault: JSONValue { .number(JSONNumber(self)) }
+}
+
+extension Double: RemoteConfigDefault {
+    /// A number that is not finite counts as 0.
+    public var remoteConfigDefault: JSONValue { RemoteConfigNumber(self).json }
+}
+
+extension Float: RemoteConfigDefault {
+    /// A number that is not finite counts as 0.
+    public var remoteConfigDefault: JSONValue { RemoteConfigNumber(Double("\(self)") ?? 0).json }
+}
+
+extension Date: RemoteConfigDefault {
+    /// `yyyy-MM-dd HH:mm:ss` in UTC, as in Firebase.
+    public var remoteConfigDefault: JSONValue {
+        let text = Timestamp(self).rfc3339
+        return .string(String(text.prefix(10) + " " + text.dropFirst(11).prefix(8)))
+    }
+}
+
+extension Data: RemoteConfigDefault {
+    /// The data as UTF-8 where it is one of several values; a default of its own keeps its bytes.
+    public var remoteConfigDefault: JSONValue { .string(String(decoding: self, as: UTF8.self)) }
+}
+
+extension JSONValue: RemoteConfigDefault {
+    public var remoteConfigDefault: JSONValue { self }
+}
+
+extension Array: RemoteConfigDefault where Element: RemoteConfigDefault {
+    public var remoteConfigDefault: JSONValue { .array(map(\.remoteConfigDefault)) }
+}
+
+extension Dictionary: RemoteConfigDefault where Key == String, Value: RemoteConfigDefault {
+    public var remoteConfigDefault: JSONValue {
+        .object(sorted { $0.key < $1.key }.map { .init(key: $0.key, value: $0.value.remoteConfigDefault) })
+    }
+}
+
+extension RemoteConfig {
+    /// Replaces the app's defaults, all of them; `nil` removes them. In force when this returns. No I/O.
+    public func setDefaults(_ defaults: [String: any RemoteConfigDefault]?) {
+        replaceDefaults(
+            (defaults ?? [:]).mapValues { value in
+                if let data = value as? Data { return RemoteConfigValue(content: .data(data), source: .default) }
+                return RemoteConfigValue(value.remoteConfigDefault, source: .default)
+            })
+    }
+
+    /// Replaces the app's defaults by the members of a value of the app. No I/O.
+    ///
+    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` where it is not encoded as an object; the defaults that were
+    ///   set stay.
+    public func setDefaults(
+        from value: some Encodable, encoder: JSONEncoder = JSONEncoder()
+    ) throws(RemoteConfigError) {
+        let json: JSONValue
+        do {
+            let document = Bytes(Array(try encoder.encode(value)))
+            json = try JSONValue(parsing: document, limits: Limits())
+        } catch {
+            throw .invalidDefaults(reason: "the defaults cannot be encoded: \(error)")
+        }
+        guard case .object(let members) = json else {
+            throw .invalidDefaults(
+                reason: "\(type(of: value)): expected a type that is encoded as an object with a member for each "
+                    + "parameter, found another value")
+        }
+        replaceDefaults(members)
+    }
+
+    /// Replaces the app's defaults by those of a property list, XML or binary. Does I/O.
+    ///
+    /// - Parameters:
+    ///   - name: the name of a resource of the app, with or without `.plist`; or a path with a slash. On Linux an app's
+    ///     resources are beside its program.
+    ///   - directory: where the resource is; `nil` for the app's own resources.
+    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` where there is no such file, or it is no property list with a
+    ///   dictionary; the defaults that were set stay.
+    public func setDefaults(fromPlist name: String, in directory: String? = nil) throws(RemoteConfigError) {
+        let path = PropertyListDefaults.path(of: name, in: directory)
+        let content: Bytes?
+        do throws(FileError) {
+            content = try FileStore.read(path, limit: PropertyListDefaults.mostBytes)
+        } catch {
+            throw .invalidDefaults(reason: "\(path): \(error)")
+        }
+        guard let content else {
+            throw .invalidDefaults(
+                reason: "\(path): expected a property list with defaults, found no such file; add it to the app's "
+                    + "resources, or name its path")
+        }
+        try setDefaults(plist: Data(content.array), name: path)
+    }
+
+    /// Replaces the app's defaults by those of a property list, XML or binary. No I/O.
+    ///
+    /// - Parameter name: what an error calls it.
+    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` where it is no property list with a dictionary; the defaults
+    ///   that were set stay.
+    public func setDefaults(plist: Data, name: String = "property list") throws(RemoteConfigError) {
+        replaceDefaults(try PropertyListDefaults.values(plist, name: name))
+    }
+
+    private func replaceDefaults(_ members: [JSONValue.Member]) {
+        replaceDefaults(
+            Dictionary(members.map { ($0.key, RemoteConfigValue($0.value, source: .default)) }) { _, last in last })
+    }
+
+    private func replaceDefaults(_ defaults: [String: RemoteConfigValue]) {
+        replaceLayers { state in
+            state.defaults = defaults
+            if let layers = state.layers {
+                state.layers = ConfigLayers(parameters: layers.parameters, defaults: defaults)
+            }
+        }
+    }
+}
+
+#if canImport(Darwin)
+    extension RemoteConfig {
+        /// Replaces the app's defaults, given as Objective-C objects: `NSString`, `NSNumber`, `NSData`, `NSDate`, and arrays
+        /// and dictionaries of them. What is of another type counts as `null`.
+        public func setDefaults(_ defaults: [String: NSObject]?) {
+            replaceDefaults(
+                (defaults ?? [:]).mapValues { value in
+                    if let data = value as? Data { return RemoteConfigValue(content: .data(data), source: .default) }
+                    return RemoteConfigValue(Self.json(value), source: .default)
+                })
+        }
+
+        private static func json(_ value: Any) -> JSONValue {
+            switch value {
+            case let number as NSNumber where CFGetTypeID(number) == CFBooleanGetTypeID(): .bool(number.boolValue)
+            case let number as NSNumber:
+                number.doubleValue == Double(number.int64Value)
+                    ? .number(JSONNumber(number.int64Value)) : number.doubleValue.remoteConfigDefault
+            case let text as String: .string(text)
+            case let date as Date: date.remoteConfigDefault
+            case let data as Data: data.remoteConfigDefault
+            case let elements as [Any]: .array(elements.map(json))
+            case let members as [String: Any]:
+                .object(members.sorted { $0.key < $1.key }.map { .init(key: $0.key, value: json($0.value)) })
+            default: .null
+            }
+        }
+    }
+#endif

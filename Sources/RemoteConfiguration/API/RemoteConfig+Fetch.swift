@@ -1,0 +1,314 @@
+import ConfigParameters
+import RemoteSettings
+import RemoteSettingsModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// There is one fetch at a time.
+struct RemoteConfigFetchKey: Hashable, Sendable {}
+
+/// How a fetch ended.
+struct RemoteConfigFetchOutcome: Sendable {
+    let status: RemoteConfigFetchStatus
+    /// Whether the server was asked.
+    var askedServer = false
+    var error: RemoteConfigError?
+}
+
+extension RemoteConfig {
+    /// The pause after the first failure of a server; each further one doubles it.
+    private static var firstPause: Double { 120 }
+    /// The longest pause after a failure, before chance prolongs it by half.
+    private static var longestPause: Double { 14_400 }
+
+    /// Asks the server for what is newer, unless the last success is younger than
+    /// ``RemoteConfigSettings/minimumFetchInterval``. What comes waits for ``activate()``. Calls at the same time share
+    /// one fetch.
+    ///
+    /// - Returns: ``RemoteConfigFetchStatus/success``, also where no request was due.
+    /// - Throws: ``RemoteConfigError``; ``RemoteConfigError/throttled(until:reason:)`` where the server asked for a pause, or
+    ///   failed before.
+    @discardableResult
+    public func fetch() async throws(RemoteConfigError) -> RemoteConfigFetchStatus {
+        try await fetch(withExpirationDuration: configSettings.minimumFetchInterval)
+    }
+
+    /// Like ``fetch()``, with another interval.
+    ///
+    /// - Parameter seconds: the age of the last success from which on the server is asked. 0 asks it in any case, unless a
+    ///   pause is in force.
+    @discardableResult
+    public func fetch(withExpirationDuration seconds: Double) async throws(RemoteConfigError) -> RemoteConfigFetchStatus
+    {
+        let outcome = await fetchOutcome(expiration: seconds)
+        if let error = outcome.error { throw error }
+        return outcome.status
+    }
+
+    /// Like ``fetch()``, and activates what is there.
+    ///
+    /// - Throws: ``RemoteConfigError`` where the fetch fails; then nothing is activated.
+    @discardableResult
+    public func fetchAndActivate() async throws(RemoteConfigError) -> RemoteConfigFetchAndActivateStatus {
+        let outcome = await fetchOutcome(expiration: configSettings.minimumFetchInterval)
+        if let error = outcome.error { throw error }
+        try await activate()
+        return outcome.askedServer ? .successFetchedFromRemote : .successUsingPreFetchedData
+    }
+
+    /// When a fetch last succeeded; `nil` where none has. It is kept across starts.
+    public var lastFetchTime: Date? { keptState?.lastFetch?.date }
+
+    /// How the last fetch ended. It is kept across starts.
+    public var lastFetchStatus: RemoteConfigFetchStatus { keptState?.lastStatus ?? .noFetchYet }
+
+    /// What is kept, read from the file where this process has not done so yet.
+    var keptState: ConfigState? {
+        if let kept = state.withLock({ $0.kept }) { return kept }
+        guard let access = try? client.access else { return nil }
+        return presentFile(access).state
+    }
+
+    func fetchOutcome(expiration: Double) async -> RemoteConfigFetchOutcome {
+        while true {
+            let result = await fetches.run(RemoteConfigFetchKey()) { [weak self] _ in
+                guard let self else { return .failure(.Other(reason: "the remote config is gone")) }
+                let outcome = await self.fetchOnce(expiration: expiration)
+                self.tellObservers(outcome)
+                return .success(outcome)
+            }
+            switch result {
+            case .failure: return RemoteConfigFetchOutcome(status: .failure, error: .cancelled)
+            case .success(let outcome):
+                // A fetch that another caller began with a longer interval may not have asked the server.
+                if outcome.error == nil, !outcome.askedServer, !Task.isCancelled, isDue(expiration) { continue }
+                return outcome
+            }
+        }
+    }
+
+    private func isDue(_ expiration: Double) -> Bool {
+        guard let access = try? client.access else { return false }
+        return nextRegularFetch(presentFile(access).state, access, expiration: .interval(expiration)) == nil
+    }
+
+    /// Until when the interval lasts; `nil` where the server may be asked now.
+    func nextRegularFetch(_ kept: ConfigState, _ access: CollectionAccess, expiration: Duration) -> Timestamp? {
+        let now = access.environment.now()
+        // What lies in the future was noted before the clock was set back.
+        guard let last = kept.lastFetch, last <= now, kept.lastStatus != .noFetchYet else { return nil }
+        let end = last.advanced(by: expiration)
+        guard now < end, kept.stale == nil, kept.context == contextHash(access, kept) else { return nil }
+        // The cache may be gone, as after a device was restored: then the interval must not keep its values away.
+        if let fetched = kept.fetched {
+            guard let held = access.held()?.snapshot.timestamp ?? state.withLock({ $0.layers?.parameters?.timestamp }),
+                held >= fetched
+            else { return nil }
+        }
+        return end
+    }
+
+    private func fetchOnce(expiration: Double) async -> RemoteConfigFetchOutcome {
+        let access: CollectionAccess
+        do throws(RemoteSettingsError) {
+            access = try client.access
+        } catch {
+            return RemoteConfigFetchOutcome(status: .failure, error: .fetchFailed(reason: "\(error)"))
+        }
+        // Values are of the state that was active before the fetch, also where the first read comes later.
+        _ = layers()
+        let kept = presentFile(access).state
+        let began = access.environment.now()
+        if let hold = kept.hold, hold.isInForce(at: began) {
+            return await throttled(hold, access)
+        }
+        if nextRegularFetch(kept, access, expiration: .interval(expiration)) != nil {
+            return RemoteConfigFetchOutcome(status: .success)
+        }
+        do {
+            try await sync(access, expected: kept.stale?.expected)
+        } catch {
+            return await failed(error, access)
+        }
+        return await succeeded(access, stale: kept.stale)
+    }
+
+    /// Syncs the collection; ends after the time-out, whatever the transport does.
+    private func sync(_ access: CollectionAccess, expected: Timestamp?) async throws {
+        let timeout = configSettings.fetchTimeout
+        let client = client
+        let sleep = access.environment.sleep
+        defer { access.cancelAbandonedSync() }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                if let expected {
+                    try await client.sync(expectedTimestamp: expected.milliseconds)
+                } else {
+                    try await client.sync()
+                }
+            }
+            group.addTask {
+                try await sleep(.interval(timeout))
+                throw RemoteConfigError.timeout(seconds: timeout)
+            }
+            defer { group.cancelAll() }
+            // A caller of a sync that is cancelled stops waiting at once.
+            try await group.next()
+        }
+        try Task.checkCancellation()
+    }
+
+    private func succeeded(_ access: CollectionAccess, stale: ConfigState.Stale?) async -> RemoteConfigFetchOutcome {
+        let now = access.environment.now()
+        let held = access.held()?.snapshot.timestamp
+        await note(access) { kept in
+            kept.lastFetch = now
+            kept.lastStatus = .success
+            kept.lastError = nil
+            kept.failures = 0
+            kept.hold = nil
+            kept.fetched = held
+            kept.context = self.contextHash(access, kept)
+            // A message that came meanwhile is about something newer still.
+            if kept.stale == stale { kept.stale = nil }
+        }
+        var outcome = RemoteConfigFetchOutcome(status: .success, askedServer: true)
+        // What cannot be activated is said at once.
+        if let records = access.held()?.snapshot.records {
+            do throws(ParameterRecordError) {
+                _ = try records.isEmpty ? ParameterSet() : ParameterSet(records)
+            } catch {
+                outcome.error = .notParameters(reason: "\(access.id): \(error)")
+            }
+        }
+        return outcome
+    }
+
+    private func failed(_ error: any Error, _ access: CollectionAccess) async -> RemoteConfigFetchOutcome {
+        if error is CancellationError || Task.isCancelled {
+            return RemoteConfigFetchOutcome(status: .failure, error: .cancelled)
+        }
+        let now = access.environment.now()
+        if case .Backoff(let seconds)? = error as? RemoteSettingsError {
+            let hold = ConfigState.Hold(
+                since: now, until: now.advanced(by: .seconds(Int64(clamping: seconds))),
+                reason: "the server asked for no requests")
+            await note(access) { $0.hold = hold }
+            return await throttled(hold, access)
+        }
+        let reported = error as? RemoteConfigError ?? .fetchFailed(reason: "\(error)")
+        let isServers = isServersFailure(error, access)
+        let chance = min(max(access.environment.random(), 0), 1)
+        await note(access) { kept in
+            kept.lastStatus = .failure
+            kept.lastError = "\(reported)"
+            guard isServers else { return }
+            var pause = Self.firstPause
+            for _ in 0..<min(kept.failures, 16) { pause = min(pause * 2, Self.longestPause) }
+            kept.failures = kept.failures.saturatingAdding(1)
+            let until = now.advanced(by: .interval(pause * (0.5 + chance)))
+            kept.hold = ConfigState.Hold(
+                since: now, until: until, reason: "the last request failed (\(reported))")
+        }
+        return RemoteConfigFetchOutcome(status: .failure, askedServer: true, error: reported)
+    }
+
+    /// Whether the server answered, and what it answered cannot be used. A device without a network is not held back.
+    private func isServersFailure(_ error: any Error, _ access: CollectionAccess) -> Bool {
+        guard error is RemoteSettingsError else { return false }
+        switch access.lastUptake {
+        case .serverError, .parseError, .contentError, .signError, .signRetryError, .certificateError, .syncError:
+            return true
+        default: return false
+        }
+    }
+
+    private func throttled(_ hold: ConfigState.Hold, _ access: CollectionAccess) async -> RemoteConfigFetchOutcome {
+        let error = RemoteConfigError.throttled(until: hold.until.date, reason: hold.reason)
+        await note(access) { kept in
+            kept.lastStatus = .throttled
+            kept.lastError = "\(error)"
+        }
+        return RemoteConfigFetchOutcome(status: .throttled, error: error)
+    }
+
+    /// Keeps what a fetch found out. Where that cannot be written it is known in this process only.
+    private func note(_ access: CollectionAccess, _ change: (inout ConfigState) -> Void) async {
+        do {
+            try await access.withStorageLock { try keep(access, change) }
+        } catch {
+            state.withLock { state in
+                guard !state.isAheadOfFile, var kept = state.kept else { return }
+                change(&kept)
+                state.kept = kept
+                state.isAheadOfFile = true
+            }
+        }
+    }
+}
+
+extension RemoteConfig {
+    /// Notes that there is something newer than what was fetched: the next fetch asks the server whatever the interval, though
+    /// not before a pause that it asked for has passed. Kept across starts; the next success clears it. Does I/O.
+    ///
+    /// - Throws: ``RemoteConfigError/storage(reason:)`` where it cannot be stored; it holds for this process all the same.
+    public func markStale() throws(RemoteConfigError) { try markStale(expected: nil) }
+
+    private func markStale(expected: Timestamp?) throws(RemoteConfigError) {
+        do {
+            let access = try client.access
+            let stale = ConfigState.Stale(since: access.environment.now(), expected: expected)
+            do {
+                try access.withStorageLockBlocking { try keep(access) { $0.stale = stale } }
+            } catch {
+                _ = currentState(access)
+                state.withLock { state in
+                    state.kept?.stale = stale
+                    state.isAheadOfFile = true
+                }
+                throw error
+            }
+        } catch {
+            throw RemoteConfigError(error)
+        }
+    }
+
+    /// Looks at the payload of a push message. Does I/O where it is about remote config.
+    ///
+    /// It knows `CONFIG_STATE` = `STALE`, and `timestamp` with the timestamp of the collection that was published, in
+    /// milliseconds as a number or text; one that is held already needs no fetch. A message that names another `collection`
+    /// is not about this one.
+    ///
+    /// - Returns: whether the message is about this remote config.
+    /// - Throws: as ``markStale()``.
+    @discardableResult
+    public func handlePushMessage(_ message: [AnyHashable: Any]) throws(RemoteConfigError) -> Bool {
+        if let collection = message["collection"] as? String {
+            guard collection == collectionName || collection == (try? client.access).map({ "\($0.id)" }) else {
+                return false
+            }
+        }
+        if let announced = message["timestamp"].flatMap(Self.timestamp) {
+            let held = (try? client.access)?.held()?.snapshot.timestamp
+            if held.map({ $0 < announced }) ?? true { try markStale(expected: announced) }
+            return true
+        }
+        guard (message["CONFIG_STATE"] as? String)?.uppercased() == "STALE" else { return false }
+        try markStale()
+        return true
+    }
+
+    /// A timestamp as a number, or as text with or without the quotation marks of an ETag.
+    private static func timestamp(_ value: Any) -> Timestamp? {
+        switch value {
+        case let text as String: return Timestamp(text.filter { $0 != "\"" })
+        case let number as any BinaryInteger: return UInt64(exactly: number).map(Timestamp.init(milliseconds:))
+        case let number as Double: return UInt64(exactly: number).map(Timestamp.init(milliseconds:))
+        default: return nil
+        }
+    }
+}

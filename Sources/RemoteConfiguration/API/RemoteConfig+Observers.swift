@@ -1,0 +1,105 @@
+import ConfigParameters
+import Dispatch
+import RemoteSettings
+
+extension RemoteConfig {
+    /// Calls `listener` on the main actor whenever a sync has brought a state whose values differ from those that are
+    /// active: a sync of this process, or one of another process that this one notices. Nothing is activated.
+    ///
+    /// - Parameter listener: is given the keys that an activation would change; or the error where what was fetched cannot be
+    ///   used.
+    @discardableResult
+    public func addOnConfigUpdateListener(
+        remoteConfigUpdateCompletion listener:
+            @escaping @MainActor @Sendable (
+                _ configUpdate: RemoteConfigUpdate?, _ error: (any Error)?
+            ) -> Void
+    ) -> ConfigUpdateListenerRegistration {
+        announceStores()
+        return hub.add(schedule: Self.onMainActor) { message in
+            MainActor.assumeIsolated {
+                switch message {
+                case .update(let update): listener(update, nil)
+                case .problem(let error): listener(nil, error)
+                case .event: break
+                }
+            }
+        }
+    }
+
+    /// What listeners of ``addOnConfigUpdateListener(remoteConfigUpdateCompletion:)`` are told. Each call makes a stream of
+    /// its own; it ends with the remote config or the service.
+    public var configUpdates: AsyncThrowingStream<RemoteConfigUpdate, any Error> {
+        announceStores()
+        return hub.updates()
+    }
+
+    /// Calls `observer` on a queue of the app's choice for each fetch and each activation, one call at a time.
+    @discardableResult
+    public func addObserver(
+        on queue: DispatchQueue = .main, _ observer: @escaping @Sendable (RemoteConfigEvent) -> Void
+    ) -> ConfigUpdateListenerRegistration {
+        add({ work in queue.async(execute: work) }, observer)
+    }
+
+    /// Like ``addObserver(on:_:)``, on an executor.
+    @discardableResult
+    public func addObserver(
+        on executor: any TaskExecutor, _ observer: @escaping @Sendable (RemoteConfigEvent) -> Void
+    ) -> ConfigUpdateListenerRegistration {
+        add({ work in _ = Task(executorPreference: executor) { work() } }, observer)
+    }
+
+    private func add(
+        _ schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
+        _ observer: @escaping @Sendable (RemoteConfigEvent) -> Void
+    ) -> ConfigUpdateListenerRegistration {
+        hub.add(schedule: schedule) { message in
+            if case .event(let event) = message { observer(event) }
+        }
+    }
+
+    static let onMainActor: @Sendable (@escaping @Sendable () -> Void) -> Void = { work in
+        _ = Task { @MainActor in work() }
+    }
+
+    /// Watches for states that syncs store, from the first listener on.
+    private func announceStores() {
+        guard let access = try? client.access else { return }
+        let stores = access.stores()
+        let isFirst = state.withLock { state in
+            guard state.announcer == nil else { return false }
+            state.announcer = Task { [weak self] in
+                for await _ in stores { self?.announce() }
+                // The service has been shut down.
+                self?.hub.finish()
+            }
+            return true
+        }
+        if isFirst { _ = layers() }
+    }
+
+    /// Tells listeners what the newest fetched state would change, once for each.
+    private func announce() {
+        guard let access = try? client.access, let fetched = access.held()?.snapshot.timestamp else { return }
+        let isNew = state.withLock { state in
+            guard state.announced.map({ $0 < fetched }) ?? true else { return false }
+            state.announced = fetched
+            return true
+        }
+        guard isNew else { return }
+        do throws(ParameterRecordError) {
+            let keys = try waitingKeys(access)
+            if !keys.isEmpty { hub.send(RemoteConfigUpdate(updatedKeys: keys)) }
+        } catch {
+            hub.send(.problem(.notParameters(reason: "\(access.id): \(error)")))
+        }
+    }
+
+    /// Tells observers how a fetch ended.
+    func tellObservers(_ outcome: RemoteConfigFetchOutcome) {
+        if let error = outcome.error { return hub.send(.fetchFailed(error)) }
+        guard let access = try? client.access, let keys = try? waitingKeys(access) else { return }
+        hub.send(keys.isEmpty ? .fetchedWithoutChange : .fetched(updatedKeys: keys))
+    }
+}

@@ -1,0 +1,131 @@
+import RemoteSettings
+import RemoteSettingsModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The values of one moment: whatever is activated or set meanwhile, several keys read from it belong together.
+public struct RemoteConfigSnapshot: Sendable {
+    let layers: ConfigLayers
+}
+
+/// What values can be read from: a ``RemoteConfig``, whose values change with each activation, and a
+/// ``RemoteConfigSnapshot`` of it, whose values do not.
+///
+/// Nothing here uses the network. The first read of a ``RemoteConfig`` in a process does I/O; none after it does.
+public protocol RemoteConfigReading: Sendable {
+    /// The values of this moment.
+    func snapshot() -> RemoteConfigSnapshot
+}
+
+extension RemoteConfigSnapshot: RemoteConfigReading {
+    /// The same values.
+    public func snapshot() -> RemoteConfigSnapshot { self }
+
+    /// The value of a key: remote or packaged, else the app's default, else empty.
+    public subscript(key: String) -> RemoteConfigValue { layers.value(key) }
+
+    /// The collection's timestamp that remote or packaged values are of; `nil` where there are none.
+    public var timestamp: Timestamp? { layers.parameters?.timestamp }
+}
+
+extension RemoteConfigReading {
+    /// The value of a key: remote or packaged, else the app's default, else empty.
+    public func configValue(forKey key: String) -> RemoteConfigValue { snapshot().layers.value(key) }
+
+    /// The value of a key in one layer alone; an empty one, whose source is ``RemoteConfigSource/static``, where that layer
+    /// has none.
+    ///
+    /// Only one of ``RemoteConfigSource/remote`` and ``RemoteConfigSource/packaged`` has values at a time: the newer one.
+    public func configValue(forKey key: String, source: RemoteConfigSource) -> RemoteConfigValue {
+        let layers = snapshot().layers
+        switch source {
+        case .remote, .packaged:
+            guard let parameters = layers.parameters, parameters.source == source else { return .none }
+            return parameters.value(key) ?? .none
+        case .default: return layers.defaults[key] ?? .none
+        case .static: return .none
+        }
+    }
+
+    /// The app's default for a key; `nil` where it has none.
+    public func defaultValue(forKey key: String) -> RemoteConfigValue? { snapshot().layers.defaults[key] }
+
+    /// The keys that have a value in one layer, sorted.
+    public func allKeys(from source: RemoteConfigSource) -> [String] {
+        let layers = snapshot().layers
+        switch source {
+        case .remote, .packaged:
+            return layers.parameters?.source == source ? layers.parameters?.keys.sorted() ?? [] : []
+        case .default: return layers.defaults.keys.sorted()
+        case .static: return []
+        }
+    }
+
+    /// The keys of remote or packaged values that begin with a text; `nil` and the empty text give all of them. The app's
+    /// defaults do not count, as in Firebase.
+    public func keys(withPrefix prefix: String?) -> Set<String> {
+        let keys = snapshot().layers.parameters?.keys ?? []
+        guard let prefix, !prefix.isEmpty else { return Set(keys) }
+        return Set(keys.filter { $0.utf8.starts(with: prefix.utf8) })
+    }
+
+    /// The value of a key as JSON; `nil` where it is none. See ``RemoteConfigValue/jsonValue``.
+    public subscript(jsonValue key: String) -> JSONValue? { configValue(forKey: key).jsonValue }
+
+    /// The value of a key as a type of the app; `nil` where there is no value, or it does not decode.
+    public subscript<Value: Decodable>(decodedValue key: String) -> Value? {
+        try? configValue(forKey: key).decoded(as: Value.self)
+    }
+
+    /// All parameters as one value of the app, whose members are the keys: remote or packaged values over defaults.
+    ///
+    /// - Throws: `DecodingError`.
+    public func decoded<Value: Decodable>(
+        as type: Value.Type = Value.self, decoder: JSONDecoder = JSONDecoder()
+    ) throws -> Value {
+        let layers = snapshot().layers
+        var text: [UInt8] = [UInt8(ascii: "{")]
+        for key in Set(layers.defaults.keys).union(layers.parameters?.keys ?? []).sorted() {
+            guard let value = layers.value(key).documentText else { continue }
+            if text.count > 1 { text.append(UInt8(ascii: ",")) }
+            JSONString.append(key, .shortest, to: &text)
+            text.append(UInt8(ascii: ":"))
+            text.append(contentsOf: value.utf8)
+        }
+        text.append(UInt8(ascii: "}"))
+        return try decoder.decode(type, from: Data(text))
+    }
+
+    /// The same as ``decoded(as:decoder:)``.
+    public func decoded<Value: Decodable>(asType type: Value.Type = Value.self) throws -> Value {
+        try decoded(as: type)
+    }
+
+    private func found(_ key: String) -> RemoteConfigValue? {
+        let value = configValue(forKey: key)
+        return value.source == .static ? nil : value
+    }
+
+    /// The value of a key as text, or `default` where nobody has one: Flurry's `getString(forKey:withDefault:)`.
+    public func string(forKey key: String, default fallback: String) -> String { found(key)?.stringValue ?? fallback }
+
+    /// The value of a key as a number, or `default` where nobody has one: Flurry's `getNumber(forKey:withDefault:)`.
+    public func number(forKey key: String, default fallback: RemoteConfigNumber) -> RemoteConfigNumber {
+        found(key)?.numberValue ?? fallback
+    }
+
+    /// The value of a key as a boolean by Firebase's rule (``RemoteConfigValue/boolValue``), or `default` where nobody has
+    /// one.
+    public func bool(forKey key: String, default fallback: Bool) -> Bool { found(key)?.boolValue ?? fallback }
+
+    /// The value of a key as a boolean by Flurry's rule, or `default` where nobody has one: everything but the text `0`
+    /// is true, and JSON's `false` is false.
+    public func boolUnlessZero(forKey key: String, default fallback: Bool) -> Bool {
+        guard let value = found(key) else { return fallback }
+        return if case .bool(let bool) = value.content { bool } else { value.stringValue != "0" }
+    }
+}

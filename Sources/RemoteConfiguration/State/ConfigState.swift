@@ -1,0 +1,145 @@
+import FileStorage
+import RemoteSettings
+import RemoteSettingsModel
+
+/// What remote config keeps of a collection, apart from the snapshot that is active.
+struct ConfigState: Hashable, Sendable {
+    /// A random name of this installation, for percentages: `env.id`.
+    var installation: String
+    /// When a fetch last succeeded.
+    var lastFetch: Timestamp?
+    var lastStatus = RemoteConfigFetchStatus.noFetchYet
+    var lastError: String?
+    /// The collection's timestamp after the last success. Where less is held, the interval does not count.
+    var fetched: Timestamp?
+    /// What the filters could see at the last success, as a hash.
+    var context: String?
+    /// Failures of the server since the last success.
+    var failures: UInt64 = 0
+    /// When a request was last refused or failed, and until when no further one is made.
+    var hold: Hold?
+    /// A push message has said that there is something newer.
+    var stale: Stale?
+    var signals = CustomSignals()
+    /// When the active snapshot was activated.
+    var activated: Timestamp?
+
+    struct Hold: Hashable, Sendable {
+        let since: Timestamp
+        let until: Timestamp
+        let reason: String
+
+        /// Whether it is in force: where the clock was set to before its beginning, it means nothing any more.
+        func isInForce(at now: Timestamp) -> Bool { since <= now && now < until }
+    }
+
+    struct Stale: Hashable, Sendable {
+        let since: Timestamp
+        /// The collection's timestamp that the message announced.
+        let expected: Timestamp?
+    }
+
+    init(installation: String) { self.installation = installation }
+}
+
+/// The file of a collection's ``ConfigState``: a line of JSON, then the active snapshot with what vouches for it.
+///
+/// One file holds both, so that neither can be lost or restored without the other. It is replaced by renaming.
+struct ConfigStateFile: Sendable {
+    private static let format: UInt64 = 1
+    private static let mostValues = 1000
+
+    var state: ConfigState
+    /// The active snapshot as `CollectionAccess.content(of:)` made it; `nil` where none was activated.
+    var snapshot: Bytes?
+
+    /// - Returns: `nil` where there is no such file, or its first line cannot be read: then it is written anew.
+    static func read(_ path: String, limits: Limits) -> ConfigStateFile? {
+        let limit = limits.changesetBytes.saturatingAdding(limits.cacheHeadBytes.saturatingMultiplying(by: 2))
+        guard let content = try? FileStore.read(path, limit: limit) else { return nil }
+        return ConfigStateFile(parsing: content, limits: limits)
+    }
+
+    init(state: ConfigState, snapshot: Bytes?) {
+        self.state = state
+        self.snapshot = snapshot
+    }
+
+    init?(parsing content: Bytes, limits: Limits) {
+        let end = content.withSpan { span in
+            (0..<min(span.count, limits.cacheHeadBytes)).first { span[$0] == UInt8(ascii: "\n") }
+        }
+        var limits = limits
+        limits.jsonValues = Self.mostValues
+        guard let end, let head = try? JSONValue(parsing: content[0..<end], limits: limits),
+            head["format"]?.number?.uint64 == Self.format, let state = ConfigState(head)
+        else { return nil }
+        self.state = state
+        let rest = content[end + 1..<content.count]
+        // Without a signature, nothing else tells a damaged snapshot from a whole one.
+        let isWhole = head["snapshot"]?.string.map { $0 == SHA256Digest(hashing: rest).hex } ?? false
+        snapshot = rest.isEmpty || !isWhole ? nil : rest
+    }
+
+    var bytes: Bytes {
+        var members = state.members
+        members.insert(.init(key: "format", value: .number(JSONNumber(Self.format))), at: 0)
+        if let snapshot {
+            members.append(.init(key: "snapshot", value: .string(SHA256Digest(hashing: snapshot).hex)))
+        }
+        var content = JSONText.compact(.object(members))
+        content.reserveCapacity(content.count + 1 + (snapshot?.count ?? 0))
+        content.append(UInt8(ascii: "\n"))
+        if let snapshot { unsafe snapshot.withUnsafeBytes { unsafe content.append(contentsOf: $0) } }
+        return Bytes(content)
+    }
+
+    /// Replaces the file. The storage lock must be held.
+    ///
+    /// - Parameter flushing: whether to wait for the disk.
+    func write(to path: String, flushing: Bool = true) throws(FileError) {
+        try FileStore.replace(path, with: bytes, flushing: flushing)
+    }
+}
+
+extension ConfigState {
+    fileprivate var members: [JSONValue.Member] {
+        func time(_ timestamp: Timestamp?) -> JSONValue? { timestamp.map { .number(JSONNumber($0.milliseconds)) } }
+        let value = JSONValue.members([
+            "installation": .string(installation),
+            "lastFetch": time(lastFetch),
+            "lastStatus": .string(lastStatus.rawValue),
+            "lastError": lastError.map { .string($0) },
+            "fetched": time(fetched),
+            "context": context.map { .string($0) },
+            "failures": .count(failures),
+            "heldSince": time(hold?.since),
+            "heldUntil": time(hold?.until),
+            "heldBecause": hold.map { .string($0.reason) },
+            "staleSince": time(stale?.since),
+            "staleExpected": time(stale?.expected),
+            "signals": signals.json,
+            "activated": time(activated),
+        ])
+        guard case .object(let members) = value else { return [] }
+        return members
+    }
+
+    fileprivate init?(_ head: JSONValue) {
+        func time(_ key: String) -> Timestamp? { head[key]?.number?.uint64.map(Timestamp.init(milliseconds:)) }
+        guard let installation = head["installation"]?.string, !installation.isEmpty else { return nil }
+        self.init(installation: installation)
+        lastFetch = time("lastFetch")
+        lastStatus = head["lastStatus"]?.string.flatMap(RemoteConfigFetchStatus.init(rawValue:)) ?? .noFetchYet
+        lastError = head["lastError"]?.string
+        fetched = time("fetched")
+        context = head["context"]?.string
+        failures = head["failures"]?.number?.uint64 ?? 0
+        if let since = time("heldSince"), let until = time("heldUntil") {
+            hold = Hold(since: since, until: until, reason: head["heldBecause"]?.string ?? "an earlier fetch failed")
+        }
+        if let since = time("staleSince") { stale = Stale(since: since, expected: time("staleExpected")) }
+        signals = CustomSignals(head["signals"])
+        activated = time("activated")
+    }
+}

@@ -1,0 +1,110 @@
+import ConfigParameters
+import RemoteSettings
+import RemoteSettingsModel
+import Synchronization
+import TargetFilter
+
+/// One state of the collection as one context sees it: the source of remote and packaged values.
+///
+/// A key is resolved when it is first asked for, and remembered. No I/O is done under the lock.
+final class ParameterLayer: Sendable {
+    private struct Memory {
+        var filter: RecordFilter
+        /// For each key that was asked for and that the set has; `nil` where the app's own default applies.
+        var values: [String: RemoteConfigValue?] = [:]
+    }
+
+    let snapshot: Snapshot
+    let parameters: ParameterSet
+    let source: RemoteConfigSource
+    /// The server without the version of its protocol.
+    let server: String
+    let context: FilterContext
+    private let memory: Mutex<Memory>
+
+    var timestamp: Timestamp { snapshot.timestamp }
+
+    /// - Throws: `ParameterRecordError` where the snapshot holds something else.
+    init(
+        _ found: CollectionAccess.Found, server: String, context: FilterContext, limits: FilterLimits
+    ) throws(ParameterRecordError) {
+        snapshot = found.snapshot
+        parameters = try ParameterSet(found.snapshot.records)
+        source = if case .packaged = found.source { .packaged } else { .remote }
+        self.server = server
+        self.context = context
+        memory = Mutex(Memory(filter: RecordFilter(context: context, limits: limits)))
+    }
+
+    /// The same state in another context, or from another source.
+    init(_ layer: ParameterLayer, source: RemoteConfigSource, context: FilterContext, limits: FilterLimits) {
+        snapshot = layer.snapshot
+        parameters = layer.parameters
+        self.source = source
+        server = layer.server
+        self.context = context
+        memory = Mutex(Memory(filter: RecordFilter(context: context, limits: limits)))
+    }
+
+    /// The value of a key; `nil` where no record of it applies.
+    func value(_ key: String) -> RemoteConfigValue? {
+        memory.withLock { memory -> RemoteConfigValue? in
+            if let known = memory.values[key] { return known }
+            guard parameters.contains(key) else { return nil }
+            let value = parameters.winner(for: key, &memory.filter)?.remoteConfigValue(source)
+            memory.values[key] = .some(value)
+            return value
+        }
+    }
+
+    /// The keys that have a value, in no order.
+    var keys: [String] { parameters.keys.filter { value($0) != nil } }
+
+    /// The keys whose values differ between two layers: added, removed or changed.
+    static func differences(from old: ParameterLayer?, to new: ParameterLayer?) -> Set<String> {
+        guard old !== new else { return [] }
+        var candidates: Set<String> = []
+        for difference in (new?.snapshot.records ?? RecordTable()).differences(
+            from: old?.snapshot.records ?? RecordTable())
+        {
+            let records: [Record] =
+                switch difference {
+                case .created(let record), .deleted(let record): [record]
+                case .updated(let old, let new): [old, new]
+                }
+            for record in records {
+                if let parameter = try? ParameterRecord(record) { candidates.insert(parameter.key) }
+            }
+        }
+        // What a filter sees may have changed where its record has not.
+        if old?.context != new?.context {
+            for layer in [old, new] {
+                guard let layer, layer.snapshot.records.mayMentionFilters else { continue }
+                for parameter in layer.parameters.records where parameter.hasFilter { candidates.insert(parameter.key) }
+            }
+        }
+        return candidates.filter { old?.value($0)?.content != new?.value($0)?.content }
+    }
+}
+
+extension ParameterRecord {
+    /// `nil` where the app's own default applies.
+    fileprivate func remoteConfigValue(_ source: RemoteConfigSource) -> RemoteConfigValue? {
+        guard case .value(let json) = content else { return nil }
+        return RemoteConfigValue(json: json, source: source)
+    }
+}
+
+/// Everything that values are read from at one time. It never changes, apart from what is remembered.
+final class ConfigLayers: Sendable {
+    /// The newest of what was activated and what is packaged; `nil` where there is neither.
+    let parameters: ParameterLayer?
+    let defaults: [String: RemoteConfigValue]
+
+    init(parameters: ParameterLayer?, defaults: [String: RemoteConfigValue]) {
+        self.parameters = parameters
+        self.defaults = defaults
+    }
+
+    func value(_ key: String) -> RemoteConfigValue { parameters?.value(key) ?? defaults[key] ?? .none }
+}

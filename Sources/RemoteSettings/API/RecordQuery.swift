@@ -1,0 +1,161 @@
+import RemoteSettingsModel
+
+/// Which records a read returns, in which order, and what it does first.
+///
+///     let query = RecordQuery(where: ["platform": .string("ios")], order: .descending("priority"), sync: .ifEmpty)
+///     let records = try await client.records(query)
+public struct RecordQuery: Hashable, Sendable {
+    /// Whether a read syncs first, over the network.
+    public enum Sync: Hashable, Sendable {
+        /// Never.
+        case never
+        /// Where nothing is held.
+        case ifEmpty
+        /// Always, whatever is held.
+        case always
+    }
+
+    /// What a read returns that cannot have the records it wants: the sync failed, or there are none.
+    public enum Fallback: Hashable, Sendable {
+        /// Nothing: the error is thrown, even where older records are held.
+        case none
+        /// What is held; where nothing is, the error is thrown.
+        case held
+        /// What is held; where nothing is, an empty list.
+        case emptyList
+    }
+
+    /// The order of records by one field. Records without the field come first, then those where it is null, a boolean, a
+    /// number, a text (by code point), or anything else; records that are equal in it are sorted by id.
+    public struct Order: Hashable, Sendable {
+        /// The field's name.
+        public var field: String
+        /// Whether the highest value comes first.
+        public var isDescending: Bool
+
+        /// The lowest value first.
+        public static func ascending(_ field: String) -> Order { Order(field: field, isDescending: false) }
+
+        /// The highest value first.
+        public static func descending(_ field: String) -> Order { Order(field: field, isDescending: true) }
+    }
+
+    /// The fields that a record must have, with their values. Numbers are compared by value. An array means any one of its
+    /// elements; an object means a field that is an object and has these members.
+    public var filters: [String: JSONValue]
+    /// The order; `nil` for that of the ids.
+    public var order: Order?
+    /// Whether to sync first.
+    public var sync: Sync
+    /// What to return where the records cannot be had.
+    public var fallback: Fallback
+    /// Whether packaged records may be returned that no sync of this read has confirmed as the server's present state. Without
+    /// them, a read that does not sync returns what an earlier sync has stored, even where a newer state is packaged.
+    public var usesPackaged: Bool
+
+    /// A query; each parameter is the property of the same name. By default everything that is held, without a sync.
+    public init(
+        where filters: [String: JSONValue] = [:], order: Order? = nil, sync: Sync = .never, fallback: Fallback = .held,
+        usesPackaged: Bool = true
+    ) {
+        self.filters = filters
+        self.order = order
+        self.sync = sync
+        self.fallback = fallback
+        self.usesPackaged = usesPackaged
+    }
+}
+
+extension RemoteSettingsClient {
+    /// The records of a query, of those that are for this app. Uses the network only where the query says so; does I/O as
+    /// ``getRecords()`` does.
+    ///
+    /// - Throws: ``RemoteSettingsError`` where there are no records and the query's fallback does not help.
+    public func records(_ query: RecordQuery) async throws(RemoteSettingsError) -> [RemoteSettingsRecord] {
+        let collection = try collection()
+        if query.sync != .always, let records = collection.records(usesPackaged: query.usesPackaged) {
+            return query.selection(of: records)
+        }
+        var failure = RemoteSettingsError.Other(
+            reason: "\(collection.id): there are no records yet; sync the collection, or package it with the app")
+        if query.sync != .never {
+            do throws(RemoteSettingsError) {
+                _ = try await sync(expected: nil, trigger: query.sync == .always ? .forced : .empty)
+                // What is held now is the server's state, be it packaged or not.
+                if let records = collection.records() { return query.selection(of: records) }
+            } catch {
+                failure = error
+            }
+        }
+        guard query.fallback != .none else { throw failure }
+        if let records = collection.records(usesPackaged: query.usesPackaged) { return query.selection(of: records) }
+        guard query.fallback == .emptyList else { throw failure }
+        return []
+    }
+
+    /// The records of a query where they are held, else `nil`. Never uses the network, whatever the query's `sync` says; does
+    /// I/O as ``getRecords()`` does.
+    public func localRecords(_ query: RecordQuery) -> [RemoteSettingsRecord]? {
+        guard let records = try? collection().records(usesPackaged: query.usesPackaged) else { return nil }
+        return query.selection(of: records)
+    }
+}
+
+extension RecordQuery {
+    /// - Parameter records: sorted by id.
+    func selection(of records: [RemoteSettingsRecord]) -> [RemoteSettingsRecord] {
+        let chosen =
+            filters.isEmpty
+            ? records : records.filter { record in filters.allSatisfy { $1.accepts(record[field: $0]) } }
+        guard let order else { return chosen }
+        var keyed = chosen.map { (key: $0[field: order.field], record: $0) }
+        // The sort is stable.
+        keyed.sort { order.isDescending ? JSONValue.precedes($1.key, $0.key) : JSONValue.precedes($0.key, $1.key) }
+        return keyed.map(\.record)
+    }
+}
+
+extension JSONValue {
+    /// Whether a field has the value that a filter asks for.
+    fileprivate func accepts(_ found: JSONValue?) -> Bool {
+        switch self {
+        case .array(let choices): choices.contains { $0.accepts(found) }
+        case .object(let members): found != nil && members.allSatisfy { $0.value.accepts(found?[$0.key]) }
+        case .number(let number): found?.number.map { number.isEqual(to: $0) } ?? false
+        default: found == self
+        }
+    }
+
+    fileprivate static func precedes(_ left: JSONValue?, _ right: JSONValue?) -> Bool {
+        switch (left, right) {
+        case (.bool(let left)?, .bool(let right)?): !left && right
+        case (.number(let left)?, .number(let right)?): left.precedes(right)
+        case (.string(let left)?, .string(let right)?):
+            left.unicodeScalars.lexicographicallyPrecedes(right.unicodeScalars)
+        default: rank(left) < rank(right)
+        }
+    }
+
+    private static func rank(_ value: JSONValue?) -> Int {
+        switch value {
+        case nil: 0
+        case .null: 1
+        case .bool: 2
+        case .number: 3
+        case .string: 4
+        case .array, .object: 5
+        }
+    }
+}
+
+extension JSONNumber {
+    fileprivate func isEqual(to other: JSONNumber) -> Bool {
+        if let mine = int64, let theirs = other.int64 { return mine == theirs }
+        return double == other.double
+    }
+
+    fileprivate func precedes(_ other: JSONNumber) -> Bool {
+        if let mine = int64, let theirs = other.int64 { return mine < theirs }
+        return double < other.double
+    }
+}

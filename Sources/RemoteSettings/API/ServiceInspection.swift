@@ -1,0 +1,129 @@
+import FileStorage
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotFetch
+
+/// The state of a whole service, for a support page or a bug report. Its description is a text for people.
+public struct ServiceInspection: Hashable, Sendable {
+    /// The state of one collection.
+    public struct Collection: Hashable, Sendable {
+        /// What is held.
+        public var status: SnapshotStatus
+        /// The collection's timestamp on the server; `nil` where the server was not asked, or does not have it.
+        public var serverTimestamp: Timestamp?
+        /// The syncs that failed since the last one that succeeded; `nil` where none has.
+        public var failures: SyncFailures?
+        /// Whether a client is there, so that a service's sync covers the collection.
+        public var hasClient: Bool
+    }
+
+    /// The server's base URL; empty where the configured one is not valid.
+    public var server: String
+    /// Whether collections are read from the preview of their buckets.
+    public var isPreview: Bool
+    /// The storage directory.
+    public var storage: String
+    /// When the server last told which collections it has, by this device's clock; `nil` where it never has.
+    public var lastCheck: Timestamp?
+    /// How far this device's clock was ahead of the server's at the last sync; negative where it was behind.
+    public var clockSkew: Duration?
+    /// Until when the server asked for no requests; `nil` where it does not.
+    public var backoffUntil: Timestamp?
+    /// The collections that have a client, of which something is stored, or that have failed, sorted by name.
+    public var collections: [Collection]
+}
+
+extension ServiceInspection: CustomStringConvertible {
+    public var description: String {
+        var lines = ["server: \(server)\(isPreview ? " (preview)" : "")", "storage: \(storage)"]
+        if let lastCheck { lines.append("last check: \(lastCheck.rfc3339)") }
+        if let clockSkew { lines.append("clock ahead of the server's by \(clockSkew)") }
+        if let backoffUntil { lines.append("no requests until \(backoffUntil.rfc3339)") }
+        for collection in collections {
+            let status = collection.status
+            let held = status.timestamp.map { "\($0.rfc3339), \(status.source)" } ?? "nothing held"
+            let served = collection.serverTimestamp.map { "; on the server \($0.rfc3339)" } ?? ""
+            lines.append("\(status.collection): \(held)\(served)")
+            lines += status.unused.filter { $0.reason != .older }.map { "  \($0)" }
+            if let failures = collection.failures { lines.append("  \(failures)") }
+        }
+        return lines.joined(separator: "\n")
+    }
+}
+
+extension RemoteSettingsService {
+    /// The state of the service as this device knows it. Never uses the network. Does I/O: it reads and verifies every
+    /// collection that has a client or of which something is stored.
+    public func inspect() -> ServiceInspection { inspection(monitor: nil) }
+
+    /// Like ``inspect()``, with the server's timestamps, for which it is asked once. Nothing is synced.
+    ///
+    /// - Throws: ``RemoteSettingsError`` where the server's list of collections could not be had.
+    public func inspectWithServer() async throws(RemoteSettingsError) -> ServiceInspection {
+        let session = session
+        let client = try session.startingRun()
+        do {
+            guard case .changes(let document, _) = try await client.monitor() else {
+                throw RemoteSettingsError.Other(
+                    reason: "\(client.server): expected the list of collections, found none")
+            }
+            return inspection(monitor: try MonitorChangeset(parsing: document.body, limits: session.limits))
+        } catch {
+            session.keepBackoff(client)
+            throw RemoteSettingsError(error)
+        }
+    }
+
+    /// How far this device's clock was ahead of the server's at the last sync, of this process or an earlier one; negative
+    /// where it was behind, `nil` where there was no sync or the server tells no time. Nothing vouches for the server's time:
+    /// no signature is verified by it. Does I/O.
+    public var clockSkew: Duration? { session.journal.present.clockSkewDuration }
+
+    private func inspection(monitor: MonitorChangeset?) -> ServiceInspection {
+        let session = session
+        let journal = session.journal.present
+        let clients = Set(clientCollections.map(\.id))
+        let ids = clients.union(session.storage.collections()).union(journal.failures.keys).sorted()
+        let server = try? session.server.get()
+        let holds = BackoffFile.read(session.storage.backoffPath, limits: session.limits).holds(at: session.now)
+        return ServiceInspection(
+            server: server.map { "\($0)" } ?? "", isPreview: session.config.isPreview, storage: session.storage.path,
+            lastCheck: journal.lastCheck, clockSkew: journal.clockSkewDuration,
+            backoffUntil: holds.first { $0.origin == server?.root.origin }?.until,
+            collections: ids.map { id in
+                .init(
+                    status: collection(id: id).status, serverTimestamp: monitor?.collections[id],
+                    failures: journal.failures[id], hasClient: clients.contains(id))
+            })
+    }
+
+    /// Removes everything that was stored of every collection, clients or not, including what protects it from older states,
+    /// and what is remembered of syncs. What is packaged serves again. A wait that the server asked for stays, and so do
+    /// files in the storage directory that the library has not written. Does I/O.
+    ///
+    /// - Throws: ``RemoteSettingsError/Other(reason:)`` where the files cannot be removed, or another process is writing.
+    public func resetStorage() async throws(RemoteSettingsError) {
+        let session = session
+        do {
+            if FileStore.isDirectory(session.storage.path) {
+                try session.withFreeStorageLock {
+                    for id in session.storage.collections() { try session.storage.remove(id) }
+                    try FileStore.removeTree(session.storage.chainsPath)
+                }
+            }
+        } catch {
+            throw RemoteSettingsError(error)
+        }
+        await session.journal.reset()
+        forgetCollections()
+    }
+}
+
+extension RemoteSettingsClient {
+    /// The syncs of this collection that failed since the last one that succeeded, in this process and earlier ones; `nil`
+    /// where the last one succeeded. Does I/O.
+    public var syncFailures: SyncFailures? {
+        guard let collection = try? collection() else { return nil }
+        return collection.session.journal.present.failures[collection.id]
+    }
+}

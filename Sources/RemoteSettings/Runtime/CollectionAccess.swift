@@ -1,0 +1,108 @@
+import FileStorage
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import TargetFilter
+
+/// One collection under the configuration in force, for what this package builds on the library: verified snapshots, and a
+/// place in the storage directory to keep one beside the cache.
+package struct CollectionAccess: Sendable {
+    /// A verified snapshot, and where it came from.
+    package struct Found: Sendable {
+        package var snapshot: Snapshot
+        /// ``SnapshotStatus/Source/cached`` for what a sync has stored, or for what was kept.
+        package var source: SnapshotStatus.Source
+    }
+
+    private let collection: LocalCollection
+
+    init(_ collection: LocalCollection) { self.collection = collection }
+
+    private var session: Session { collection.session }
+
+    package var id: CollectionID { collection.id }
+    package var environment: HTTPEnvironment { session.config.environment }
+    package var limits: Limits { session.limits }
+    package var filterContext: FilterContext { session.filterContext }
+    /// The server without the version of its protocol.
+    package var server: String { (try? session.server.get()).map { ServerIdentity($0).description } ?? "" }
+    /// A file of the collection in the storage directory, which a reset of the collection removes as well.
+    package var keptPath: String { session.storage.keptPath(id) }
+
+    /// The snapshot that serves records: the newest one, cached or packaged. Does I/O as a read of records does.
+    package func held() -> Found? { Self.found(collection.held()) }
+
+    /// The newest of what was kept and what is packaged, verified as a cache is. Does I/O for packaged directories; the
+    /// cache is not looked at.
+    ///
+    /// - Parameters:
+    ///   - content: what ``content(of:)`` made; `nil` where nothing was kept.
+    ///   - unused: why snapshots are not used.
+    package func newest(kept content: Bytes?, unused: inout [SnapshotStatus.Unused]) -> Found? {
+        let held = session.loader.load(id, kept: content)
+        unused += held.unused
+        return Self.found(held)
+    }
+
+    private static func found(_ held: HeldState) -> Found? {
+        held.snapshot.map { Found(snapshot: $0, source: held.source) }
+    }
+
+    /// A snapshot with what vouches for it, as bytes to be kept.
+    package func content(of snapshot: Snapshot) -> Bytes {
+        let server = (try? session.server.get()).map { "\($0)" } ?? ""
+        return CacheFile(snapshot, server: server, highWaterMark: snapshot.timestamp).bytes
+    }
+
+    /// The timestamp that kept content states, not verified; `nil` where it cannot be read or is of another server.
+    package func claimedTimestamp(of content: Bytes) -> Timestamp? {
+        guard let file = try? CacheFile(parsing: content, of: id, path: keptPath, limits: limits),
+            ServerIdentity(file.server).description == server
+        else { return nil }
+        return file.timestamp
+    }
+
+    /// The outcome of the last sync of the collection in this process; where the list of collections could not be had, the
+    /// outcome of that.
+    package var lastUptake: UptakeEvent.Status? {
+        let monitor = session.lastUptake(of: "settings-changes-monitoring")
+        return monitor.map { $0 == .success || $0 == .upToDate } == false ? monitor : session.lastUptake(of: "\(id)")
+    }
+
+    /// Cancels a sync of the collection that nobody waits for any more, so that the next one does not wait for it.
+    package func cancelAbandonedSync() { session.syncs.cancelIfAbandoned(id) }
+
+    /// Yields whenever another state of the collection serves, whatever filters the app has. Ends with the service.
+    package func stores() -> AsyncStream<Void> { session.changes.stores(of: id) }
+
+    /// Makes the storage directory, and runs `body` while no other process or session writes to it.
+    package func withStorageLock<Value>(_ body: () throws -> Value) async throws -> Value {
+        try await session.withStorageLock {
+            try FileStore.makeDirectories(FileStore.parent(of: keptPath))
+            return try body()
+        }
+    }
+
+    /// Like the asynchronous one, but blocks the thread where another process is writing.
+    ///
+    /// - Parameter tries: how often the lock is asked for, with pauses of 2 ms; `nil` for ``Limits/storageLockSeconds``.
+    package func withStorageLockBlocking<Value>(tries: Int? = nil, _ body: () throws -> Value) throws -> Value {
+        let storage = session.storage
+        try storage.prepare()
+        for _ in 0..<max(1, tries ?? limits.storageLockSeconds * 500) {
+            if let lock = try DirectoryLock(storage.path) {
+                defer { withExtendedLifetime(lock) {} }
+                try FileStore.makeDirectories(FileStore.parent(of: keptPath))
+                return try body()
+            }
+            FileStore.pause(microseconds: 2000)
+        }
+        throw RemoteSettingsError.storageIsBusy(storage.path, seconds: limits.storageLockSeconds)
+    }
+}
+
+extension RemoteSettingsClient {
+    /// - Throws: ``RemoteSettingsError`` where the name is not one that a collection can have.
+    package var access: CollectionAccess {
+        get throws(RemoteSettingsError) { CollectionAccess(try collection()) }
+    }
+}

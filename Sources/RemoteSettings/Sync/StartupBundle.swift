@@ -1,0 +1,141 @@
+import ContentSignature
+import MozillaLZ4
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotFetch
+
+extension RemoteSettingsService {
+    /// Takes the collections' states out of the bundle that the server offers for a first launch: three or four requests in
+    /// all, in place of one for each collection. Each state is verified as one that a sync has fetched, and is stored only where
+    /// it is newer than what is held. The bundle may be some hours old; sync afterwards.
+    ///
+    /// - Parameter collections: the collections' names, in the bucket of the configuration, or `bucket/name`; `nil` for those
+    ///   that have a client. Others in the bundle are left alone.
+    /// - Returns: the results of those that are in the bundle, sorted by collection.
+    /// - Throws: ``RemoteSettingsError`` where the bundle could not be had or read; servers need not offer one.
+    @discardableResult
+    public func importStartupBundle(
+        of collections: [String]? = nil
+    ) async throws(RemoteSettingsError) -> [CollectionSyncResult] {
+        var wanted = collections == nil ? clientCollections : []
+        for name in collections ?? [] { wanted.append(try collection(name)) }
+        let startup = try await StartupBundle(session, wanted: Set(wanted.map(\.id)))
+        let session = session
+        let results = await wanted.concurrentMap(width: 4) { collection -> CollectionSyncResult? in
+            guard let changeset = startup.changesets[collection.id] else { return nil }
+            let result = await session.syncs.run(collection.id) { _ in await startup.take(changeset, collection) }
+            return CollectionSyncResult(collection: "\(collection.id)", result: result)
+        }
+        return results.compactMap { $0 }.sorted { $0.collection < $1.collection }
+    }
+}
+
+/// The server's bundle for a first launch: a JSON array of changesets, packed by LZ4. Nothing vouches for the bundle itself.
+private struct StartupBundle: Sendable {
+    /// The texts of the wanted collections' changesets, each the first that the bundle has.
+    let changesets: [CollectionID: Bytes]
+    private let session: Session
+    private let client: ServerClient
+    private let fetcher: CollectionFetcher
+    private let url: String
+
+    /// Downloads the bundle.
+    init(_ session: Session, wanted: Set<CollectionID>) async throws(RemoteSettingsError) {
+        guard !session.isClosed else { throw .closed }
+        self.session = session
+        client = try session.startingRun()
+        fetcher = session.fetcher(client)
+        do {
+            let document = try await client.startupBundle(at: try await session.attachmentsURL.value(client))
+            url = "\(document.url)"
+            do {
+                let content = try MozLZ4.unpack(document.body, limit: session.limits.startupBundleContentBytes)
+                changesets = try Self.changesets(in: content, of: wanted, limits: session.limits)
+            } catch let error as MozLZ4.Refused {
+                throw RemoteSettingsError.Other(
+                    reason: "\(document.url): expected \(error.expected), found \(error.found); sync instead")
+            } catch let error as JSONError {
+                throw RemoteSettingsError.Other(reason: "\(document.url): \(error); sync instead")
+            }
+        } catch {
+            session.keepBackoff(client)
+            throw RemoteSettingsError(error)
+        }
+    }
+
+    /// Finds the wanted collections by their metadata. What names none is passed over.
+    private static func changesets(
+        in content: Bytes, of wanted: Set<CollectionID>, limits: Limits
+    ) throws(JSONError) -> [CollectionID: Bytes] {
+        var found: [CollectionID: Bytes] = [:]
+        var reader = JSONReader(content, limits: limits)
+        try reader.beginArray()
+        while try reader.nextElement() {
+            let changeset = try reader.skipValue()
+            guard let id = collection(of: changeset, limits: limits), wanted.contains(id), found[id] == nil
+            else { continue }
+            found[id] = changeset
+        }
+        try reader.finish()
+        return found
+    }
+
+    private static func collection(of changeset: Bytes, limits: Limits) -> CollectionID? {
+        var reader = JSONReader(changeset, limits: limits)
+        guard (try? reader.beginObject()) != nil else { return nil }
+        while let key = try? reader.nextKey() {
+            guard let text = try? reader.skipValue() else { return nil }
+            guard key == "metadata" else { continue }
+            guard let metadata = try? CollectionMetadata(parsing: text, limits: limits), let bucket = metadata.bucket,
+                let name = metadata.id
+            else { return nil }
+            return try? CollectionID(bucket: bucket, name: name)
+        }
+        return nil
+    }
+
+    /// Verifies and stores one collection's state.
+    func take(_ text: Bytes, _ collection: LocalCollection) async -> Result<SyncOutcome, RemoteSettingsError> {
+        let began = session.now
+        defer { session.keepBackoff(client) }
+        do {
+            let outcome = try await outcome(text, collection)
+            let status: UptakeEvent.Status = if case .upToDate = outcome { .upToDate } else { .success }
+            session.report("\(collection.id)", status, .startup, timestamp: outcome.timestamp, since: began)
+            return .success(outcome)
+        } catch {
+            session.report("\(collection.id)", .init(error), .startup, since: began, error: error)
+            session.logger.warning("\(collection.id): the startup bundle's state could not be used: \(error)")
+            return .failure(RemoteSettingsError(error))
+        }
+    }
+
+    private func outcome(_ text: Bytes, _ collection: LocalCollection) async throws -> SyncOutcome {
+        let id = collection.id
+        let held = collection.held()
+        let unverified: UnverifiedSnapshot
+        do throws(ChangesetError) {
+            unverified = try Changeset(parsing: text, limits: session.limits).snapshot(of: id, onto: nil)
+        } catch {
+            throw FetchError.changeset(error, url: url)
+        }
+        let isImported = held.snapshot?.provenance == .imported
+        if let timestamp = held.timestamp, timestamp >= unverified.timestamp,
+            !(isImported && timestamp == unverified.timestamp)
+        {
+            return .upToDate(timestamp)
+        }
+        let snapshot = try await fetcher.accept(
+            unverified,
+            .init(
+                id: id, expected: nil, base: held.snapshot?.payload, floor: held.floor(session),
+                wasSigned: held.snapshot?.provenance.isSigned ?? held.isKnownSigned))
+        let stored = try await collection.storing {
+            try await collection.store(snapshot, over: held) { error in
+                session.report("\(id)", .cleanupError, .startup, since: session.now, error: error)
+            }
+        }
+        collection.sendChanges(from: held, to: stored)
+        return .updated(stored.timestamp ?? snapshot.timestamp)
+    }
+}

@@ -1,0 +1,122 @@
+import NIOCore
+import RemoteSettingsModel
+import Synchronization
+
+/// All open connections. Where there are too many, of one address or in all, the one that has been idle the longest is
+/// closed, so that newcomers are never kept waiting by clients that do nothing.
+final class ConnectionTable: Sendable {
+    /// One connection, which says itself when it is idle, so that a request takes no lock.
+    final class Connection: Sendable {
+        fileprivate let network: UInt64
+        fileprivate let channel: any Channel
+        /// Since when the connection is idle, in nanoseconds; the highest value while a request is at work.
+        fileprivate let idleSince = Atomic(NIODeadline.now().uptimeNanoseconds)
+
+        fileprivate init(_ network: UInt64, _ channel: any Channel) {
+            self.network = network
+            self.channel = channel
+        }
+
+        func isIdle() { idleSince.store(NIODeadline.now().uptimeNanoseconds, ordering: .relaxed) }
+
+        func isAtWork() { idleSince.store(.max, ordering: .relaxed) }
+
+        /// The client does not take its answer: it is closed where no connection is idle.
+        func isStalled() { idleSince.store(NIODeadline.now().uptimeNanoseconds | 1 << 63, ordering: .relaxed) }
+    }
+
+    enum Admission {
+        case admitted(Connection)
+        /// Its address has too many connections that are all at work.
+        case refused
+    }
+
+    fileprivate struct State {
+        var connections: [ObjectIdentifier: Connection] = [:]
+        var counts: [UInt64: Int] = [:]
+        /// Connections that were idle for long when they were last looked for, by their network; those to be closed for the
+        /// sake of all under `nil`. So that not every newcomer costs a look at all connections.
+        var candidates: [UInt64?: [(connection: Connection, idleSince: UInt64)]] = [:]
+    }
+
+    private let limits: ServerLimits
+    private let state = Mutex(State())
+
+    init(_ limits: ServerLimits) {
+        self.limits = limits
+    }
+
+    func add(_ channel: any Channel) -> Admission {
+        let connection = Connection(Self.network(channel.remoteAddress), channel)
+        let network = connection.network
+        let (isAdmitted, closed) = state.withLock { state -> (Bool, Connection?) in
+            let count = state.counts[network, default: 0]
+            var closed: Connection?
+            if count >= limits.connectionsPerAddress {
+                closed = state.longestIdle(of: network)
+                if closed == nil { return (false, nil) }
+            } else if state.connections.count >= limits.connections - limits.connections / 16 {
+                // Some places are kept free for those who come while others are being closed.
+                closed = state.longestIdle(of: nil)
+            }
+            state.connections[ObjectIdentifier(connection)] = connection
+            state.counts[network] = count + 1
+            if let closed { state.remove(closed) }
+            return (true, closed)
+        }
+        closed?.channel.close(promise: nil)
+        return isAdmitted ? .admitted(connection) : .refused
+    }
+
+    func remove(_ connection: Connection) {
+        state.withLock { $0.remove(connection) }
+    }
+
+    /// An IPv4 address, or the network of an IPv6 address, of which one client has many.
+    static func network(_ address: SocketAddress?) -> UInt64 {
+        switch address {
+        case .v4(let address):
+            return 0xFFFF << 32 | UInt64(UInt32(bigEndian: address.address.sin_addr.s_addr))
+        case .v6(let address):
+            let bytes = unsafe withUnsafeBytes(of: address.address.sin6_addr) { unsafe Array($0) }
+            func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+            // An IPv4 address in IPv6's form (RFC 4291 §2.5.5.2).
+            return number(bytes[..<8]) == 0 && number(bytes[8..<12]) == 0xFFFF
+                ? number(bytes[10...]) : number(bytes[..<8])
+        default: return 0
+        }
+    }
+}
+
+extension ConnectionTable.State {
+    fileprivate mutating func remove(_ connection: ConnectionTable.Connection) {
+        guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
+        let left = counts[connection.network, default: 1] - 1
+        counts[connection.network] = left > 0 ? left : nil
+        if left == 0 { candidates[connection.network] = nil }
+    }
+
+    /// - Parameter network: whose connections are meant; `nil` for everybody's.
+    /// - Returns: `nil` where all of them are at work.
+    fileprivate mutating func longestIdle(of network: UInt64?) -> ConnectionTable.Connection? {
+        for isFresh in [false, true] {
+            if isFresh {
+                let idle = connections.values.lazy
+                    .filter { network == nil || $0.network == network }
+                    .map { (connection: $0, idleSince: $0.idleSince.load(ordering: .relaxed)) }
+                    .filter { $0.idleSince != .max }
+                // The last one is taken first.
+                candidates[network] = Array(idle.sorted { $0.idleSince < $1.idleSince }.prefix(128).reversed())
+            }
+            while let (connection, idleSince) = candidates[network]?.popLast() {
+                // It may have ended, or have been at work since.
+                if connections[ObjectIdentifier(connection)] != nil,
+                    connection.idleSince.load(ordering: .relaxed) == idleSince
+                {
+                    return connection
+                }
+            }
+        }
+        return nil
+    }
+}

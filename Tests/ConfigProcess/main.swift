@@ -1,0 +1,59 @@
+// A process of the tests that kill one at any moment: fetches and activates again and again, each time as a process that has
+// just started does, and says what it reads.
+//
+//     config-process STORAGE SERVER ROOT COLLECTION ROUNDS
+//
+// Each round prints a line, `<value of "state"> <number of keys>`. With 0 rounds it reads once and does not fetch.
+
+import AsyncHTTPTransport
+import RemoteConfiguration
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+let arguments = CommandLine.arguments
+guard arguments.count == 6, let rounds = Int(arguments[5]) else {
+    print("usage: config-process STORAGE SERVER ROOT COLLECTION ROUNDS")
+    exit(2)
+}
+let transport = AsyncHTTPClientTransport()
+let roots = try TrustAnchors(parsing: [arguments[3]])
+
+/// A remote config as a process that has just started has it.
+func start() -> RemoteConfig {
+    var config = RemoteSettingsConfig(
+        server: .custom(url: CommandLine.arguments[2]), trustRoots: roots, transport: transport)
+    config.logger.logLevel = .error
+    return RemoteConfig(
+        collection: CommandLine.arguments[4],
+        service: RemoteSettingsService(storageDir: CommandLine.arguments[1], config: config),
+        settings: RemoteConfigSettings(minimumFetchInterval: 0))
+}
+
+func report(_ config: RemoteConfig) {
+    let values = config.snapshot()
+    let keys = values.keys(withPrefix: nil)
+    let states = Set(keys.map { values[$0].stringValue })
+    print(states.sorted().joined(separator: ","), keys.count)
+}
+
+func fetch(rounds: Int) async {
+    for round in 0..<rounds {
+        let config = start()
+        do {
+            try await config.setCustomSignals(["round": .integer(round)])
+            try await config.fetchAndActivate()
+        } catch {
+            // The test writes to the server meanwhile, so that an answer may be refused; or the server has gone.
+            continue
+        }
+        report(config)
+    }
+}
+
+if rounds == 0 { report(start()) }
+await fetch(rounds: rounds)
+await transport.shutdown()

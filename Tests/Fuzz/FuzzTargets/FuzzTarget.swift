@@ -1,0 +1,56 @@
+import RemoteSettingsModel
+
+/// One place where bytes from outside come in, for a fuzzer: what to run with them, and what must hold then.
+package struct FuzzTarget: Sendable {
+    package let name: String
+    /// What is read, and what is checked beyond that nothing traps, hangs or takes too much memory.
+    package let summary: String
+    /// The longest input, in bytes.
+    package let longest: Int
+    /// Texts that are put into inputs: the words of the format.
+    package let words: [String]
+    /// Inputs to begin with.
+    package let seeds: @Sendable (SeedSource) throws -> [[UInt8]]
+    /// A change that knows the format; `nil` where changing texts and numbers is enough.
+    package let mutate: (@Sendable (inout [UInt8], inout FuzzRandom) -> Void)?
+    private let body: @Sendable ([UInt8]) throws -> Void
+
+    package init(
+        _ name: String, _ summary: String, longest: Int = 4096, words: [String] = [],
+        seeds: @escaping @Sendable (SeedSource) throws -> [[UInt8]],
+        mutate: (@Sendable (inout [UInt8], inout FuzzRandom) -> Void)? = nil,
+        run: @escaping @Sendable ([UInt8]) throws -> Void
+    ) {
+        self.name = name
+        self.summary = summary
+        self.longest = longest
+        self.words = words
+        self.seeds = seeds
+        self.mutate = mutate
+        body = run
+    }
+
+    /// Runs the target with one input.
+    ///
+    /// - Throws: ``Finding`` where the answer is wrong. An input that the package refuses is no finding.
+    package func run(_ input: [UInt8]) throws { try body(input) }
+
+    /// All targets, the fastest first.
+    package static let all: [FuzzTarget] = [
+        .url, .compressed, .lock, .manifest, .monitor, .filter, .pattern, .cache, .json, .changeset, .delta, .payload,
+        .bundle, .contents, .serverZIP, .origin, .configuration, .staging, .notes, .page, .archive, .importing, .pem,
+        .chain,
+    ]
+}
+
+/// A wrong answer.
+package struct Finding: Error, CustomStringConvertible {
+    package let description: String
+
+    package init(_ description: String) { self.description = description }
+}
+
+/// Throws a ``Finding`` where something does not hold.
+package func require(_ holds: Bool, _ what: @autoclosure () -> String) throws(Finding) {
+    guard holds else { throw Finding(what()) }
+}

@@ -1,0 +1,164 @@
+import Foundation
+import InMemoryOrigin
+import RemoteConfiguration
+import RemoteSettingsModel
+import Testing
+
+/// The state file: what damage, strangers and other processes do to it.
+struct StorageTests {
+    let place: ConfigPlace
+
+    init() throws { place = try ConfigPlace() }
+
+    private var file: URL { URL(fileURLWithPath: place.stateFile) }
+
+    /// Whatever byte of the state file is damaged or missing, values are of a published state, and the next fetch and
+    /// activation repair it.
+    @Test func damagedFile() async throws {
+        try place.put("a", 1)
+        let packaged = try await place.package()
+        func start() -> RemoteConfig { place.start { $0.packaged = [packaged] } }
+        try place.put("a", 2)
+        try await start().fetchAndActivate()
+        let whole = try Data(contentsOf: file)
+        #expect(start().text("a") == "2")
+        var outcomes: [String: Int] = [:]
+        for position in stride(from: 0, to: whole.count, by: max(1, whole.count / 150)) {
+            var damaged = whole
+            damaged[position] ^= 0x15
+            try damaged.write(to: file)
+            let value = start().text("a")
+            outcomes[value, default: 0] += 1
+            try whole.prefix(position).write(to: file)
+            outcomes[start().text("a"), default: 0] += 1
+        }
+        #expect(Set(outcomes.keys).isSubset(of: ["1", "2"]))
+        #expect(outcomes["1", default: 0] > 100, "\(outcomes)")
+        let config = start()
+        try await config.fetchAndActivate()
+        #expect(config.text("a") == "2" && start().text("a") == "2")
+    }
+
+    /// A file whose snapshot nobody signed, of another collection, or of another server never wins.
+    @Test func foreignFile() async throws {
+        try place.put("a", "good")
+        try await place.start().fetchAndActivate()
+        let whole = try Data(contentsOf: file)
+        let text = String(decoding: whole, as: UTF8.self)
+        #expect(text.contains("\"good\""))
+        // The hash in the first line is put right, as somebody with write access would.
+        let lines = text.split(separator: "\n", maxSplits: 1)
+        func content(_ snapshot: String) throws -> Data {
+            var head = try #require(
+                JSONSerialization.jsonObject(with: Data(lines[0].utf8)) as? [String: Any])
+            head["snapshot"] = SHA256Digest(hashing: Bytes(utf8: snapshot)).hex
+            return try JSONSerialization.data(withJSONObject: head) + Data("\n\(snapshot)".utf8)
+        }
+        try content(String(lines[1])).write(to: self.file)
+        #expect(place.start().text("a") == "good")
+        for (old, new) in [
+            ("\"good\"", "\"evil\""), (place.collection.id, "main/other00"),
+            ("settings.test", "evil.test"),
+        ] {
+            try content(String(lines[1]).replacing(old, with: new)).write(to: self.file)
+            let config = place.start()
+            #expect(config["a"].source == .static, "\(new)")
+            #expect(!config.status.problems.isEmpty)
+            try await config.fetchAndActivate()
+            #expect(config.text("a") == "good")
+        }
+        // A directory or a link in its place is not followed, and is no reason to fail.
+        try FileManager.default.removeItem(at: self.file)
+        try FileManager.default.createDirectory(at: self.file, withIntermediateDirectories: true)
+        #expect(place.start()["a"].source == .static)
+    }
+
+    /// App and extension share a directory: signals, marks and activations of one are seen by the other.
+    @Test func twoProcesses() async throws {
+        try place.put("a", 1)
+        try place.put("s", "no")
+        try place.put("s", "yes", id: "s1", filter: "env.plan == 'pro'")
+        let (app, other) = (place.start(interval: 3600), place.start(interval: 3600))
+        try await app.fetchAndActivate()
+        try await other.ensureInitialized()
+        #expect(other.text("a") == "1")
+        try place.put("a", 2)
+        try await app.setCustomSignals(["plan": "pro"])
+        try await app.fetchAndActivate()
+        #expect(app.text("a") == "2" && app.text("s") == "yes" && other.text("a") == "1")
+        let asked = place.requests
+        try await other.fetch()
+        #expect(place.requests == asked, "the interval is of both")
+        #expect(try await other.activate())
+        #expect(other.text("a") == "2" && other.text("s") == "yes")
+        try other.markStale()
+        #expect(app.status.isStale)
+        try await app.fetch()
+        #expect(!other.status.isStale)
+        place.server.inject([Fault("changeset", effect: .status(500))])
+        _ = try? await app.fetch(withExpirationDuration: 0)
+        let held = place.requests
+        await #expect(throws: RemoteConfigError.self) { try await other.fetch(withExpirationDuration: 0) }
+        #expect(place.requests == held)
+    }
+
+    /// Both at once: nothing is lost, nothing goes back.
+    @Test func twoProcessesAtOnce() async throws {
+        try place.put("a", 0)
+        let (app, other) = (place.start(), place.start())
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (name, config) in [("app", app), ("other", other)] {
+                group.addTask {
+                    var last = -1
+                    for round in 1...25 {
+                        if name == "app" { try place.put("a", round) }
+                        try await config.setCustomSignals(["\(name)\(round)": .integer(round)])
+                        try await config.fetchAndActivate()
+                        let value = config["a"].numberValue.intValue
+                        #expect(value >= last)
+                        last = value
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        try place.put("n", "lost")
+        let all = (1...25).map { "env.app\($0) == \($0) && env.other\($0) == \($0)" }.joined(separator: " && ")
+        try place.put("n", "kept", id: "n1", filter: all)
+        try await app.fetchAndActivate()
+        #expect(app.text("n") == "kept" && app.text("a") == "25")
+    }
+
+    /// A reset of the collection's storage takes the state with it.
+    @Test func reset() async throws {
+        try place.put("a", 1)
+        let service = RemoteSettingsService(storageDir: place.storage, config: place.config())
+        let config = RemoteConfig(collection: place.collection.name, service: service)
+        try await config.fetchAndActivate()
+        try service.makeClient(collectionName: place.collection.name).resetStorage()
+        #expect(!FileManager.default.fileExists(atPath: place.stateFile))
+        #expect(place.start()["a"].source == .static)
+    }
+
+    /// A service that is given another server drops what was active at the next activation.
+    @Test func anotherServer() async throws {
+        try place.put("a", "first")
+        let second = try OriginTransport(address: "https://second.test")
+        let there = try second.makeCollection(id: place.collection.id)
+        try there.put("a", ["key": "a", "value": "second"])
+        let service = RemoteSettingsService(storageDir: place.storage, config: place.config())
+        let config = RemoteConfig(
+            collection: place.collection.name, service: service,
+            settings: RemoteConfigSettings(minimumFetchInterval: 0))
+        try await config.fetchAndActivate()
+        #expect(config.text("a") == "first")
+        try service.updateConfig(
+            config: place.config {
+                $0.server = .custom(url: second.url)
+                $0.transport = second
+            })
+        #expect(config.text("a") == "first")
+        try await config.fetchAndActivate()
+        #expect(config.text("a") == "second")
+    }
+}

@@ -1,0 +1,31 @@
+"""The server with kinto-signer: what editors write in `main-workspace` is signed into `main-preview` when they ask for a
+review, and into `main` when somebody else approves it.
+
+kinto-signer copies and signs; its key and chain are the test server's. This module is its signing backend.
+"""
+from .client import PREVIEW, PUBLISHED, WORKSPACE
+from .signing import Signer
+
+SETTINGS = {
+    "signer.resources": f"/buckets/{WORKSPACE} -> /buckets/{PREVIEW} -> /buckets/{PUBLISHED}",
+    "signer.to_review_enabled": "true",
+    "signer.group_check_enabled": "false",
+    "signer.allow_floats": "true",
+    "signer.signer_backend": "rs_server.review",
+    "changes.resources": f"/buckets/{PUBLISHED} /buckets/{PREVIEW}",
+    # Nothing is signed but by kinto-signer.
+    "rs_server.buckets": "",
+}
+
+
+class Backend:
+    def __init__(self, settings):
+        self.signer = Signer(settings["rs_server.pki"], settings["rs_server.x5u_base"])
+        self.specification = {}    # see signing.py
+
+    def sign(self, payload):
+        return self.signer._signature(payload.encode(), PUBLISHED, self.specification)
+
+
+def load_from_settings(settings, prefix="", *, prefixes=None):
+    return Backend(settings)
