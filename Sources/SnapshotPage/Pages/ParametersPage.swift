@@ -77,32 +77,19 @@ struct ParametersPage {
     private func overview(_ html: inout HTMLWriter) {
         let keys = set.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         html.element(.h2, .id("values"), text: "Values")
-        html.element(.table, .class("records"), .role("table")) { html in
-            let count = Wording.count(keys.count, "parameter", "parameters")
-            html.element(
-                .caption, text: keys.count > Self.listed ? "\(count), here the first \(Self.listed)" : count)
-            html.element(.thead, .role("rowgroup")) { html in
-                html.element(.tr, .role("row")) { html in
-                    html.columnHeading("Parameter")
-                    html.columnHeading("Value")
-                    html.columnHeading("From")
-                }
+        let count = Wording.count(keys.count, "parameter")
+        html.table(
+            "records", caption: keys.count > Self.listed ? "\(count), here the first \(Self.listed)" : count,
+            columns: ["Parameter", "Value", "From"], rows: keys.prefix(Self.listed)
+        ) { key, html in
+            var filter = RecordFilter(context: context(for: key).context)
+            let winner = set.winner(for: key, &filter)
+            html.element(.th, .role("rowheader"), .scope("row")) { html in
+                html.element(.a, .href(.parameters(id, device.asking(for: key))), text: key)
             }
-            html.element(.tbody, .role("rowgroup")) { html in
-                for key in keys.prefix(Self.listed) {
-                    html.newline()
-                    var filter = RecordFilter(context: context(for: key).context)
-                    let winner = set.winner(for: key, &filter)
-                    html.element(.tr, .role("row")) { html in
-                        html.element(.th, .role("rowheader"), .scope("row")) { html in
-                            html.element(.a, .href(.parameters(id, device.asking(for: key))), text: key)
-                        }
-                        html.element(.td, .role("cell"), .class("wide says")) { value(winner, &$0) }
-                        html.element(.td, .role("cell"), .cellLabel("From")) { html in
-                            if let winner { html.element(.a, .href(.record(id, winner.id)), text: winner.id) }
-                        }
-                    }
-                }
+            html.element(.td, .role("cell"), .class("wide says")) { value(winner, &$0) }
+            html.element(.td, .role("cell"), .cellLabel("From")) { html in
+                if let winner { html.element(.a, .href(.record(id, winner.id)), text: winner.id) }
             }
         }
     }
@@ -117,43 +104,28 @@ struct ParametersPage {
             value(explanation.winner, &html)
         }
         if let note { html.element(.p, .class("soft"), text: note) }
-        html.element(.table, .class("records"), .role("table")) { html in
-            html.element(.caption, text: "The values in the order in which they are asked")
-            html.element(.thead, .role("rowgroup")) { html in
-                html.element(.tr, .role("row")) { html in
-                    html.columnHeading("Record")
-                    html.columnHeading("Value")
-                    html.columnHeading("Why")
-                }
-            }
-            html.element(.tbody, .role("rowgroup")) { html in
-                for candidate in explanation.candidates {
-                    html.newline()
-                    row(candidate, &html)
-                }
-            }
-        }
+        html.table(
+            "records", caption: "The values in the order in which they are asked", columns: ["Record", "Value", "Why"],
+            rows: explanation.candidates, write: row)
         html.element(.p) { html in
             html.element(.a, .href(.parameters(id, device.asking(for: ""))), text: "All parameters")
         }
     }
 
     private func row(_ candidate: ParameterExplanation.Candidate, _ html: inout HTMLWriter) {
-        html.element(.tr, .role("row")) { html in
-            html.element(.th, .role("rowheader"), .scope("row")) { html in
-                html.element(.a, .href(.record(id, candidate.parameter.id)), text: candidate.parameter.id)
-            }
-            html.element(.td, .role("cell"), .class("wide says")) { html in
-                value(candidate.parameter, &html)
-                if let filter = candidate.parameter.filter {
-                    html.element(.div, .class("soft")) { html in
-                        html.text("if ")
-                        html.element(.code, .ownDirection, text: String(filter.prefix(2000)))
-                    }
+        html.element(.th, .role("rowheader"), .scope("row")) { html in
+            html.element(.a, .href(.record(id, candidate.parameter.id)), text: candidate.parameter.id)
+        }
+        html.element(.td, .role("cell"), .class("wide says")) { html in
+            value(candidate.parameter, &html)
+            if let filter = candidate.parameter.filter {
+                html.element(.div, .class("soft")) { html in
+                    html.text("if ")
+                    html.element(.code, .ownDirection, text: String(filter.prefix(2000)))
                 }
             }
-            html.element(.td, .role("cell"), .cellLabel("Why"), text: Self.reason(candidate))
         }
+        html.element(.td, .role("cell"), .cellLabel("Why"), text: Self.reason(candidate))
     }
 
     private static func reason(_ candidate: ParameterExplanation.Candidate) -> String {
