@@ -396,6 +396,9 @@ let package = Package(
             ],
             path: "Tests/InMemoryOrigin", swiftSettings: strict),
         .executableTarget(
+            name: "config-example", dependencies: ["RemoteConfiguration"], path: "Examples/ConfigExample",
+            swiftSettings: strict),
+        .executableTarget(
             name: "config-process", dependencies: ["RemoteConfiguration", "AsyncHTTPTransport"],
             path: "Tests/ConfigProcess", swiftSettings: strict),
         .testTarget(

@@ -1,0 +1,178 @@
+import Foundation
+import RemoteConfiguration
+
+/// Shows a banner, a flag and a colour of a collection of parameters, and draws them again when an activation changes them.
+///
+///     config-example STORAGE SERVER TRUST_ROOT COLLECTION [OPTION VALUE]... [--once]
+///
+/// STORAGE is a directory for what is fetched, SERVER is a base URL such as http://127.0.0.1:8888/v1, and TRUST_ROOT is the
+/// SHA-256 of the root certificate that the server's signatures lead to. `--packaged DIR` names the snapshots that the app
+/// ships with, `--id NAME` the installation, which percentages depend on, `--interval SECONDS` the minimum fetch interval
+/// (12 hours by default).
+///
+/// With `--once` it draws what it has without asking the server. Otherwise it also fetches and activates once a second, where
+/// a fetch is due, until standard input ends, or for `--seconds N`. Each line of standard input is taken as a push message of
+/// the form `KEY=VALUE KEY=VALUE`, such as `CONFIG_STATE=STALE`.
+@main
+struct ConfigExample {
+    /// What makes the app look at its parameters again.
+    enum Occasion: Sendable {
+        case poll
+        case activation
+        case message(String)
+        case end
+    }
+
+    let config: RemoteConfig
+    var drawn = ""
+    var problem = ""
+
+    static func main() async {
+        do {
+            guard let arguments = Arguments(CommandLine.arguments.dropFirst()) else {
+                say(
+                    "usage: config-example STORAGE SERVER TRUST_ROOT COLLECTION [--packaged DIR] [--id NAME] "
+                        + "[--interval SECONDS] [--once] [--seconds N]")
+                exit(2)
+            }
+            var example = try ConfigExample(arguments)
+            example.draw()
+            if !arguments.isOnce { await example.run(arguments) }
+        } catch {
+            say("config-example: \(error)")
+            exit(1)
+        }
+    }
+
+    /// What an app does at its start. It does no I/O: values are read when they are first asked for.
+    init(_ arguments: Arguments) throws {
+        var settings = RemoteSettingsConfig(
+            server: .custom(url: arguments.server),
+            appContext: RemoteSettingsContext(appVersion: "1.0", locale: "en-GB"),
+            packaged: arguments.options["--packaged"].map { [.directory($0)] } ?? [],
+            trustRoots: try TrustAnchors(parsing: [arguments.root]))
+        // The screen belongs to the values, and failed fetches are shown there.
+        settings.logger.logLevel = .error
+        config = RemoteConfig.configure(
+            collection: arguments.collection,
+            service: RemoteSettingsService(storageDir: arguments.storage, config: settings),
+            installationID: arguments.options["--id"])
+        if let interval = arguments.options["--interval"].flatMap(Double.init) {
+            config.configSettings.minimumFetchInterval = interval
+        }
+        config.setDefaults(["banner": "Hello", "new_checkout": false, "colour": "#808080"])
+    }
+
+    /// Fetches and activates at each occasion, until the last one.
+    mutating func run(_ arguments: Arguments) async {
+        let (occasions, continuation) = AsyncStream<Occasion>.makeStream()
+        // Whoever activates, another part of the app included.
+        let observer = config.addObserver { if case .activated = $0 { continuation.yield(.activation) } }
+        let seconds = arguments.options["--seconds"].flatMap(Double.init)
+        let clock = Task {
+            let end = ContinuousClock.now + .seconds(seconds ?? 1e9)
+            while ContinuousClock.now < end {
+                continuation.yield(.poll)
+                try await Task.sleep(until: min(end, .now + .seconds(1)))
+            }
+            continuation.yield(.end)
+        }
+        DispatchQueue.global().async {
+            while let line = readLine() { continuation.yield(.message(line)) }
+            if seconds == nil { continuation.yield(.end) }
+        }
+        for await occasion in occasions {
+            switch occasion {
+            case .end:
+                clock.cancel()
+                observer.remove()
+                return
+            case .activation: draw()
+            case .message(let line): await fetch(onMessage: line)
+            case .poll: await fetch()
+            }
+        }
+    }
+
+    /// Asks the server where that is due. Whatever happens, there are values to draw.
+    mutating func fetch(onMessage line: String? = nil) async {
+        do {
+            if let line, try config.handlePushMessage(Self.message(line)) {
+                Self.say("a message marks the values as stale")
+            }
+            try await config.fetchAndActivate()
+            problem = ""
+        } catch {
+            if problem != "\(error)" { Self.say("not fetched: \(error)") }
+            problem = "\(error)"
+        }
+        draw()
+    }
+
+    /// A push message as the system delivers it, from a line such as `CONFIG_STATE=STALE`.
+    static func message(_ line: String) -> [AnyHashable: Any] {
+        var message: [AnyHashable: Any] = [:]
+        for field in line.split(separator: " ") {
+            let parts = field.split(separator: "=", maxSplits: 1).map(String.init)
+            if parts.count == 2 { message[parts[0]] = parts[1] }
+        }
+        return message
+    }
+
+    /// Draws the three values, of one state, if they are not what is on the screen already.
+    mutating func draw() {
+        let values = config.snapshot()
+        let (banner, flag, colour) = (values["banner"], values["new_checkout"], values["colour"])
+        let text =
+            "banner \"\(banner)\" (\(banner.source)), new checkout \(flag.boolValue ? "on" : "off") (\(flag.source)), "
+            + "colour \(colour) (\(colour.source))"
+        if text != drawn { Self.say(isatty(STDOUT_FILENO) == 1 ? Self.onScreen(text, colour.stringValue) : text) }
+        drawn = text
+    }
+
+    /// For a terminal: an empty screen, the text, and a bar of the colour, which is `#rrggbb`.
+    static func onScreen(_ text: String, _ colour: String) -> String {
+        let number = colour.hasPrefix("#") ? UInt32(colour.dropFirst(), radix: 16) ?? 0x808080 : 0x808080
+        let (red, green, blue) = (number >> 16 & 255, number >> 8 & 255, number & 255)
+        let bar = "\u{1b}[48;2;\(red);\(green);\(blue)m\(String(repeating: " ", count: 40))\u{1b}[0m"
+        return "\u{1b}[H\u{1b}[2J\(text)\n\(bar)"
+    }
+
+    /// Prints a line at once, also into a pipe.
+    static func say(_ line: String) {
+        print(line)
+        fflush(nil)
+    }
+}
+
+/// The command line.
+struct Arguments {
+    private static let known: Set = ["--packaged", "--id", "--interval", "--seconds"]
+
+    let storage: String
+    let server: String
+    let root: String
+    let collection: String
+    var options: [String: String] = [:]
+    var isOnce = false
+
+    /// - Returns: `nil` where they are not what the usage says.
+    init?(_ arguments: some Collection<String>) {
+        var positions: [String] = []
+        var rest = arguments.makeIterator()
+        while let argument = rest.next() {
+            if argument == "--once" {
+                isOnce = true
+            } else if Self.known.contains(argument) {
+                guard let value = rest.next() else { return nil }
+                options[argument] = value
+            } else if argument.hasPrefix("--") {
+                return nil
+            } else {
+                positions.append(argument)
+            }
+        }
+        guard positions.count == 4 else { return nil }
+        (storage, server, root, collection) = (positions[0], positions[1], positions[2], positions[3])
+    }
+}
