@@ -68,12 +68,13 @@ struct ConfigExample {
         let (occasions, continuation) = AsyncStream<Occasion>.makeStream()
         // Whoever activates, another part of the app included.
         let observer = config.addObserver { if case .activated = $0 { continuation.yield(.activation) } }
+        continuation.yield(.poll)
         let seconds = arguments.options["--seconds"].flatMap(Double.init)
         let clock = Task {
             let end = ContinuousClock.now + .seconds(seconds ?? 1e9)
             while ContinuousClock.now < end {
-                continuation.yield(.poll)
                 try await Task.sleep(until: min(end, .now + .seconds(1)))
+                continuation.yield(.poll)
             }
             continuation.yield(.end)
         }
@@ -138,10 +139,9 @@ struct ConfigExample {
         return "\u{1b}[H\u{1b}[2J\(text)\n\(bar)"
     }
 
-    /// Prints a line at once, also into a pipe.
+    /// Prints a line at once, also into a pipe, and while another thread waits for standard input.
     static func say(_ line: String) {
-        print(line)
-        fflush(nil)
+        FileHandle.standardOutput.write(Data("\(line)\n".utf8))
     }
 }
 
