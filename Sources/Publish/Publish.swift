@@ -18,7 +18,7 @@ package struct Publish: Sendable {
         /// A second signer, whose signatures stand beside the first one's while apps move to another root, and where its chain
         /// can be fetched.
         package var overlap: (signer: ContentSigner, chainURL: String)?
-        /// The server, for a new `dumps.yaml`.
+        /// Where apps sync what is published, for `dumps.yaml` and the lock; `nil` for what `dumps.yaml` says.
         package var server: String?
 
         package init(time: Timestamp) {
@@ -34,6 +34,9 @@ package struct Publish: Sendable {
         package let chainEnd: Timestamp?
         package let notes: [String]
     }
+
+    /// For a new `dumps.yaml`, where no server is given: `rsdump serve` on this machine.
+    private static let defaultServer = "http://127.0.0.1:8888/v1"
 
     private let directory: DumpsDirectory
     private let signer: ContentSigner
@@ -98,6 +101,7 @@ package struct Publish: Sendable {
         let configuration = try directory.configurationText().map {
             try ConfigurationReader.read($0, file: directory.configurationPath)
         }
+        let server = self.server(configuration)
         let intake = try SnapshotIntake(directory, limits: limits)
         defer { intake.end() }
         let verifier = BundleVerifier(policy, limits: limits)
@@ -107,11 +111,11 @@ package struct Publish: Sendable {
             let result = Result {
                 let held = try self.held(id, intake, verifier)
                 let rule = (configuration ?? DumpsConfiguration()).settings(of: id).attachments.text
-                let (state, snapshot) = try next(id, source, held, rule: rule)
+                let (state, snapshot) = try next(id, source, held, rule: rule, server: server)
                 end = (snapshot ?? held?.snapshot)?.provenance.verdict?.chainNotAfter
                 guard let snapshot else { return state }
                 let outcome = try intake.take(
-                    .init(snapshot: snapshot, attachments: source?.attachments ?? [:], origin: "publish"))
+                    .init(snapshot: snapshot, attachments: source?.attachments ?? [:], origin: server))
                 return state.status == .repacked && outcome == .unchanged
                     ? NextState(keeping: state.unsigned, as: .unchanged) : state
             }
@@ -139,7 +143,7 @@ package struct Publish: Sendable {
     /// - Returns: the next state, and the snapshot to be packed; no snapshot where the present bundle stays.
     private func next(
         _ id: CollectionID, _ source: CollectionSource?, _ held: (snapshot: Snapshot, entry: LockFile.Collection)?,
-        rule: String
+        rule: String, server: String
     ) throws -> (NextState, Snapshot?) {
         let present = held.map {
             UnverifiedSnapshot(
@@ -149,7 +153,7 @@ package struct Publish: Sendable {
             guard let held, let present else { throw DumpsError.notLocked([id], directory.lockPath) }
             let state = try NextState(resigning: present, at: options.time, limits: limits)
             let isCurrent =
-                held.snapshot.chain == signer.chain
+                held.snapshot.chain == signer.chain && held.entry.server == server
                 && present.signatures.count == (options.overlap == nil ? 1 : 2)
             return isCurrent ? (NextState(keeping: present, as: .unchanged), nil) : (state, try signed(state.unsigned))
         }
@@ -157,11 +161,22 @@ package struct Publish: Sendable {
         if state.status == .unchanged, let held {
             // An unsigned bundle gets its signature.
             guard held.snapshot.provenance.isSigned else { return (state, try signed(state.unsigned)) }
+            guard held.entry.server == server else {
+                let moved = try NextState(resigning: state.unsigned, at: options.time, limits: limits)
+                return (moved, try signed(moved.unsigned))
+            }
             let isMissing = held.entry.omitted.contains { $0.reason == .notImported }
             guard isMissing || held.entry.attachmentRule != rule else { return (state, nil) }
             return (NextState(keeping: state.unsigned, as: .repacked), held.snapshot)
         }
         return (state, try signed(state.unsigned))
+    }
+
+    /// The server for the lock's entries: apps use packaged snapshots of the server that they sync with, and of no other.
+    private func server(_ configuration: DumpsConfiguration?) -> String {
+        let server = options.server ?? configuration?.server ?? Self.defaultServer
+        // Mozilla's servers have names, and nothing is published there.
+        return server.hasPrefix("http") ? server : "publish"
     }
 
     private func chain(for id: CollectionID) throws(ContentSignatureError) -> VerifiedChain {
@@ -214,7 +229,7 @@ package struct Publish: Sendable {
                 version: 1
 
                 # Where they are served; rsdump refresh asks it. Write your origin's address here.
-                server: \(options.server ?? "http://127.0.0.1:8888/v1")
+                server: \(options.server ?? Self.defaultServer)
 
                 trust:
                   roots:\(roots)\(signer)

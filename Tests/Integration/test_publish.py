@@ -187,6 +187,27 @@ def test_the_library_syncs_under_either_root(team, tmp_path):
         chains.shutdown()
 
 
+def test_an_app_packages_what_was_published(team, tmp_path):
+    """The lock names the server of dumps.yaml: an app that syncs with it has the values at its first launch, offline."""
+    address = "https://settings.example.org/v1"
+
+    def first_launch(name):
+        return rsdump.run("get", "main/app-config", "--storage", tmp_path / name, "--packaged", team.dumps.path,
+                          "--server", address, "--trust-root", team.root)
+    assert '"value":24' not in first_launch("before").out
+    configuration = team.path / "dumps/dumps.yaml"
+    configuration.write_text(configuration.read_text().replace("http://127.0.0.1:8888/v1", address))
+    lock = json.loads((team.path / "dumps/dumps.lock.json").read_text())["collections"]["main/app-config"]
+    assert lock["server"] == "http://127.0.0.1:8888/v1"
+    moved = team.publish()
+    assert moved.code == rsdump.DONE, str(moved)
+    assert '"value":24' in first_launch("after").out
+    before = (team.path / "dumps/dumps.lock.json").read_bytes()
+    assert team.publish().code == rsdump.DONE
+    assert (team.path / "dumps/dumps.lock.json").read_bytes() == before
+    assert team.dumps.verify().code == rsdump.DONE
+
+
 def test_status_warns_before_a_chain_ends(team):
     assert team.keys("status", "keys").code == rsdump.DONE
     warned = team.keys("status", "keys", "--warn-days", "95")

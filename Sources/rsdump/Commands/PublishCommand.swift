@@ -111,7 +111,7 @@ struct PublishCommand: AsyncParsableCommand {
             valueName: "date"))
     var at: String?
 
-    @Option(help: ArgumentHelp("The origin's base URL, for dumps.yaml.", valueName: "server"))
+    @Option(help: ArgumentHelp("The origin's base URL, for dumps.yaml and the lock.", valueName: "server"))
     var server: String?
 
     @Option(
