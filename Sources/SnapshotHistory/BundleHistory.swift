@@ -148,7 +148,12 @@ package struct BundleHistory: Sendable {
     private func look(at path: String, for id: CollectionID, _ listing: inout Listing) {
         do throws(BundleError) {
             let head = try BundleHead.read(path: path)
-            guard head.collection == id, let size = FileStore.size(path) else { return }
+            guard head.collection == id else { return }
+            guard let size = FileStore.size(path) else {
+                throw BundleError(
+                    .unreadable, file: path, expected: "a readable regular file", found: "one whose size cannot be told"
+                )
+            }
             listing.bundles.append(
                 HistoricBundle(
                     collection: id, timestamp: head.timestamp, origin: .file(path), size: size, place: .file,
