@@ -50,7 +50,9 @@ package struct Embedding: Sendable {
         let files = try files()
         var changed: [String] = []
         for (path, content) in files where try FileStore.read(path, limit: .max) != content {
-            try FileStore.replace(path, below: output, with: content)
+            // The Swift file was named by itself, and may lie anywhere.
+            let root = path == options.swiftFile ? FileStore.parent(of: path) : output
+            try FileStore.replace(path, below: root, with: content)
             changed.append(path)
         }
         for path in try litter(files.map(\.path)) {
