@@ -51,8 +51,11 @@ package struct Embedding: Sendable {
         var changed: [String] = []
         for (path, content) in files where try FileStore.read(path, limit: .max) != content {
             // The Swift file was named by itself, and may lie anywhere.
-            let root = path == options.swiftFile ? FileStore.parent(of: path) : output
-            try FileStore.replace(path, below: root, with: content)
+            if path == options.swiftFile {
+                try FileStore.replace(path, with: content)
+            } else {
+                try FileStore.replace(path, below: output, with: content)
+            }
             changed.append(path)
         }
         for path in try litter(files.map(\.path)) {
