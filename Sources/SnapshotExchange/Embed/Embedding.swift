@@ -52,6 +52,7 @@ package struct Embedding: Sendable {
         for (path, content) in files where try FileStore.read(path, limit: .max) != content {
             // The Swift file was named by itself, and may lie anywhere.
             if path == options.swiftFile {
+                try FileStore.makeDirectories(FileStore.parent(of: path))
                 try FileStore.replace(path, with: content)
             } else {
                 try FileStore.replace(path, below: output, with: content)
