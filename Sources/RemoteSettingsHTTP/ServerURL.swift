@@ -21,8 +21,8 @@ package struct ServerURL: Hashable, Sendable {
         allowsPlainHTTP = false
     }
 
-    /// Reads a base URL, whose path ends in `/v1` or `/v2` (a slash behind it is tolerated), or one of the names
-    /// `prod`, `stage` and `dev`.
+    /// Reads a base URL, or one of the names `prod`, `stage` and `dev`. A path that ends in neither `/v1` nor `/v2` (a slash
+    /// behind it is tolerated) means `/v2`, the newest version that is supported.
     ///
     /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)`` or ``HTTPError/Reason/insecure``.
     package init(_ text: String, allowPlainHTTP: Bool = false) throws(HTTPError) {
@@ -37,9 +37,12 @@ package struct ServerURL: Hashable, Sendable {
             }
             var path = given.path[...]
             while path.hasSuffix("/") { path = path.dropLast() }
-            guard path.hasSuffix("/v1") || path.hasSuffix("/v2") else {
-                throw HTTPError(
-                    text, .invalidURL("a server's base URL ends in /v1 or /v2; or say prod, stage or dev"))
+            let last = path.split(separator: "/").last ?? ""
+            if last != "v1" && last != "v2" {
+                guard last.first != "v" || last.count < 2 || !last.dropFirst().allSatisfy(\.isNumber) else {
+                    throw HTTPError(text, .invalidURL("the versions of a server's API are /v1 and /v2, not /\(last)"))
+                }
+                path += "/v2"
             }
             url = HTTPURL(scheme: given.scheme, host: given.host, port: given.port, path: String(path))
             allowsPlainHTTP = allowPlainHTTP

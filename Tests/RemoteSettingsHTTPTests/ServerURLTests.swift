@@ -10,6 +10,8 @@ struct ServerURLTests {
         ("https://host/v1", "https://host/v1"),
         ("https://host/v1/", "https://host/v1"),
         ("https://host/behind/v2///", "https://host/behind/v2"),
+        ("https://host", "https://host/v2"), ("https://host/", "https://host/v2"),
+        ("https://host/behind", "https://host/behind/v2"),
         ("http://localhost:8888/v1", "http://localhost:8888/v1"),
         ("http://127.0.0.1:8888/v1", "http://127.0.0.1:8888/v1"),
         ("http://[::1]:8888/v1", "http://[::1]:8888/v1"),
@@ -20,7 +22,7 @@ struct ServerURLTests {
         #expect(server.root.description == expected + "/")
     }
 
-    @Test(arguments: ["production", "https://host", "https://host/v3", "https://host/v1?x", "https://u:p@host/v1"])
+    @Test(arguments: ["production", "https://host/v3", "https://host/v10", "https://host/v1?x", "https://u:p@host/v1"])
     func notAServer(_ text: String) {
         let error = #expect(throws: HTTPError.self) { try ServerURL(text) }
         guard case .invalidURL = error?.reason else {

@@ -21,6 +21,7 @@ public struct PackagedSource: Sendable {
     /// - Parameters:
     ///   - lock: the content of `dumps.lock.json`.
     ///   - bundles: the bundles' contents, by collection.
+    ///   - name: what ``SnapshotStatus`` calls the source.
     public static func embedded(
         lock: Bytes, bundles: [CollectionID: Bytes], name: String = "embedded"
     ) -> PackagedSource {
@@ -29,8 +30,9 @@ public struct PackagedSource: Sendable {
 
     /// A directory with `dumps.lock.json` and `<bucket>/<collection>.zip`, which is read when it is first needed.
     ///
-    /// - Parameter trusted: whether nobody can write to it who could not change the program as well. Otherwise each
-    ///   bundle's signature is verified again, once per process, before its records are served.
+    /// - Parameters:
+    ///   - path: the directory.
+    ///   - trusted: whether nobody can write to it who could not change the program as well. Otherwise each bundle's signature is verified again, once per process, before its records are served.
     public static func directory(_ path: String, trusted: Bool = false) -> PackagedSource {
         PackagedSource(form: .directory(path: path, isTrusted: trusted), name: path)
     }

@@ -16,7 +16,7 @@ extension RemoteSettingsClient {
         try await attachment(for: record).data
     }
 
-    /// Like ``getAttachment(record:)``, for the location that a record of the collection states.
+    /// Like `getAttachment(record:)`, for the location that a record of the collection states.
     ///
     /// - Throws: ``RemoteSettingsError``, also where no record has an attachment there.
     public func getAttachment(location: String) async throws(RemoteSettingsError) -> Data {
@@ -24,10 +24,12 @@ extension RemoteSettingsClient {
         return try await collection.content(try collection.wanted(location: location), staleFallback: false).data
     }
 
-    /// Like ``getAttachment(record:)``, with where the attachment came from.
+    /// Like `getAttachment(record:)`, with where the attachment came from.
     ///
-    /// - Parameter staleFallback: whether the attachment of an earlier version of the record will do where the right one
-    ///   cannot be had.
+    /// - Parameters:
+    ///   - record: a record of the collection.
+    ///   - staleFallback: whether the attachment of an earlier version of the record will do where the right one cannot
+    ///     be had.
     /// - Throws: ``RemoteSettingsError``, also where the record has no attachment.
     public func attachment(
         for record: RemoteSettingsRecord, staleFallback: Bool = false
@@ -47,6 +49,7 @@ extension RemoteSettingsClient {
     /// attachment is neither stored nor packaged.
     ///
     /// - Parameters:
+    ///   - record: a record of the collection.
     ///   - staleFallback: as for ``attachment(for:staleFallback:)``.
     ///   - progress: called as bytes arrive, from the task that awaits this call.
     /// - Throws: ``RemoteSettingsError``, also where the record has no attachment.

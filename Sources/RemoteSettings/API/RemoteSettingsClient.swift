@@ -43,7 +43,7 @@ public final class RemoteSettingsClient: Sendable {
         getRecords().map(Self.map)
     }
 
-    /// The records of ``getRecords(syncIfEmpty:)`` by their ids.
+    /// The records of `getRecords(syncIfEmpty:)` by their ids.
     public func getRecordsMap(syncIfEmpty: Bool) async -> [String: RemoteSettingsRecord]? {
         await getRecords(syncIfEmpty: syncIfEmpty).map(Self.map)
     }
@@ -79,13 +79,13 @@ public final class RemoteSettingsClient: Sendable {
         _ = try await sync(expected: nil, trigger: .manual)
     }
 
-    /// Like ``sync()``, with what the telemetry is told as the reason of the sync.
+    /// Like `sync()`, with what the telemetry is told as the reason of the sync.
     @discardableResult
     public func sync(trigger: UptakeEvent.Trigger) async throws(RemoteSettingsError) -> SyncOutcome {
         try await sync(expected: nil, trigger: trigger)
     }
 
-    /// Like ``sync()``, for a push message.
+    /// Like `sync()`, for a push message.
     ///
     /// - Parameter expectedTimestamp: the timestamp that the message announced, in milliseconds since 1970. It gets the
     ///   server's answer past caches.

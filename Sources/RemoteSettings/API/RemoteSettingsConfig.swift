@@ -104,9 +104,7 @@ public enum RemoteSettingsServer: Hashable, Sendable {
         case .prod: return .prod
         case .stage: return .stage
         case .dev: return .dev
-        case .custom(var url):
-            while url.hasSuffix("/") { url.removeLast() }
-            if !url.hasSuffix("/v1"), !url.hasSuffix("/v2") { url += "/v2" }
+        case .custom(let url):
             do throws(HTTPError) {
                 return try ServerURL(url, allowPlainHTTP: allowPlainHTTP)
             } catch {

@@ -6,27 +6,45 @@
 
 /// What an app calls of ``RemoteSettingsService``, so that its tests can use a stand-in.
 public protocol RemoteSettingsServiceProtocol: AnyObject, Sendable {
+    /// The clients that the service makes.
     associatedtype Client: RemoteSettingsClientProtocol
 
+    /// The client of a collection of the service's bucket. No I/O.
     func makeClient(collectionName: String) -> Client
+    /// Syncs the collections of all clients. Uses the network.
+    ///
+    /// - Returns: the names of the collections that changed.
     func sync() async throws(RemoteSettingsError) -> [String]
+    /// Changes the configuration of the service and of its clients.
     func updateConfig(config: RemoteSettingsConfig) throws(RemoteSettingsError)
+    /// The base URL of the server's API.
     func clientUrl() -> String
+    /// Sets the receiver of each sync's outcome.
     func setTelemetry(telemetry: any RemoteSettingsTelemetry)
 }
 
 /// What an app calls of ``RemoteSettingsClient``, so that its tests can use a stand-in. ``RemoteSettingsRecord`` has an
 /// initialiser for the records of one.
 public protocol RemoteSettingsClientProtocol: AnyObject, Sendable {
+    /// The name of the collection, without its bucket.
     func collectionName() -> String
+    /// The records that are held; `nil` where there are none. Never uses the network.
     func getRecords() -> [RemoteSettingsRecord]?
+    /// The records; where none are held and `syncIfEmpty` is set, after a sync.
     func getRecords(syncIfEmpty: Bool) async -> [RemoteSettingsRecord]?
+    /// The records that are held, by id. Never uses the network.
     func getRecordsMap() -> [String: RemoteSettingsRecord]?
+    /// The records, by id; where none are held and `syncIfEmpty` is set, after a sync.
     func getRecordsMap(syncIfEmpty: Bool) async -> [String: RemoteSettingsRecord]?
+    /// The timestamp of what is held, in milliseconds since 1970.
     func getLastModifiedTimestamp() -> UInt64?
+    /// A record's attachment. Uses the network where it is neither stored nor packaged.
     func getAttachment(record: RemoteSettingsRecord) async throws(RemoteSettingsError) -> Data
+    /// Syncs this collection. Uses the network.
     func sync() async throws(RemoteSettingsError)
+    /// Removes what is stored of the collection.
     func resetStorage() throws(RemoteSettingsError)
+    /// Ends the client: its reads answer `nil`, and its running requests are cancelled.
     func shutdown()
 }
 

@@ -20,7 +20,10 @@ public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
     /// A record that no server has sent, for the tests of an app.
     ///
     /// - Parameters:
+    ///   - id: the record's id.
     ///   - lastModified: in milliseconds since 1970.
+    ///   - deleted: whether it is a tombstone.
+    ///   - attachment: what the record says of its file.
     ///   - fields: the JSON text of an object with the record's other fields. A text that is not one stops a debug build; in a
     ///     release build the record then has no other fields.
     public init(

@@ -34,8 +34,10 @@ public final class RemoteSettingsService: Sendable {
 
     /// Does no I/O. What is wrong with the configuration shows when it is first used.
     ///
-    /// - Parameter storageDir: the path of a directory for what syncs store. It is made when it is first needed. Several
-    ///   processes may share one.
+    /// - Parameters:
+    ///   - storageDir: the path of a directory for what syncs store. It is made when it is first needed. Several processes
+    ///     may share one.
+    ///   - config: the server, what is packaged, and whom to trust.
     public init(storageDir: String, config: RemoteSettingsConfig) {
         let session = Session(config, storage: StorageDirectory(path: storageDir), changes: changes)
         state = Mutex(State(session: session))
@@ -96,7 +98,7 @@ public final class RemoteSettingsService: Sendable {
     @discardableResult
     public func sync() async throws(RemoteSettingsError) -> [String] { try await sync(trigger: .manual) }
 
-    /// Like ``sync()``, with what the telemetry is told as the reason of the sync.
+    /// Like `sync()`, with what the telemetry is told as the reason of the sync.
     @discardableResult
     public func sync(trigger: UptakeEvent.Trigger) async throws(RemoteSettingsError) -> [String] {
         let session = session
@@ -108,7 +110,7 @@ public final class RemoteSettingsService: Sendable {
         return results.filter(\.isChanged).map { names[$0.collection] ?? $0.collection }.sorted()
     }
 
-    /// Like ``sync()``, with the result of each collection: one that fails does not stop the others.
+    /// Like `sync()`, with the result of each collection: one that fails does not stop the others.
     ///
     /// - Parameters:
     ///   - expectedTimestamp: the timestamp that a push message announced, in milliseconds since 1970.

@@ -22,14 +22,21 @@ extension RemoteSettingsTelemetry {
 public struct UptakeEvent: Hashable, Sendable {
     /// The names are those of Firefox's uptake telemetry. This library reports none of those that say so.
     public enum Status: String, Hashable, Sendable, CaseIterable {
+        /// The server has nothing newer than what is held.
         case upToDate = "up_to_date"
+        /// What the server has is stored.
         case success
+        /// Nothing was asked: the server's wait has not ended.
         case backoff
         /// Not reported here: there is no preference that turns the library off.
         case prefDisabled = "pref_disabled"
+        /// The answer is not the document that was asked for.
         case parseError = "parse_error"
+        /// The answer is larger or slower than the limits allow.
         case contentError = "content_error"
+        /// The signature does not vouch for the records.
         case signError = "sign_error"
+        /// The signature does not vouch for the records, after a full download either.
         case signRetryError = "sign_retry_error"
         /// Not reported here: records are never changed locally.
         case conflictError = "conflict_error"
@@ -37,18 +44,27 @@ public struct UptakeEvent: Hashable, Sendable {
         case corruptionError = "corruption_error"
         /// Not reported here: each attempt is reported once, when it ends.
         case syncStart = "sync_start"
+        /// Any other failure of the sync.
         case syncError = "sync_error"
+        /// What was verified could not be stored.
         case applyError = "apply_error"
+        /// The server answered with an error.
         case serverError = "server_error"
+        /// The certificate chain is not to be trusted.
         case certificateError = "certificate_error"
         /// Not reported here: each attempt is reported once, when it ends.
         case downloadStart = "download_start"
+        /// An attachment could not be downloaded.
         case downloadError = "download_error"
+        /// The server did not answer in time.
         case timeoutError = "timeout_error"
+        /// The server could not be reached, or the connection broke.
         case networkError = "network_error"
         /// Not reported here: a device without network reports ``networkError``.
         case offlineError = "offline_error"
+        /// The client or its service was shut down.
         case shutdownError = "shutdown_error"
+        /// An error that none of the others describes.
         case unknownError = "unknown_error"
         /// Attachments that no record names any more could not be removed; the sync itself has succeeded.
         case cleanupError = "cleanup_error"
@@ -62,7 +78,7 @@ public struct UptakeEvent: Hashable, Sendable {
 
     /// What started the attempt.
     public enum Trigger: String, Hashable, Sendable {
-        /// A call of ``RemoteSettingsService/sync()`` or ``RemoteSettingsClient/sync()``.
+        /// A call of `RemoteSettingsService.sync()` or `RemoteSettingsClient.sync()`.
         case manual
         /// The app's own timer, such as a daily background task.
         case timer

@@ -50,7 +50,13 @@ package struct Embedding: Sendable {
         let files = try files()
         var changed: [String] = []
         for (path, content) in files where try FileStore.read(path, limit: .max) != content {
-            try FileStore.replace(path, below: output, with: content)
+            // The Swift file was named by itself, and may lie anywhere.
+            if path == options.swiftFile {
+                try FileStore.makeDirectories(FileStore.parent(of: path))
+                try FileStore.replace(path, with: content)
+            } else {
+                try FileStore.replace(path, below: output, with: content)
+            }
             changed.append(path)
         }
         for path in try litter(files.map(\.path)) {

@@ -13,6 +13,12 @@ struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config",
         abstract: "Read collections of remote config parameters: values, mistakes, defaults.",
+        discussion: """
+            Examples:
+              rsdump config get banner_text --context locale=de-AT --explain
+              rsdump config check main/app-config
+              rsdump config defaults --to swift --collection main/app-config
+            """,
         subcommands: [ConfigGet.self, ConfigCheck.self, ConfigDefaults.self])
 }
 
