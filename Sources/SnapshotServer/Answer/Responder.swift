@@ -59,11 +59,11 @@ struct Responder: HTTPResponder {
             let text = ByteBuffer(string: metrics.text(state))
             return (.metrics, Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: text)))
         }
-        if target.isSlow {
-            let answer = await withTaskExecutorPreference(SlowWorkExecutor.shared) { api(state, request, target) }
-            return answer ?? problem(.notFound)
-        }
-        if let answer = api(state, request, target) { return answer }
+        let answer =
+            target.isSlow
+            ? await withTaskExecutorPreference(SlowWorkExecutor.shared) { api(state, request, target) }
+            : api(state, request, target)
+        if let answer { return answer }
         let page = await withTaskExecutorPreference(SlowWorkExecutor.shared) {
             await pages.answer(
                 state, target, acceptsHTML: request.headers.accepts("text/html"), now: now())
