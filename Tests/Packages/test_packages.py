@@ -277,4 +277,4 @@ let package = Package(
     bundle = app / "dumps/main/regions.zip"
     bundle.write_bytes(bundle.read_bytes()[:-1] + b"x")
     damaged = run("swift", "package", "verify-dumps", cwd=app, env=environment, check=False)
-    assert damaged.returncode != 0 and "regions.zip" in damaged.stderr, damaged.stderr
+    assert damaged.returncode != 0 and "regions.zip" in damaged.stdout, damaged.stdout + damaged.stderr
