@@ -11,9 +11,9 @@ public enum ContentSignatureError: Error, Hashable, Sendable {
     // MARK: A chain's text
     /// The chain has no text.
     case emptyChain
-    /// The chain is longer than ``Limits`` allow, in bytes.
+    /// The chain is longer than `Limits` allow, in bytes.
     case chainTooLarge(bytes: Int, limit: Int)
-    /// The chain has more certificates than ``Limits`` allow.
+    /// The chain has more certificates than `Limits` allow.
     case tooManyCertificates(limit: Int)
     /// There is other text where a certificate should begin, or no certificate at all. `found` quotes nothing but PEM
     /// labels: an `x5u` may lead to any machine, and its answers must not end up in logs.
@@ -91,7 +91,7 @@ public enum ContentSignatureError: Error, Hashable, Sendable {
     case noSignatures(CollectionID)
     /// There are signatures, and none names a certificate chain (`x5u` is empty).
     case noChains(CollectionID)
-    /// The metadata has more signatures than ``Limits`` allow.
+    /// The metadata has more signatures than `Limits` allow.
     case tooManySignatures(CollectionID, count: Int, limit: Int)
     /// No signature is in a mode that is known, which is `p384ecdsa`.
     case onlyUnknownModes(CollectionID, modes: [String])

@@ -69,7 +69,9 @@ extension RemoteConfig {
 
     /// Like the asynchronous `setCustomSignals(_:)`.
     ///
-    /// - Parameter completionHandler: called on the main actor.
+    /// - Parameters:
+    ///   - signals: the signals to set; `nil` removes one.
+    ///   - completionHandler: called on the main actor.
     public func setCustomSignals(
         _ signals: [String: CustomSignalValue?], completionHandler: (@MainActor @Sendable ((any Error)?) -> Void)?
     ) {

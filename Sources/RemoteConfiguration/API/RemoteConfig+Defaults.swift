@@ -125,7 +125,9 @@ extension RemoteConfig {
 
     /// Replaces the app's defaults by those of a property list, XML or binary. No I/O.
     ///
-    /// - Parameter name: what an error calls it.
+    /// - Parameters:
+    ///   - plist: the content of the property list.
+    ///   - name: what an error calls it.
     /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` where it is no property list with a dictionary; the defaults
     ///   that were set stay.
     public func setDefaults(plist: Data, name: String = "property list") throws(RemoteConfigError) {

@@ -92,7 +92,7 @@ public final class RemoteSettingsService: Sendable {
     /// any more, do not count. Uses the network.
     ///
     /// - Returns: the names of the collections that have changed, as their clients were made, sorted. Those that were up to
-    ///   date are among the results of ``syncCollections(expectedTimestamp:)``.
+    ///   date are among the results of `syncCollections`.
     /// - Throws: ``RemoteSettingsError`` where the server's list of collections could not be had, or where every
     ///   collection failed.
     @discardableResult
