@@ -21,30 +21,29 @@ final class ChangeHub: Sendable {
 
     /// - Parameter owner: the client that gives the stream out.
     func listen(to id: CollectionID, owner: ObjectIdentifier) -> AsyncStream<RecordChanges> {
-        let (stream, continuation) = AsyncStream<RecordChanges>.makeStream()
-        let number: Int? = state.withLock { state in
-            guard !state.isFinished else { return nil }
-            state.count += 1
-            state.listeners[state.count] = Listener(id: id, owner: owner, stream: continuation)
-            return state.count
-        }
-        guard let number else {
-            continuation.finish()
-            return stream
-        }
-        continuation.onTermination = { [weak self] _ in
-            self?.state.withLock { _ = $0.listeners.removeValue(forKey: number) }
-        }
-        return stream
+        stream(
+            .unbounded,
+            adding: { $0.listeners[$1] = Listener(id: id, owner: owner, stream: $2) },
+            removing: { $0.listeners[$1] = nil })
     }
 
     /// Yields whenever another state of the collection serves, even where no record of it is for this app.
     func stores(of id: CollectionID) -> AsyncStream<Void> {
-        let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        stream(
+            .bufferingNewest(1), adding: { $0.stores[$1] = (id, $2) }, removing: { $0.stores[$1] = nil })
+    }
+
+    /// A stream that is registered under a number of its own until it ends; once everything is finished, one that has ended.
+    private func stream<Element: Sendable>(
+        _ policy: AsyncStream<Element>.Continuation.BufferingPolicy,
+        adding: (inout State, Int, AsyncStream<Element>.Continuation) -> Void,
+        removing: @escaping @Sendable (inout State, Int) -> Void
+    ) -> AsyncStream<Element> {
+        let (stream, continuation) = AsyncStream<Element>.makeStream(bufferingPolicy: policy)
         let number: Int? = state.withLock { state in
             guard !state.isFinished else { return nil }
             state.count += 1
-            state.stores[state.count] = (id, continuation)
+            adding(&state, state.count, continuation)
             return state.count
         }
         guard let number else {
@@ -52,7 +51,7 @@ final class ChangeHub: Sendable {
             return stream
         }
         continuation.onTermination = { [weak self] _ in
-            self?.state.withLock { _ = $0.stores.removeValue(forKey: number) }
+            self?.state.withLock { removing(&$0, number) }
         }
         return stream
     }
