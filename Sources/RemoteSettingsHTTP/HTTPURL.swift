@@ -25,8 +25,21 @@ public struct HTTPURL: Hashable, Sendable {
     /// Percent-encoded, without the `?`.
     public let query: String?
 
-    /// The longest accepted URL, in bytes.
+    /// The longest accepted URL, in bytes, as given and once its characters are percent-encoded.
     static let longest = 8192
+
+    /// Made of checked and percent-encoded parts.
+    private init(
+        checking reference: String, scheme: Scheme, host: String, port: Int?, path: String, query: String?
+    ) throws(HTTPError) {
+        self.init(scheme: scheme, host: host, port: port, path: path, query: query)
+        // Whatever this type prints, it can read again.
+        guard description.utf8.count <= Self.longest else {
+            throw HTTPError(
+                String(reference.prefix(80)) + "…",
+                .invalidURL("it is longer than \(Self.longest) bytes once it is percent-encoded"))
+        }
+    }
 
     init(scheme: Scheme, host: String, port: Int? = nil, path: String, query: String? = nil) {
         self.scheme = scheme
@@ -51,8 +64,8 @@ public struct HTTPURL: Hashable, Sendable {
             throw HTTPError(text, .invalidURL("it names no host"))
         }
         let (host, port) = try Self.hostAndPort(authority, of: text)
-        self.init(
-            scheme: scheme, host: host, port: port == Self.defaultPort(scheme) ? nil : port,
+        try self.init(
+            checking: text, scheme: scheme, host: host, port: port == Self.defaultPort(scheme) ? nil : port,
             path: URLReference.removingDotSegments(parts.path.isEmpty ? "/" : parts.path), query: parts.query)
     }
 
@@ -74,7 +87,8 @@ public struct HTTPURL: Hashable, Sendable {
             path = URLReference.removingDotSegments(directory + parts.path)
         }
         let query = parts.path.isEmpty && parts.query == nil ? self.query : parts.query
-        return HTTPURL(scheme: scheme, host: host, port: port, path: path, query: query)
+        return try HTTPURL(
+            checking: reference, scheme: scheme, host: host, port: port, path: path, query: query)
     }
 
     /// Scheme, host and port; a hold (`Backoff`, `Retry-After`) applies to all URLs of one origin.

@@ -96,6 +96,19 @@ struct HTTPURLTests {
         #expect(try HTTPURL(text).isLoopback == expected)
     }
 
+    /// Each quote is three bytes once it is percent-encoded, so that a short text becomes a URL beyond the limit.
+    @Test func lengthIsThatOfTheEncodedURL() throws {
+        let quotes = { String(repeating: "\"", count: $0) }
+        let base = try HTTPURL("https://example.org:8443/v1/")
+        let room = 8192 - "\(base)".utf8.count
+        #expect("\(try base.resolving(quotes(room / 3)))".utf8.count <= 8192)
+        #expect(throws: HTTPError.self) { try base.resolving(quotes(room / 3 + 1)) }
+        #expect(throws: HTTPError.self) { try HTTPURL("\(base)" + quotes(room / 3 + 1)) }
+        #expect(throws: HTTPError.self) { try HTTPURL("\(base)?" + quotes(room / 3 + 1)) }
+        let longest = try HTTPURL("\(base)" + quotes(room / 3))
+        #expect(try HTTPURL("\(longest)") == longest)
+    }
+
     @Test func queryValues() throws {
         let url = try HTTPURL("https://host/?a=1&b=%22x%22&a=2&c&%5Fsince=7")
         #expect(url.queryValue("a") == "1")

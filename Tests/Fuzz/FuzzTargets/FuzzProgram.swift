@@ -39,6 +39,9 @@ package struct FuzzProgram: Sendable {
         unsafe run(Array(input), of: "an input")
     }
 
+    /// The longest input of the chosen target, within what the fuzzer has room for; in bytes.
+    package func longest(within most: Int) -> Int { min(most, chosen.longest) }
+
     /// Changes an input in place, within `most` bytes, and returns its new length.
     package func mutate(_ data: UnsafeMutablePointer<UInt8>, _ size: Int, most: Int, seed: UInt64) -> Int {
         var input = unsafe Array(UnsafeBufferPointer(start: data, count: size))

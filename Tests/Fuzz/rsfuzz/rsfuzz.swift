@@ -21,7 +21,8 @@ private let program = FuzzProgram(FuzzTarget.all)
 
     @_cdecl("LLVMFuzzerCustomMutator")
     public func mutate(_ data: UnsafeMutablePointer<UInt8>, _ size: Int, _ most: Int, _ seed: CUnsignedInt) -> Int {
-        guard seed % 2 == 0 else { return unsafe mutateBlindly(data, size, most) }
+        let most = program.longest(within: most)
+        guard seed % 2 == 0 else { return unsafe mutateBlindly(data, min(size, most), most) }
         return unsafe program.mutate(data, size, most: most, seed: UInt64(seed))
     }
 #else
