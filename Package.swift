@@ -64,6 +64,7 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(name: "Deflate", dependencies: ["RemoteSettingsModel", "CZlib"], swiftSettings: strict),
+        .target(name: "UpdateEvents", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(name: "MozillaLZ4", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(
             name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel", "Deflate", "LibC"], swiftSettings: strict),
@@ -253,7 +254,7 @@ let package = Package(
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "TargetFilter",
                 "Deflate", "MozillaLZ4", "FileStorage", "RemoteSettings", "Dumps", "DumpsRefresh",
-                "SnapshotExchange", "SnapshotOrigin", "SnapshotPage",
+                "SnapshotExchange", "SnapshotOrigin", "SnapshotPage", "UpdateEvents",
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -316,6 +317,8 @@ let package = Package(
                 "SnapshotBundle", "RemoteSettingsModel", "CZlib", .target(name: "CArchive", condition: tools),
             ],
             swiftSettings: strict),
+        .testTarget(
+            name: "UpdateEventsTests", dependencies: ["UpdateEvents", "RemoteSettingsModel"], swiftSettings: strict),
         .testTarget(name: "DeflateTests", dependencies: ["Deflate", "RemoteSettingsModel"], swiftSettings: strict),
         .testTarget(
             name: "MozillaLZ4Tests", dependencies: ["MozillaLZ4", "SnapshotOrigin", "RemoteSettingsModel"],
