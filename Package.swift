@@ -103,7 +103,7 @@ let package = Package(
             name: "RemoteSettings",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "TargetFilter",
-                "FileStorage", "SnapshotFetch", "MozillaLZ4",
+                "FileStorage", "SnapshotFetch", "MozillaLZ4", "UpdateEvents",
                 .target(name: "URLSessionTransport", condition: apple),
                 .target(name: "CurlTransport", condition: notApple),
                 .product(name: "Logging", package: "swift-log"),
@@ -396,7 +396,7 @@ let package = Package(
             name: "InMemoryOrigin",
             dependencies: [
                 "SnapshotOrigin", "SigningKeys", "SnapshotBundle", "ContentSignature", "RemoteSettingsHTTP",
-                "RemoteSettingsModel", "CZlib",
+                "RemoteSettings", "RemoteSettingsModel", "CZlib",
             ],
             path: "Tests/InMemoryOrigin", swiftSettings: strict),
         .executableTarget(
@@ -427,6 +427,9 @@ let package = Package(
             dependencies: [
                 "storage-process", "RemoteSettings", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature",
                 "Dumps", "DumpsRefresh", "SnapshotFetch", "FileStorage", "InMemoryOrigin", "FaultyServer",
+                "UpdateEvents",
+                .target(name: "URLSessionTransport", condition: apple),
+                .target(name: "CurlTransport", condition: notApple),
             ],
             swiftSettings: strict),
     ],
