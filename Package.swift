@@ -64,9 +64,11 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(name: "Deflate", dependencies: ["RemoteSettingsModel", "CZlib"], swiftSettings: strict),
+        .target(name: "UpdateEvents", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(name: "MozillaLZ4", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(
-            name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel", "Deflate", "LibC"], swiftSettings: strict),
+            name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel", "UpdateEvents", "Deflate", "LibC"],
+            swiftSettings: strict),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(
             name: "CurlTransport",
@@ -253,7 +255,7 @@ let package = Package(
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "TargetFilter",
                 "Deflate", "MozillaLZ4", "FileStorage", "RemoteSettings", "Dumps", "DumpsRefresh",
-                "SnapshotExchange", "SnapshotOrigin", "SnapshotPage",
+                "SnapshotExchange", "SnapshotOrigin", "SnapshotPage", "UpdateEvents",
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -289,8 +291,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "RemoteSettingsHTTPTests", dependencies: ["RemoteSettingsHTTP", "RemoteSettingsModel"],
-            swiftSettings: strict),
+            name: "RemoteSettingsHTTPTests",
+            dependencies: ["RemoteSettingsHTTP", "RemoteSettingsModel", "UpdateEvents"], swiftSettings: strict),
         .testTarget(
             name: "TransportTests",
             dependencies: [
@@ -316,6 +318,8 @@ let package = Package(
                 "SnapshotBundle", "RemoteSettingsModel", "CZlib", .target(name: "CArchive", condition: tools),
             ],
             swiftSettings: strict),
+        .testTarget(
+            name: "UpdateEventsTests", dependencies: ["UpdateEvents", "RemoteSettingsModel"], swiftSettings: strict),
         .testTarget(name: "DeflateTests", dependencies: ["Deflate", "RemoteSettingsModel"], swiftSettings: strict),
         .testTarget(
             name: "MozillaLZ4Tests", dependencies: ["MozillaLZ4", "SnapshotOrigin", "RemoteSettingsModel"],

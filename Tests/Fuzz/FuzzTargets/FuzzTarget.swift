@@ -37,9 +37,9 @@ package struct FuzzTarget: Sendable {
 
     /// All targets, the fastest first.
     package static let all: [FuzzTarget] = [
-        .url, .compressed, .lock, .manifest, .monitor, .filter, .pattern, .cache, .json, .changeset, .delta, .payload,
-        .bundle, .contents, .serverZIP, .origin, .configuration, .staging, .notes, .page, .archive, .importing, .pem,
-        .chain,
+        .url, .events, .compressed, .lock, .manifest, .monitor, .filter, .pattern, .cache, .json, .changeset, .delta,
+        .payload, .bundle, .contents, .serverZIP, .origin, .configuration, .staging, .notes, .page, .archive,
+        .importing, .pem, .chain,
     ]
 }
 

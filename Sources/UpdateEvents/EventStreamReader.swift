@@ -1,0 +1,151 @@
+/// One event of an event stream, as it was sent.
+package struct StreamedEvent: Hashable, Sendable {
+    /// The value of its last field `event`; empty where there is none, which browsers call `message`.
+    package let name: String
+    /// The values of its fields `data`, with a line feed between two.
+    package let data: [UInt8]
+    /// The last id that the stream named up to this event; empty where there is none.
+    package let lastEventID: String
+}
+
+/// Why an event stream cannot be read any further.
+package enum EventStreamError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// A line has more than `limit` bytes.
+    case lineTooLong(limit: Int)
+    /// The fields `data` of one event have more than `limit` bytes together.
+    case eventTooLong(limit: Int)
+
+    package var description: String {
+        switch self {
+        case .lineTooLong(let limit): "the event stream has a line of more than \(limit) bytes"
+        case .eventTooLong(let limit): "the event stream has an event of more than \(limit) bytes"
+        }
+    }
+}
+
+/// Reads an event stream (WHATWG HTML, section 9.2.6) from bytes that arrive in pieces.
+///
+/// It holds the piece that was fed last, the unfinished line and the unfinished event, and nothing else.
+///
+///     reader.feed(piece)
+///     while let event = try reader.next() { … }
+package struct EventStreamReader: Sendable {
+    /// The most bytes in a line, without what ends it. A comment is a line too.
+    package static let mostLineBytes = 64 << 10
+    /// The most bytes in the data of an event.
+    package static let mostEventBytes = 64 << 10
+
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    private static let lineFeed = UInt8(ascii: "\n")
+    private static let carriageReturn = UInt8(ascii: "\r")
+
+    /// The last id that the stream named, for the header `Last-Event-ID` of the next connection; empty where there is none.
+    package private(set) var lastEventID = ""
+    /// The wait before the next connection that the stream asked for last, in milliseconds.
+    package private(set) var retryMilliseconds: UInt64?
+    /// The number of comments so far, which servers send as heartbeats; starts again at 0 after the highest number.
+    package private(set) var comments = 0
+
+    private var piece: [UInt8] = []
+    private var position = 0
+    private var line: [UInt8] = []
+    /// Whether a line feed at this place belongs to the carriage return before it.
+    private var skipsLineFeed = false
+    /// Whether the first line, which may begin with a byte order mark, is still to come.
+    private var isAtStart = true
+    private var name = ""
+    private var data: [UInt8] = []
+    private var id = ""
+    private var failure: EventStreamError?
+
+    package init() {}
+
+    /// Adds the bytes that arrived next. All events of the piece before must have been read.
+    package mutating func feed(_ bytes: [UInt8]) {
+        piece = position < piece.count ? Array(piece[position...]) + bytes : bytes
+        position = 0
+    }
+
+    /// The next whole event; `nil` where more bytes are needed. An event that the stream's end leaves unfinished is dropped.
+    ///
+    /// - Throws: ``EventStreamError``, from then on at each call.
+    package mutating func next() throws(EventStreamError) -> StreamedEvent? {
+        if let failure { throw failure }
+        do throws(EventStreamError) {
+            while let complete = try nextLine() {
+                if let event = try process(complete) { return event }
+            }
+            return nil
+        } catch {
+            failure = error
+            (piece, position, line, data) = ([], 0, [], [])
+            throw error
+        }
+    }
+
+    /// Takes the next line without what ends it; `nil` where its end has not arrived.
+    private mutating func nextLine() throws(EventStreamError) -> [UInt8]? {
+        if skipsLineFeed, position < piece.count {
+            if piece[position] == Self.lineFeed { position += 1 }
+            skipsLineFeed = false
+        }
+        let rest = piece[position...]
+        let end = rest.firstIndex { $0 == Self.lineFeed || $0 == Self.carriageReturn }
+        let part = rest[..<(end ?? rest.endIndex)]
+        // A byte order mark is part of no line.
+        let limit = Self.mostLineBytes + (isAtStart && hasMark(before: part) ? Self.byteOrderMark.count : 0)
+        guard part.count <= limit - line.count else { throw .lineTooLong(limit: Self.mostLineBytes) }
+        line += part
+        guard let end else {
+            (piece, position) = ([], 0)
+            return nil
+        }
+        position = end + 1
+        skipsLineFeed = piece[end] == Self.carriageReturn
+        defer { line.removeAll(keepingCapacity: true) }
+        guard isAtStart else { return line }
+        isAtStart = false
+        return line.starts(with: Self.byteOrderMark) ? Array(line.dropFirst(Self.byteOrderMark.count)) : line
+    }
+
+    /// Whether the first line, which goes on with `part`, begins with a byte order mark.
+    private func hasMark(before part: ArraySlice<UInt8>) -> Bool {
+        (line.prefix(Self.byteOrderMark.count) + part.prefix(Self.byteOrderMark.count)).starts(with: Self.byteOrderMark)
+    }
+
+    /// Takes over a line; returns the event that it ends.
+    private mutating func process(_ line: [UInt8]) throws(EventStreamError) -> StreamedEvent? {
+        guard !line.isEmpty else { return dispatch() }
+        let colon = line.firstIndex(of: UInt8(ascii: ":"))
+        // A line that begins with a colon is a comment.
+        guard colon != 0 else {
+            comments &+= 1
+            return nil
+        }
+        var value = colon.map { line[($0 + 1)...] } ?? []
+        if value.first == UInt8(ascii: " ") { value = value.dropFirst() }
+        switch String(decoding: line[..<(colon ?? line.count)], as: UTF8.self) {
+        case "event": name = String(decoding: value, as: UTF8.self)
+        case "data":
+            // With the line feed behind each value, the last of which belongs to no value.
+            guard data.count + value.count <= Self.mostEventBytes else {
+                throw .eventTooLong(limit: Self.mostEventBytes)
+            }
+            data += value
+            data.append(Self.lineFeed)
+        case "id" where !value.contains(0): id = String(decoding: value, as: UTF8.self)
+        case "retry" where !value.isEmpty && value.allSatisfy { (48...57).contains($0) }:
+            // Digits beyond 64 bits mean a wait that is longer than any.
+            retryMilliseconds = UInt64(String(decoding: value, as: UTF8.self)) ?? .max
+        default: break
+        }
+        return nil
+    }
+
+    private mutating func dispatch() -> StreamedEvent? {
+        lastEventID = id
+        defer { (name, data) = ("", []) }
+        guard !data.isEmpty else { return nil }
+        return StreamedEvent(name: name, data: Array(data.dropLast()), lastEventID: id)
+    }
+}

@@ -1,0 +1,160 @@
+import RemoteSettingsModel
+
+/// What a server says on its update channel: that something changed, or that a client is to stay away for a while.
+///
+/// An update event carries no data, so it needs no trust. What changed is fetched and verified by an ordinary sync; an
+/// event that is lost, doubled or false costs a request at most.
+///
+/// In an event stream, and as the body that a publisher posts, an event is one line of JSON:
+///
+///     {"timestamp":1740558489816,"collections":["main/cfr","main/search-config"]}
+///     {"retry_after":12}
+///     {"disabled":true}
+public enum UpdateEvent: Hashable, Sendable {
+    /// The server's monitor has a new timestamp. `collections` names the collections that changed; `nil` means that any
+    /// may have changed.
+    case update(timestamp: Timestamp, collections: [CollectionID]?)
+    /// The server ends the connection, and says when clients may come back.
+    case pause(UpdatePause)
+}
+
+/// How long a server asks the clients of its update channel to stay away.
+public enum UpdatePause: Hashable, Sendable {
+    /// Come back after so many seconds. The server adds jitter to the number, not the client.
+    case retryAfter(seconds: Int)
+    /// Do not come back before 4 hours have passed, or before the app's next start.
+    case disabled
+}
+
+/// What arrives on an update channel.
+public enum UpdateMessage: Hashable, Sendable {
+    /// The server says something.
+    case event(UpdateEvent)
+    /// Something that only shows that the connection is alive: a comment, a ping, an event of an unknown kind.
+    case heartbeat
+    /// The wait before the next connection that the server asks for.
+    case reconnectionTime(Duration)
+    /// An event whose data cannot be read; it says nothing.
+    case refused(UpdateEventError)
+}
+
+/// Why the data of an update event was refused.
+public struct UpdateEventError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What was expected and what was found, as a sentence for people.
+    public let description: String
+}
+
+extension UpdateEvent {
+    /// The name of the event in an event stream, and the value of nchan's header `X-EventSource-Event`.
+    package var name: String {
+        switch self {
+        case .update: "update"
+        case .pause: "pause"
+        }
+    }
+
+    /// The event as one line of JSON, without a line feed.
+    package var json: String {
+        switch self {
+        case .update(let timestamp, let collections):
+            // The ids of collections contain no character that JSON escapes.
+            let names = collections.map { ",\"collections\":[\($0.map { "\"\($0)\"" }.joined(separator: ","))]" }
+            return "{\"timestamp\":\(timestamp)\(names ?? "")}"
+        case .pause(.retryAfter(let seconds)): return "{\"retry_after\":\(seconds)}"
+        case .pause(.disabled): return "{\"disabled\":true}"
+        }
+    }
+
+    /// The event as it is sent in an event stream, with the blank line that ends it.
+    ///
+    /// - Parameter id: the value of the field `id`; must contain neither a line break nor NUL. `nil` leaves the field out.
+    package func text(id: String? = nil) -> String {
+        "\(id.map { "id: \($0)\n" } ?? "")event: \(name)\ndata: \(json)\n\n"
+    }
+
+    /// Reads an event of an event stream. An event without a name is read like `update`.
+    ///
+    /// - Returns: `nil` for an event of another kind, which readers ignore.
+    /// - Throws: ``UpdateEventError`` where the data is not that of an update event.
+    package init?(_ event: StreamedEvent) throws(UpdateEventError) {
+        switch event.name {
+        case "", "message", "update": try self.init(updateJSON: Bytes(event.data))
+        case "pause": try self.init(pauseJSON: Bytes(event.data))
+        default: return nil
+        }
+    }
+
+    /// Reads the data of an `update` event. Unknown members are ignored.
+    ///
+    /// - Throws: ``UpdateEventError`` where the text is longer than ``EventStreamReader/mostEventBytes``, is not JSON, or
+    ///   lacks the timestamp, or where a member has another type.
+    package init(updateJSON document: Bytes) throws(UpdateEventError) {
+        var timestamp: UInt64?
+        var collections: [CollectionID]?
+        try Self.read(document, "update") { (key, reader) throws(JSONError) in
+            switch key {
+            case "timestamp": timestamp = try reader.unsignedInteger()
+            case "collections":
+                var list: [CollectionID] = []
+                try reader.beginArray()
+                while try reader.nextElement() {
+                    let start = reader.offset
+                    let text = try reader.string()
+                    guard let id = try? CollectionID(text) else {
+                        throw JSONError(
+                            .wrongType(expected: "BUCKET/COLLECTION", found: String(reflecting: text)), at: start)
+                    }
+                    list.append(id)
+                }
+                collections = list
+            default: try reader.skipValue()
+            }
+        }
+        guard let timestamp else { throw Self.refused("update", JSONError(.missingKey("timestamp"), at: 0)) }
+        self = .update(timestamp: Timestamp(milliseconds: timestamp), collections: collections)
+    }
+
+    /// Reads the data of a `pause` event. Unknown members are ignored.
+    ///
+    /// - Throws: ``UpdateEventError`` as for an update, and where it says neither `disabled` nor `retry_after`.
+    package init(pauseJSON document: Bytes) throws(UpdateEventError) {
+        var seconds: UInt64?
+        var isDisabled = false
+        try Self.read(document, "pause") { (key, reader) throws(JSONError) in
+            switch key {
+            case "retry_after": seconds = try reader.unsignedInteger()
+            case "disabled": isDisabled = try reader.bool()
+            default: try reader.skipValue()
+            }
+        }
+        if isDisabled {
+            self = .pause(.disabled)
+        } else if let seconds {
+            self = .pause(.retryAfter(seconds: Int(clamping: seconds)))
+        } else {
+            throw Self.refused("pause", JSONError(.missingKey("retry_after"), at: 0))
+        }
+    }
+
+    private static func read(
+        _ document: Bytes, _ name: String, _ member: (String, inout JSONReader) throws(JSONError) -> Void
+    ) throws(UpdateEventError) {
+        guard document.count <= EventStreamReader.mostEventBytes else {
+            throw refused(name, JSONError(.tooLong(limit: EventStreamReader.mostEventBytes), at: 0))
+        }
+        var limits = Limits()
+        limits.jsonDepth = 16
+        var reader = JSONReader(document, limits: limits)
+        do throws(JSONError) {
+            try reader.beginObject()
+            while let key = try reader.nextKey() { try member(key, &reader) }
+            try reader.finish()
+        } catch {
+            throw refused(name, error)
+        }
+    }
+
+    private static func refused(_ name: String, _ error: JSONError) -> UpdateEventError {
+        UpdateEventError(description: "the data of an event \"\(name)\" is refused: \(error)")
+    }
+}
