@@ -130,7 +130,8 @@ let package = Package(
         .target(
             name: "Dumps",
             dependencies: [
-                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "TargetFilter", "FileStorage",
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "TargetFilter",
+                "FileStorage",
                 .product(name: "Yams", package: "Yams", condition: tools),
             ],
             swiftSettings: strict),
@@ -225,6 +226,10 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio", condition: tools),
             ],
             swiftSettings: strict),
+        .target(
+            name: "UpdateChannel",
+            dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "UpdateEvents", "FileStorage", "Dumps"],
+            swiftSettings: strict),
         .executableTarget(
             name: "rsdump",
             dependencies: [
@@ -232,7 +237,7 @@ let package = Package(
                 "SnapshotBundle", "Dumps", "DumpsRefresh", "SnapshotServer", "SnapshotExchange", "SnapshotDiff",
                 "SnapshotHistory", "SnapshotOrigin", "StaticMirror", "DemoOrigin", "RemoteSettings",
                 "FileStorage", "LibC", "SigningKeys", "SnapshotSources", "Publish",
-                "ConfigParameters", "TargetFilter",
+                "ConfigParameters", "TargetFilter", "UpdateChannel",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tools),
             ],
