@@ -67,7 +67,8 @@ let package = Package(
         .target(name: "UpdateEvents", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(name: "MozillaLZ4", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(
-            name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel", "Deflate", "LibC"], swiftSettings: strict),
+            name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel", "UpdateEvents", "Deflate", "LibC"],
+            swiftSettings: strict),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(
             name: "CurlTransport",
@@ -295,8 +296,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "RemoteSettingsHTTPTests", dependencies: ["RemoteSettingsHTTP", "RemoteSettingsModel"],
-            swiftSettings: strict),
+            name: "RemoteSettingsHTTPTests",
+            dependencies: ["RemoteSettingsHTTP", "RemoteSettingsModel", "UpdateEvents"], swiftSettings: strict),
         .testTarget(
             name: "TransportTests",
             dependencies: [

@@ -68,6 +68,8 @@ public struct HTTPError: Error, Hashable, Sendable {
         case badEncoding(String)
         /// An answer that is not HTTP.
         case notHTTP(String)
+        /// An answer that is no event stream, or one that cannot be read any further, with the reason.
+        case notAnEventStream(String)
         /// The task that made the request was cancelled.
         case cancelled
     }
@@ -192,6 +194,7 @@ extension HTTPError.Reason: CustomStringConvertible {
         case .rangeNotSatisfied: "the server has no such part of the file"
         case .badEncoding(let why): "the body cannot be decompressed: \(why)"
         case .notHTTP(let why): "the answer is not HTTP: \(why)"
+        case .notAnEventStream(let why): "the answer is not a usable event stream: \(why)"
         case .cancelled: "cancelled"
         }
     }

@@ -44,9 +44,12 @@ extension ServerClient {
     /// - Parameters:
     ///   - headers: the headers of the requests, in addition to `User-Agent`.
     ///   - limit: the most bytes of the body, after decompression.
+    ///   - idleSeconds: how long to wait for more of a body that may go on for as long as both sides like: neither its bytes
+    ///     nor its throughput nor its time are limited. `nil` for a body with limits.
     ///   - accepts: the statuses of an answer; any other one is thrown as an error.
     func exchange(
-        _ start: HTTPURL, headers: [HTTPHeaders.Field], limit: Int, until deadline: Deadline, accepts: (Int) -> Bool
+        _ start: HTTPURL, headers: [HTTPHeaders.Field], limit: Int, until deadline: Deadline, idleSeconds: Int? = nil,
+        accepts: (Int) -> Bool
     ) async throws(HTTPError) -> Answer {
         var url = start
         let (sum, isOver) = limit.addingReportingOverflow(limits.wireExcessBytes)
@@ -59,11 +62,14 @@ extension ServerClient {
             shared.withLock { $0.metrics.requests += 1 }
             let request = HTTPRequest(
                 url: url, headers: HTTPHeaders([.init("User-Agent", userAgent.description)] + headers),
-                headTimeout: .seconds(limits.headTimeoutSeconds), idleTimeout: .seconds(limits.idleTimeoutSeconds),
-                wireLimit: isOver ? .max : sum)
+                headTimeout: .seconds(limits.headTimeoutSeconds),
+                idleTimeout: .seconds(idleSeconds ?? limits.idleTimeoutSeconds),
+                wireLimit: isOver || idleSeconds != nil ? .max : sum)
             var response = try await transport.send(request)
-            response.body = MeteredBody(
-                response.body, of: request, until: deadline, limits: limits, uptime: environment.uptime)
+            if idleSeconds == nil || response.status != 200 {
+                response.body = MeteredBody(
+                    response.body, of: request, until: deadline, limits: limits, uptime: environment.uptime)
+            }
             var answer = Answer(response: try response.decoded(for: request), url: url)
             try answer.checkLength()
             noteAlert(answer)

@@ -43,6 +43,8 @@ package struct EventStreamReader: Sendable {
     package private(set) var lastEventID = ""
     /// The wait before the next connection that the stream asked for last, in milliseconds.
     package private(set) var retryMilliseconds: UInt64?
+    /// The number of comments so far, which servers send as heartbeats; starts again at 0 after the highest number.
+    package private(set) var comments = 0
 
     private var piece: [UInt8] = []
     private var position = 0
@@ -116,7 +118,10 @@ package struct EventStreamReader: Sendable {
         guard !line.isEmpty else { return dispatch() }
         let colon = line.firstIndex(of: UInt8(ascii: ":"))
         // A line that begins with a colon is a comment.
-        guard colon != 0 else { return nil }
+        guard colon != 0 else {
+            comments &+= 1
+            return nil
+        }
         var value = colon.map { line[($0 + 1)...] } ?? []
         if value.first == UInt8(ascii: " ") { value = value.dropFirst() }
         switch String(decoding: line[..<(colon ?? line.count)], as: UTF8.self) {

@@ -26,6 +26,18 @@ public enum UpdatePause: Hashable, Sendable {
     case disabled
 }
 
+/// What arrives on an update channel.
+public enum UpdateMessage: Hashable, Sendable {
+    /// The server says something.
+    case event(UpdateEvent)
+    /// Something that only shows that the connection is alive: a comment, a ping, an event of an unknown kind.
+    case heartbeat
+    /// The wait before the next connection that the server asks for.
+    case reconnectionTime(Duration)
+    /// An event whose data cannot be read; it says nothing.
+    case refused(UpdateEventError)
+}
+
 /// Why the data of an update event was refused.
 public struct UpdateEventError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What was expected and what was found, as a sentence for people.

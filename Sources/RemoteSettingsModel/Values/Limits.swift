@@ -86,6 +86,9 @@ public struct Limits: Sendable, Hashable {
     public var downloadSeconds = 14_400
     /// Seconds for all requests of one run: a refresh, a sync, a download of a collection's attachments.
     public var runSeconds = 43_200
+    /// Seconds without a byte after which the connection of an update channel counts as dead. Where the server sends
+    /// heartbeats, the library waits for three of them only.
+    public var updateIdleSeconds = 3600
     /// Milliseconds between two requests to a server that asked for a `Backoff` in the run that is under way.
     public var gentlePauseMilliseconds = 200
     /// Seconds to wait for another process that writes to the same storage directory.

@@ -1,0 +1,93 @@
+import RemoteSettingsModel
+import UpdateEvents
+
+extension ServerURL {
+    /// The update channel: an event stream beside the buckets.
+    package var updates: HTTPURL { url.appending(path: "/updates") }
+}
+
+extension ServerClient {
+    /// Opens the server's update channel, an event stream that lasts as long as both sides like. The connection is not
+    /// opened again, neither now nor where it ends.
+    ///
+    /// No `Last-Event-ID` is sent, so that the first event tells the server's present state.
+    ///
+    /// - Parameter url: the event stream; `nil` for that of the server itself, `<base URL>/updates`. Redirects are followed.
+    /// - Throws: ``HTTPError``, among others with `status` for any status but 200, and with `notAnEventStream` for an answer
+    ///   of another type.
+    package func updates(at url: HTTPURL? = nil) async throws(HTTPError) -> UpdateStream {
+        let url = url ?? server.updates
+        try server.checkScheme(of: url)
+        let answer = try await exchange(
+            url,
+            headers: [
+                .init("Accept", UpdateStream.contentType), .init("Accept-Encoding", "identity"),
+                .init("Cache-Control", "no-store"),
+            ], limit: .max, until: deadline(.answer, seconds: limits.documentSeconds),
+            idleSeconds: limits.updateIdleSeconds, accepts: { $0 == 200 })
+        let type = answer.response.headers["Content-Type"] ?? "nothing"
+        let name = type.prefix { $0 != ";" && $0 != " " }
+        guard name.lowercased() == UpdateStream.contentType else {
+            throw HTTPError(
+                answer.url,
+                .notAnEventStream("expected the type \(UpdateStream.contentType), found \(type.prefix(80))"))
+        }
+        try answer.checkEncoding()
+        return UpdateStream(answer.response.body, url: answer.url)
+    }
+}
+
+/// One connection to an update channel that is an event stream. Releasing it closes the connection.
+///
+/// It buffers one piece of what has arrived, one line and one event, and reads only as fast as ``next()`` is called.
+package struct UpdateStream {
+    static let contentType = "text/event-stream"
+
+    /// Where the stream comes from, after redirects.
+    package let url: HTTPURL
+    private var body: any HTTPBody
+    private var reader = EventStreamReader()
+    private var comments = 0
+    private var retryMilliseconds: UInt64?
+
+    init(_ body: any HTTPBody, url: HTTPURL) {
+        self.body = body
+        self.url = url
+    }
+
+    /// Waits for what the server sends next; `nil` where the server has ended the stream.
+    ///
+    /// - Throws: ``HTTPError``: where the connection breaks, where nothing arrives for as long as the transport waits, where
+    ///   a line or an event is over its limit (`notAnEventStream`), and `cancelled` in a cancelled task.
+    package mutating func next() async throws(HTTPError) -> UpdateMessage? {
+        while true {
+            if let message = try buffered() { return message }
+            guard let piece = try await body.next() else { return nil }
+            reader.feed(piece)
+        }
+    }
+
+    /// What the bytes that have arrived hold.
+    private mutating func buffered() throws(HTTPError) -> UpdateMessage? {
+        let event: StreamedEvent?
+        do throws(EventStreamError) {
+            event = try reader.next()
+        } catch {
+            throw HTTPError(url, .notAnEventStream("\(error)"))
+        }
+        if let event {
+            do throws(UpdateEventError) {
+                return try UpdateEvent(event).map { .event($0) } ?? .heartbeat
+            } catch {
+                return .refused(error)
+            }
+        }
+        if let asked = reader.retryMilliseconds, asked != retryMilliseconds {
+            retryMilliseconds = asked
+            return .reconnectionTime(.milliseconds(Int64(clamping: asked)))
+        }
+        guard reader.comments != comments else { return nil }
+        comments = reader.comments
+        return .heartbeat
+    }
+}
