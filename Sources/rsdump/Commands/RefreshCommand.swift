@@ -88,13 +88,7 @@ struct RefreshCommand: AsyncParsableCommand {
         options.maxAge = maxAge?.duration
         options.jobs = jobs
         let (report, told) = try await notify.telling(of: opened.directory, opened.configuration) {
-            try await opened.withServer(jobs: jobs, onEvent: { progress.show(.http($0)) }) { client in
-                defer { progress.finish() }
-                return try await Refresh(
-                    opened.directory, configuration: opened.configuration, client: client, policy: opened.policy,
-                    options: options, now: HTTPEnvironment.system.now(), onEvent: { progress.show($0) }
-                ).run(collections)
-            }
+            try await opened.refresh(collections, options: options, progress: progress)
         }
         for outcome in report.outcomes {
             if let warning = outcome.pin.flatMap(PinText.warning) {
@@ -106,6 +100,21 @@ struct RefreshCommand: AsyncParsableCommand {
             RefreshJSON.document(report, notifications: NotificationReport.json(told)))
         if let summary { try FileStore.replace(summary, with: Bytes(utf8: RefreshMarkdown(report: report).text)) }
         if report.exitStatus != .done { throw report.exitStatus.code }
+    }
+}
+
+extension OpenDumps {
+    /// Refreshes the named collections, or all; throws what `Refresh.run` throws.
+    func refresh(
+        _ names: [CollectionID], options: Refresh.Options, progress: Progress
+    ) async throws -> RefreshReport {
+        try await withServer(jobs: options.jobs, onEvent: { progress.show(.http($0)) }) { client in
+            defer { progress.finish() }
+            return try await Refresh(
+                directory, configuration: configuration, client: client, policy: policy, options: options,
+                now: HTTPEnvironment.system.now(), onEvent: { progress.show($0) }
+            ).run(names)
+        }
     }
 }
 
