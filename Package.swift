@@ -174,7 +174,7 @@ let package = Package(
         .target(
             name: "SnapshotServer",
             dependencies: [
-                "CMappedFaults",
+                "CMappedFaults", "UpdateEvents",
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "SnapshotOrigin", "SnapshotHistory",
                 "SnapshotPage", "Dumps", "ContentSignature", "FileStorage", "LibC",
                 .product(name: "Hummingbird", package: "hummingbird", condition: tools),
