@@ -131,7 +131,8 @@ let package = Package(
         .target(
             name: "Dumps",
             dependencies: [
-                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "TargetFilter", "FileStorage",
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "TargetFilter",
+                "FileStorage",
                 .product(name: "Yams", package: "Yams", condition: tools),
             ],
             swiftSettings: strict),
@@ -173,7 +174,7 @@ let package = Package(
         .target(
             name: "SnapshotServer",
             dependencies: [
-                "CMappedFaults",
+                "CMappedFaults", "UpdateEvents",
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "SnapshotOrigin", "SnapshotHistory",
                 "SnapshotPage", "Dumps", "ContentSignature", "FileStorage", "LibC",
                 .product(name: "Hummingbird", package: "hummingbird", condition: tools),
@@ -226,6 +227,10 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio", condition: tools),
             ],
             swiftSettings: strict),
+        .target(
+            name: "UpdateChannel",
+            dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "UpdateEvents", "FileStorage", "Dumps"],
+            swiftSettings: strict),
         .executableTarget(
             name: "rsdump",
             dependencies: [
@@ -233,8 +238,10 @@ let package = Package(
                 "SnapshotBundle", "Dumps", "DumpsRefresh", "SnapshotServer", "SnapshotExchange", "SnapshotDiff",
                 "SnapshotHistory", "SnapshotOrigin", "StaticMirror", "DemoOrigin", "RemoteSettings",
                 "FileStorage", "LibC", "SigningKeys", "SnapshotSources", "Publish",
-                "ConfigParameters", "TargetFilter",
+                "ConfigParameters", "TargetFilter", "UpdateChannel", "UpdateEvents",
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Subprocess", package: "swift-subprocess", condition: tools),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle", condition: tools),
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tools),
             ],
             swiftSettings: strict, linkerSettings: [unexported]),

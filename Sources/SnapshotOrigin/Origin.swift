@@ -11,6 +11,9 @@ package final class Origin: Sendable {
     package let collections: [ServedCollection]
     package let limits: Limits
 
+    /// The monitor's timestamp: the time of the newest change in any collection; 0 where there are no collections.
+    package var monitorTimestamp: Timestamp { monitor.timestamp }
+
     /// Locations that collections claim for different attachments: a line each, for reports.
     package var conflicts: [String] { attachments.conflicts }
 

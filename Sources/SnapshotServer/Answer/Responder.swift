@@ -59,6 +59,16 @@ struct Responder: HTTPResponder {
             let text = ByteBuffer(string: metrics.text(state))
             return (.metrics, Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: text)))
         }
+        if target.isForEventStream {
+            // GET is answered by the connection's guard.
+            var headers = HTTPFields()
+            for (name, value) in EventStreamHandler.headers {
+                if let name = HTTPField.Name(name) { headers[name] = value }
+            }
+            // The length is that of a stream: unknown.
+            let body = ResponseBody(contentLength: nil) { try await $0.finish(nil) }
+            return (.updates, Response(status: .ok, headers: headers, body: body))
+        }
         let answer =
             target.isSlow
             ? await withTaskExecutorPreference(SlowWorkExecutor.shared) { api(state, request, target) }
@@ -164,6 +174,9 @@ package struct RequestTarget {
         path = text[..<(mark ?? text.endIndex)]
         query = mark.map { text[text.utf8.index(after: $0)...] }
     }
+
+    /// Whether it is the event stream of either version of the API.
+    var isForEventStream: Bool { path == "/v1/updates" || path == "/v2/updates" }
 
     /// Whether it may ask for a delta, a list or an archive: these are made by the first request.
     package var isSlow: Bool {
