@@ -86,8 +86,12 @@ struct WatchCommand: AsyncParsableCommand {
                 do throws(HTTPError) {
                     try await UpdateWatch(client: client).run { notice in
                         WatchLine.print(notice)
-                        if case .event(.update(let timestamp, let collections)) = notice {
-                            due.add(timestamp, collections)
+                        switch notice {
+                        case .event(.update(let timestamp, let collections)):
+                            due.add(.init(timestamp: timestamp, collections: collections.map { Set($0) }))
+                        // What changed while there was no connection: not every engine tells its state to a newcomer.
+                        case .connected where refresh: due.add(.init())
+                        default: break
                         }
                     }
                     return .success(())
@@ -114,7 +118,8 @@ struct WatchCommand: AsyncParsableCommand {
         } catch {
             guard error.category != .usage else { throw CommandFailure(error) }
             throw CommandFailure(
-                .unreachable, "\(error); expected an update channel, which rsdump serve and a mirror with --updates have")
+                .unreachable,
+                "\(error); expected an update channel, which rsdump serve and a mirror with --updates have")
         }
     }
 }
@@ -122,7 +127,8 @@ struct WatchCommand: AsyncParsableCommand {
 /// The updates that wait to be worked on, merged into one.
 private final class DueUpdates: Sendable {
     struct Update {
-        var timestamp: Timestamp
+        /// `nil` where it is not known whether anything has changed.
+        var timestamp: Timestamp?
         /// `nil` for any.
         var collections: Set<CollectionID>?
     }
@@ -133,14 +139,10 @@ private final class DueUpdates: Sendable {
     private let state = Mutex<Update?>(nil)
     private let signal = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
-    func add(_ timestamp: Timestamp, _ collections: [CollectionID]?) {
-        add(Update(timestamp: timestamp, collections: collections.map { Set($0) }))
-    }
-
     func add(_ update: Update) {
         state.withLock { state in
             var merged = state ?? update
-            merged.timestamp = max(merged.timestamp, update.timestamp)
+            merged.timestamp = [merged.timestamp, update.timestamp].compactMap(\.self).max()
             merged.collections = merged.collections.flatMap { present in update.collections.map { $0.union(present) } }
             if let count = merged.collections?.count, count > Self.most { merged.collections = nil }
             state = merged
@@ -151,6 +153,8 @@ private final class DueUpdates: Sendable {
     /// Waits for an update; `nil` where the task is cancelled. There is one reader.
     func next() async -> Update? {
         for await _ in signal.stream {
+            // Most servers tell their state within a moment after a connection.
+            if let update = state.withLock({ $0 }), update.timestamp == nil { try? await Task.sleep(for: .seconds(1)) }
             if let update = state.withLock({ state in
                 defer { state = nil }
                 return state
@@ -178,7 +182,7 @@ private struct UpdateWork {
         var fruitless = (count: 0, end: ContinuousClock.now)
         while let update = await due.next() {
             // After each connection the server tells its present state, which is mostly the one that is held.
-            if let handled, update.timestamp <= handled { continue }
+            if let handled, let timestamp = update.timestamp, timestamp <= handled { continue }
             var pause = Duration.zero
             if command.refresh {
                 switch await refreshed(update) {
@@ -187,13 +191,13 @@ private struct UpdateWork {
                     fruitless.count = 0
                 case .unchanged:
                     failures = 0
-                    handled = update.timestamp
-                    let isRow = ContinuousClock.now - fruitless.end < 5 * Self.fruitlessPause
+                    handled = update.timestamp ?? handled
+                    let isRow = ContinuousClock.now - fruitless.end < Self.fruitlessPause * 5
                     fruitless = (isRow ? fruitless.count + 1 : 1, .now)
                     guard fruitless.count > 1 else { continue }
                     pause = Self.fruitlessPause
                 case .irrelevant:
-                    handled = update.timestamp
+                    handled = update.timestamp ?? handled
                     continue
                 case .failed:
                     failures += 1
@@ -203,7 +207,7 @@ private struct UpdateWork {
                 }
             }
             if pause == .zero {
-                handled = update.timestamp
+                handled = update.timestamp ?? handled
                 if let line = command.command {
                     await execute(line, update)
                     pause = Self.commandPause
@@ -264,9 +268,11 @@ private struct UpdateWork {
     }
 
     private func execute(_ line: String, _ update: DueUpdates.Update) async {
-        var event = UpdateEvent.update(timestamp: update.timestamp, collections: update.collections?.sorted())
+        let newest = try? command.dumps.directory.lockFile(limits: Limits()).collections.values.map(\.timestamp).max()
+        let timestamp = update.timestamp ?? newest ?? Timestamp(milliseconds: 0)
+        var event = UpdateEvent.update(timestamp: timestamp, collections: update.collections?.sorted())
         // The system limits the length of a variable.
-        if event.json.utf8.count > 64 << 10 { event = .update(timestamp: update.timestamp, collections: nil) }
+        if event.json.utf8.count > 64 << 10 { event = .update(timestamp: timestamp, collections: nil) }
         var options = PlatformOptions()
         options.createSession = true
         options.teardownSequence = [
