@@ -31,6 +31,14 @@ package struct DefaultsFile: Sendable {
         } catch {
             throw SourceProblems(problems: [error])
         }
+        var problems = ProblemList()
+        for member in members where !ParameterRecord.isKey(member.key) {
+            let name = String(reflecting: String(member.key.prefix(60)))
+            problems.add(
+                file, member.line, "no parameter can have the name \(name)",
+                "give it 1 to \(ParameterRecord.keyScalars) characters, none of them a control character")
+        }
+        guard problems.problems.isEmpty else { throw SourceProblems(problems: problems.problems) }
         var text = SourceText()
         text.line(0, members.isEmpty ? "parameters: {}" : "parameters:")
         for member in members {
