@@ -233,7 +233,15 @@ struct SnapshotLoader: Sendable {
 
     /// The snapshot of a cache file, verified at the time that the file states.
     private func snapshot(_ file: CacheFile, isKnownSigned: Bool) throws -> Snapshot {
-        let payload = try Payload(parsing: file.payload, limits: limits)
+        let (read, message) = sideBySide(bytes: file.payload.count) {
+            if let chain = file.chain, let time = file.verifiedAt {
+                verifier.verifyAhead(chain: chain, of: file.collection, at: time)
+            }
+            return Result { () throws(ChangesetError) in try Payload(parsing: file.payload, limits: limits) }
+        } _: {
+            file.chain == nil ? nil : SignedMessage(file.payload)
+        }
+        let payload = try read.get()
         guard payload.timestamp == file.timestamp else {
             throw SnapshotRefusal(.damaged("its records are of \(payload.timestamp), not of \(file.timestamp)"))
         }
@@ -241,7 +249,7 @@ struct SnapshotLoader: Sendable {
             collection: file.collection, payload: payload,
             metadata: try CollectionMetadata(parsing: file.metadata, limits: limits))
         if let verifiedAt = file.verifiedAt, let chain = file.chain {
-            return try verifier.verified(unverified, chain: chain, at: verifiedAt)
+            return try verifier.verified(unverified, chain: chain, at: verifiedAt, message: message)
         }
         guard verifier.policy.acceptsUnsigned else { throw SnapshotRefusal(.unsigned) }
         guard !isKnownSigned else { throw SnapshotRefusal(.signatureLost) }
