@@ -187,6 +187,7 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
                 .product(name: "NIOPosix", package: "swift-nio", condition: tools),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: tools),
+                .product(name: "NIOWebSocket", package: "swift-nio", condition: tools),
             ],
             swiftSettings: strict),
         .target(
@@ -352,9 +353,10 @@ let package = Package(
         .testTarget(
             name: "SnapshotServerTests",
             dependencies: [
-                "SnapshotServer", "RemoteSettingsModel",
+                "SnapshotServer", "RemoteSettingsModel", "UpdateEvents",
                 .product(name: "HTTPTypes", package: "swift-http-types", condition: tools),
                 .product(name: "NIOCore", package: "swift-nio", condition: tools),
+                .product(name: "NIOEmbedded", package: "swift-nio", condition: tools),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
             ],
             swiftSettings: strict),
