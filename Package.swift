@@ -131,7 +131,8 @@ let package = Package(
         .target(
             name: "Dumps",
             dependencies: [
-                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "TargetFilter", "FileStorage",
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "TargetFilter",
+                "FileStorage",
                 .product(name: "Yams", package: "Yams", condition: tools),
             ],
             swiftSettings: strict),
@@ -173,7 +174,7 @@ let package = Package(
         .target(
             name: "SnapshotServer",
             dependencies: [
-                "CMappedFaults",
+                "CMappedFaults", "UpdateEvents",
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "SnapshotOrigin", "SnapshotHistory",
                 "SnapshotPage", "Dumps", "ContentSignature", "FileStorage", "LibC",
                 .product(name: "Hummingbird", package: "hummingbird", condition: tools),
@@ -186,6 +187,7 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
                 .product(name: "NIOPosix", package: "swift-nio", condition: tools),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: tools),
+                .product(name: "NIOWebSocket", package: "swift-nio", condition: tools),
             ],
             swiftSettings: strict),
         .target(
@@ -226,6 +228,10 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio", condition: tools),
             ],
             swiftSettings: strict),
+        .target(
+            name: "UpdateChannel",
+            dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "UpdateEvents", "FileStorage", "Dumps"],
+            swiftSettings: strict),
         .executableTarget(
             name: "rsdump",
             dependencies: [
@@ -233,8 +239,10 @@ let package = Package(
                 "SnapshotBundle", "Dumps", "DumpsRefresh", "SnapshotServer", "SnapshotExchange", "SnapshotDiff",
                 "SnapshotHistory", "SnapshotOrigin", "StaticMirror", "DemoOrigin", "RemoteSettings",
                 "FileStorage", "LibC", "SigningKeys", "SnapshotSources", "Publish",
-                "ConfigParameters", "TargetFilter",
+                "ConfigParameters", "TargetFilter", "UpdateChannel", "UpdateEvents",
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Subprocess", package: "swift-subprocess", condition: tools),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle", condition: tools),
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tools),
             ],
             swiftSettings: strict, linkerSettings: [unexported]),
@@ -255,7 +263,8 @@ let package = Package(
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "TargetFilter",
                 "Deflate", "MozillaLZ4", "FileStorage", "RemoteSettings", "Dumps", "DumpsRefresh",
-                "SnapshotExchange", "SnapshotOrigin", "SnapshotPage", "UpdateEvents",
+                "SnapshotExchange", "SnapshotOrigin", "SnapshotPage", "SnapshotSources", "SigningKeys",
+                "ConfigParameters", "RemoteConfiguration", "UpdateEvents",
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -344,9 +353,10 @@ let package = Package(
         .testTarget(
             name: "SnapshotServerTests",
             dependencies: [
-                "SnapshotServer", "RemoteSettingsModel",
+                "SnapshotServer", "RemoteSettingsModel", "UpdateEvents",
                 .product(name: "HTTPTypes", package: "swift-http-types", condition: tools),
                 .product(name: "NIOCore", package: "swift-nio", condition: tools),
+                .product(name: "NIOEmbedded", package: "swift-nio", condition: tools),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
             ],
             swiftSettings: strict),

@@ -14,7 +14,8 @@ package final class AsyncHTTPClientTransport: HTTPTransport {
     ///     meanwhile.
     ///   - limits: its `headTimeoutSeconds` bounds connecting too. Its `idleTimeoutSeconds` applies to the time before
     ///     the answer's head as well, so that the shorter of the two counts there.
-    package init(jobs: Int = 8, limits: Limits = Limits()) {
+    ///   - allowsHTTP2: whether HTTP/2 is used where an `https` server offers it. Apple's push service knows nothing else.
+    package init(jobs: Int = 8, limits: Limits = Limits(), allowsHTTP2: Bool = false) {
         var configuration = HTTPClient.Configuration(
             redirectConfiguration: .disallow,
             timeout: .init(
@@ -22,7 +23,7 @@ package final class AsyncHTTPClientTransport: HTTPTransport {
             connectionPool: .init(
                 idleTimeout: .seconds(60), concurrentHTTP1ConnectionsPerHostSoftLimit: max(1, jobs)),
             decompression: .disabled)
-        configuration.httpVersion = .http1Only
+        configuration.httpVersion = allowsHTTP2 ? .automatic : .http1Only
         // The caller repeats requests, and tells the user about it.
         configuration.connectionPool.retryConnectionEstablishment = false
         // The one place in which a handler can be added.
@@ -43,7 +44,29 @@ package final class AsyncHTTPClientTransport: HTTPTransport {
     }
 
     package func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+        try await execute(HTTPClientRequest(url: request.url.description), request)
+    }
+
+    /// Sends bytes by POST, to the URL and with the header fields and time-outs of `request`.
+    ///
+    /// - Parameter limit: how much of the answer's body is read, in bytes; the rest is dropped.
+    /// - Returns: the answer, whatever its status is.
+    package func post(
+        _ body: [UInt8], by request: HTTPRequest, limit: Int
+    ) async throws(HTTPError) -> (status: Int, headers: HTTPHeaders, body: [UInt8]) {
         var outgoing = HTTPClientRequest(url: request.url.description)
+        outgoing.method = .POST
+        outgoing.body = .bytes(body)
+        var answer = try await execute(outgoing, request)
+        var received: [UInt8] = []
+        while received.count < limit, let piece = try await answer.body.next() { received += piece }
+        return (answer.status, answer.headers, Array(received.prefix(limit)))
+    }
+
+    private func execute(
+        _ outgoing: HTTPClientRequest, _ request: HTTPRequest
+    ) async throws(HTTPError) -> HTTPResponse {
+        var outgoing = outgoing
         for field in request.headers.fields { outgoing.headers.add(name: field.name, value: field.value) }
         let failure = FailureTranslation(request)
         let answer: HTTPClientResponse

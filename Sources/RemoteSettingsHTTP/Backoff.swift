@@ -55,7 +55,7 @@ package struct RetryPolicy: Sendable, Hashable {
     /// - Parameters:
     ///   - repetition: from 1.
     ///   - random: from 0 up to 1.
-    func pause(before repetition: Int, random: Double) -> Duration {
+    package func pause(before repetition: Int, random: Double) -> Duration {
         var ceiling = min(base, longest)
         for _ in 1..<max(1, min(repetition, 64)) { ceiling = min(ceiling * 2, longest) }
         return ceiling * min(max(random, 0), 1)

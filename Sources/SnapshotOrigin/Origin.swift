@@ -11,6 +11,9 @@ package final class Origin: Sendable {
     package let collections: [ServedCollection]
     package let limits: Limits
 
+    /// The monitor's timestamp: the time of the newest change in any collection; 0 where there are no collections.
+    package var monitorTimestamp: Timestamp { monitor.timestamp }
+
     /// Locations that collections claim for different attachments: a line each, for reports.
     package var conflicts: [String] { attachments.conflicts }
 
@@ -20,6 +23,9 @@ package final class Origin: Sendable {
     let attachments: AttachmentIndex
     let chains: [String: OriginResource]
     let heartbeat: OriginResource
+    /// The version of the broadcast that announces changes: the newest change outside of previews, in quotation marks.
+    package let broadcastVersion: String
+
     let broadcasts: OriginResource
     let version: OriginResource
     let made = MadeResources()
@@ -58,14 +64,15 @@ package final class Origin: Sendable {
         self.chains = chains
         heartbeat = Self.document(
             .health, .object([.init(key: "snapshots", value: .bool(true))]), freshness: .none)
-        // Mozilla's push server polls this document: the newest change outside of previews, in quotation marks.
         let newest = collections.filter { !$0.id.bucket.hasSuffix("-preview") }.map(\.timestamp).max()
+        broadcastVersion = "\"\(newest ?? Timestamp(milliseconds: 0))\""
+        // Mozilla's push server polls this document.
         broadcasts = Self.document(
             .monitor,
             .members([
                 "code": .count(200),
                 "broadcasts": .members([
-                    "remote-settings/monitor_changes": .string("\"\(newest ?? Timestamp(milliseconds: 0))\"")
+                    "remote-settings/monitor_changes": .string(broadcastVersion)
                 ]),
             ]), freshness: .seconds(60))
         version = Self.document(

@@ -8,6 +8,18 @@ package final class Metrics: Sendable {
         var requests: [Key: Int] = [:]
         var bytes: [ServerRoute: Int] = [:]
         var refused: [Refusal: Int] = [:]
+        var streams: [UpdateProtocol: StreamCounters] = [:]
+        var announced = 0
+    }
+
+    /// What is counted of the connections that wait for updates.
+    private struct StreamCounters {
+        var open = 0
+        var opened = 0
+        var paused = 0
+        var shed = 0
+        var sent = 0
+        var leftOut = 0
     }
 
     private struct Key: Hashable {
@@ -43,6 +55,25 @@ package final class Metrics: Sendable {
         counters.withLock { $0.refused[refusal, default: 0] += 1 }
     }
 
+    func announced() { counters.withLock { $0.announced += 1 } }
+
+    func streamOpened(_ kind: UpdateProtocol) {
+        counters.withLock {
+            $0.streams[kind, default: .init()].open += 1
+            $0.streams[kind, default: .init()].opened += 1
+        }
+    }
+
+    func streamClosed(_ kind: UpdateProtocol) { counters.withLock { $0.streams[kind, default: .init()].open -= 1 } }
+
+    func streamPaused(_ kind: UpdateProtocol) { counters.withLock { $0.streams[kind, default: .init()].paused += 1 } }
+
+    func streamShed(_ kind: UpdateProtocol) { counters.withLock { $0.streams[kind, default: .init()].shed += 1 } }
+
+    func updateSent(_ kind: UpdateProtocol) { counters.withLock { $0.streams[kind, default: .init()].sent += 1 } }
+
+    func updateLeftOut(_ kind: UpdateProtocol) { counters.withLock { $0.streams[kind, default: .init()].leftOut += 1 } }
+
     func text(_ state: ServedState) -> String {
         let counters = counters.withLock { $0 }
         var text = ""
@@ -69,6 +100,29 @@ package final class Metrics: Sendable {
         family(
             "rsdump_reloads_total", "counter", "Times that changed bundles were taken up.",
             [("", reloads.load(ordering: .relaxed))])
+        func streams(_ value: KeyPath<StreamCounters, Int>) -> [(labels: String, value: Int)] {
+            UpdateProtocol.allCases.map {
+                ("{protocol=\"\($0.rawValue)\"}", counters.streams[$0, default: .init()][keyPath: value])
+            }
+        }
+        family("rsdump_updates_total", "counter", "Changes that were announced.", [("", counters.announced)])
+        family("rsdump_update_streams", "gauge", "Open connections that wait for updates.", streams(\.open))
+        family(
+            "rsdump_update_streams_opened_total", "counter", "Connections that waited for updates since the start.",
+            streams(\.opened))
+        family(
+            "rsdump_update_streams_paused_total", "counter", "Clients that were asked to come back later.",
+            streams(\.paused))
+        family(
+            "rsdump_update_streams_shed_total", "counter", "Connections that ended while their client took nothing.",
+            streams(\.shed))
+        family(
+            "rsdump_update_events_sent_total", "counter", "Announcements that were sent, one for each connection.",
+            streams(\.sent))
+        family(
+            "rsdump_update_events_left_out_total", "counter",
+            "Announcements that were left out because the client was behind and is owed only the newest.",
+            streams(\.leftOut))
         family(
             "rsdump_collections", "gauge", "Collections served.", [("", state.origin.collections.count)])
         family(
@@ -92,6 +146,7 @@ package enum Refusal: String, CaseIterable {
     case slowRequest = "slow-request"
     case slowReader = "slow-reader"
     case tooManyConnections = "too-many-connections"
+    case tooManyStreams = "too-many-streams"
 }
 
 /// What a request was about, for counting: a bounded set.
@@ -100,6 +155,7 @@ enum ServerRoute: Hashable, Sendable {
     case metrics
     case page
     case refused
+    case updates
 
     var name: String {
         switch self {
@@ -107,8 +163,9 @@ enum ServerRoute: Hashable, Sendable {
         case .metrics: "metrics"
         case .page: "page"
         case .refused: "refused"
+        case .updates: "updates"
         }
     }
 
-    static let all: [ServerRoute] = OriginRoute.allCases.map { .origin($0) } + [.metrics, .page, .refused]
+    static let all: [ServerRoute] = OriginRoute.allCases.map { .origin($0) } + [.metrics, .page, .refused, .updates]
 }

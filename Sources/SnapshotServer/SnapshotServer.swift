@@ -57,6 +57,7 @@ package struct SnapshotServer: Sendable {
         limits.server.connections = min(limits.server.connections, max(64, Self.openFiles() - 512))
         limits.server.connectionsPerAddress = min(
             limits.server.connectionsPerAddress, limits.server.connections / 4 * 3)
+        limits.server.updateStreams = min(limits.server.updateStreams, limits.server.connections / 4 * 3)
         self.limits = limits
         self.now = now
         self.logger = logger
@@ -82,8 +83,9 @@ package struct SnapshotServer: Sendable {
         let loader = DumpsLoader(
             directory, history: configuration.history, softwareVersion: configuration.softwareVersion, limits: limits,
             report: { logger.warning("\($0)") })
-        let state = StateBox()
         let metrics = Metrics()
+        let updates = UpdateHub(limits.server, metrics: metrics)
+        let state = StateBox(announcingTo: updates)
         let (ports, port) = AsyncStream<Int>.makeStream()
         let loading = LoadingService(
             loader: loader, state: state, metrics: metrics, ports: ports, address: address,
@@ -94,7 +96,7 @@ package struct SnapshotServer: Sendable {
             demo: publish.map { DemoControl(loader: loader, state: state, publish: $0) }, limits: limits.server,
             now: now, logsRequests: configuration.logsRequests, report: { logger.info("\($0)") })
         let application = Application(
-            responder: responder, server: try channels(metrics),
+            responder: responder, server: try channels(metrics, updates),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port), serverName: "rsdump", backlog: 1024,
                 availableConnectionsDelegate: MaximumAvailableConnections(limits.server.connections, logger: .silent)),
@@ -105,6 +107,8 @@ package struct SnapshotServer: Sendable {
         group.maximumGracefulShutdownDuration = .seconds(limits.server.shutdownSeconds)
         do {
             try await ServiceGroup(configuration: group).run()
+            // The application knows nothing of the connections that wait for updates.
+            await updates.allHaveLeft(within: .seconds(limits.server.shutdownSeconds))
         } catch let error as IOError {
             switch error.errnoCode {
             case EADDRINUSE: throw problem(.inUse)
@@ -130,12 +134,15 @@ package struct SnapshotServer: Sendable {
         return try OriginAddress("http\(configuration.tls == nil ? "" : "s")://\(host):\(port)")
     }
 
-    private func channels(_ metrics: Metrics) throws(ServerError) -> HTTPServerBuilder {
+    private func channels(_ metrics: Metrics, _ updates: UpdateHub) throws(ServerError) -> HTTPServerBuilder {
         let (limits, now, logger) = (limits.server, now, logger)
         let table = ConnectionTable(limits)
+        let logsRequests = configuration.logsRequests
         let plain = HTTPServerBuilder { responder in
-            GuardedChannel(responder, limits) { size in
-                RequestGuard(size, in: table, limits: limits, metrics: metrics, now: now, logger: logger)
+            GuardedChannel(responder, limits) { size, isForHTTP in
+                RequestGuard(
+                    size, in: table, limits: limits, metrics: metrics, updates: updates, isForHTTP: isForHTTP,
+                    now: now, logsRequests: logsRequests, logger: logger)
             }
         }
         guard let tls = configuration.tls else { return plain }

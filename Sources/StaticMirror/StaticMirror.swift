@@ -24,14 +24,19 @@ package struct StaticMirror: Sendable {
     }
 
     package static let configurationName = "nginx.conf"
+    /// The file beside the trees in which undelivered notifications of a new tree are kept; it is not served.
+    package static let notificationsName = "notify.json"
     static let linkName = "current"
     private static let treePrefix = "tree-"
     private static let temporaryPrefix = ".new-"
 
     private let origin: Origin
+    private let updatesPort: Int?
 
-    package init(_ origin: Origin) {
+    /// - Parameter updatesPort: the loopback port on which nginx takes update events; `nil` for no update channel.
+    package init(_ origin: Origin, updatesPort: Int? = nil) {
         self.origin = origin
+        self.updatesPort = updatesPort
     }
 
     /// Publishes into a folder, which is made where it is missing. Does I/O.
@@ -71,7 +76,7 @@ package struct StaticMirror: Sendable {
         }
         let configuration = NginxConfiguration(
             address: origin.address, configuration: "\(folder)/\(Self.configurationName)",
-            root: "\(folder)/\(Self.linkName)")
+            root: "\(folder)/\(Self.linkName)", updatesPort: updatesPort)
         try configuration.write(to: configuration.configuration)
         if before != name { try Link.replace("\(folder)/\(Self.linkName)", with: name) }
         for other in try FileStore.list(folder) ?? [] where other.hasPrefix(Self.treePrefix) && other != name {
@@ -85,10 +90,22 @@ package struct StaticMirror: Sendable {
     /// Whether a publication that was killed may have left a file or folder of this name.
     private static func isTemporary(_ name: String) -> Bool {
         name.hasPrefix(temporaryPrefix) || name.hasPrefix("\(linkName).") || name == "\(configurationName).tmp"
+            || name.hasPrefix("\(notificationsName).")
+    }
+
+    /// The collections of the mirror that is published in a folder, with their timestamps; empty where there is none. Does I/O.
+    ///
+    /// - Throws: `FileError` or `ChangesetError` where its monitor cannot be read.
+    package static func published(
+        in folder: String, address: OriginAddress, limits: Limits = Limits()
+    ) throws -> [CollectionID: Timestamp] {
+        let path = "\(folder)/\(linkName)\(address.path)/v1/buckets/monitor/collections/changes/changeset"
+        guard let document = try FileStore.read(path, limit: limits.monitorBytes) else { return [:] }
+        return try MonitorChangeset(parsing: document, limits: limits).collections
     }
 
     /// Refuses a folder with anything but a mirror in it.
-    private static func check(_ folder: String) throws {
+    package static func check(_ folder: String) throws {
         // nginx's configuration has no escapes for these characters in a path.
         let isPlain = folder.hasPrefix("/") && folder.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
         guard isPlain, !folder.contains(where: { "\"\\$;{}".contains($0) }) else {
@@ -99,7 +116,7 @@ package struct StaticMirror: Sendable {
             return
         }
         let foreign = names.first { name in
-            ![linkName, configurationName].contains(name) && !name.hasPrefix(treePrefix)
+            ![linkName, configurationName, notificationsName].contains(name) && !name.hasPrefix(treePrefix)
                 && !isTemporary(name)
         }
         if let foreign { throw MirrorError.notAMirror(folder, found: foreign) }

@@ -61,3 +61,48 @@ extension ConfigurationReader {
         return (budget, total)
     }
 }
+
+extension ConfigurationReader {
+    /// Reads a mapping of names to URLs, or to mappings of `url`, `format`, `topic` and `headers-from-env`.
+    func notificationTargets(_ node: Node) throws(ConfigurationError) -> [String: NotificationTarget] {
+        var targets: [String: NotificationTarget] = [:]
+        for (key, value) in try mapping(node, "notify") {
+            let name = try string(key, "the target's name")
+            guard !name.contains(":"), !name.contains("/") else {
+                throw error(key, "the target's name is \(shown(key))", remedy: "write a name without : and /")
+            }
+            targets[name] = try notificationTarget(value, name)
+        }
+        return targets
+    }
+
+    private func notificationTarget(_ node: Node, _ name: String) throws(ConfigurationError) -> NotificationTarget {
+        var url: String?
+        var format = NotificationTarget.Format.event
+        var topic: String?
+        var headersVariable: String?
+        if case .mapping(let mapping) = node {
+            for (key, value) in mapping {
+                switch key.string {
+                case "url": url = try string(value, "url")
+                case "format":
+                    guard let known = NotificationTarget.Format(rawValue: value.string ?? "") else {
+                        throw error(value, "format is \(shown(value))", remedy: "write event, fcm or apns")
+                    }
+                    format = known
+                case "topic": topic = try string(value, "topic")
+                case "headers-from-env": headersVariable = try string(value, "headers-from-env")
+                default: throw unknown(key, ["url", "format", "topic", "headers-from-env"])
+                }
+            }
+        } else {
+            url = try string(node, name)
+        }
+        guard let url else { throw error(node, "\(name) has no url", remedy: "write url: and where to post to") }
+        do {
+            return try NotificationTarget(url: url, format: format, topic: topic, headersVariable: headersVariable)
+        } catch {
+            throw self.error(node, "\(name): \(error)", remedy: "correct the target")
+        }
+    }
+}

@@ -21,7 +21,9 @@ package struct ConfigurationReader {
     private func configuration(from text: String) throws(ConfigurationError) -> DumpsConfiguration {
         let root = try mapping(try compose(text), "the file")
         var configuration = DumpsConfiguration()
-        let known = ["version", "server", "allow-plain-http", "trust", "attachments", "budget", "collections"]
+        let known = [
+            "version", "server", "allow-plain-http", "trust", "attachments", "budget", "notify", "collections",
+        ]
         for (key, value) in root {
             switch key.string {
             case "version":
@@ -37,6 +39,7 @@ package struct ConfigurationReader {
             case "trust": configuration.trust = try trust(value)
             case "attachments": configuration.attachments = try rule(value)
             case "budget": (configuration.budget, configuration.totalBudget) = try budget(value, isOfAll: true)
+            case "notify": configuration.notificationTargets = try notificationTargets(value)
             case "collections": break
             default: throw unknown(key, known)
             }

@@ -42,6 +42,8 @@ package struct DumpsConfiguration: Hashable, Sendable {
     package var budget = Budget()
     /// Bytes that all bundles together may have; `nil` for no limit.
     package var totalBudget: UInt64?
+    /// Where `--notify NAME` posts update events, by name.
+    package var notificationTargets: [String: NotificationTarget] = [:]
     /// Sorted by id.
     package var collections: [Collection] = []
 

@@ -6,7 +6,8 @@ import SnapshotBundle
 ///
 /// It contains `dumps.yaml`, `dumps.lock.json` and `<bucket>/<collection>.zip`. `.rsdump/` is a refresh's work directory:
 /// downloads that are not packed yet, lock entries of bundles that are not in the lock yet, and pauses that the server asked
-/// for. It contains a `.gitignore` for itself, and a refresh that leaves nothing to do removes it.
+/// for, and the notifications that could not be delivered. It contains a `.gitignore` for itself, and a refresh that leaves
+/// nothing to do removes it.
 package struct DumpsDirectory: Sendable {
     package let path: String
 
@@ -75,6 +76,14 @@ package struct DumpsDirectory: Sendable {
         return try ConfigurationReader.read(text, file: configurationPath)
     }
 
+    /// Reads `dumps.yaml`; the defaults where there is none.
+    ///
+    /// - Throws: ``FileError`` or ``ConfigurationError``.
+    package func configurationOrDefault() throws -> DumpsConfiguration {
+        let text = try configurationText()
+        return try text.map { try ConfigurationReader.read($0, file: configurationPath) } ?? DumpsConfiguration()
+    }
+
     /// The text of `dumps.yaml`; `nil` where there is none.
     package func configurationText() throws -> String? {
         guard let bytes = try FileStore.read(configurationPath, limit: Limits().configurationBytes) else { return nil }
@@ -122,6 +131,10 @@ package struct DumpsDirectory: Sendable {
         // A note lasts only as long as the directories that it is in.
         try FileStore.flush(directory: workPath)
         try FileStore.flush(directory: path)
+        try ignoreWork()
+    }
+
+    private func ignoreWork() throws(FileError) {
         let ignore = "\(workPath)/.gitignore"
         if FileStore.size(ignore) == nil {
             // Collections that are refreshed at the same time may come here together.
@@ -143,8 +156,33 @@ package struct DumpsDirectory: Sendable {
         } else {
             try FileStore.removeTree(stagingPath, below: path)
         }
+        try removeIdleWork()
+    }
+
+    /// Removes the work directory if nothing waits in it.
+    private func removeIdleWork() throws(FileError) {
         let left = try FileStore.list(workPath) ?? []
         if left.allSatisfy({ $0 == ".gitignore" }) { try FileStore.removeTree(workPath, below: path) }
+    }
+}
+
+extension DumpsDirectory {
+    /// Where it is kept which targets of `--notify` still have to be told, and what they know.
+    package var notificationsPath: String { "\(workPath)/notify.json" }
+
+    /// Makes the directory of ``notificationsPath``.
+    package func prepareNotifications() throws(FileError) {
+        try refuseLinks()
+        try FileStore.makeDirectories(path)
+        try FileStore.makeDirectories(workPath, below: path)
+        try ignoreWork()
+    }
+
+    /// Removes what ``prepareNotifications()`` made in vain.
+    package func finishNotifications() throws(FileError) {
+        try refuseLinks()
+        try removeIdleWork()
+        try FileStore.removeIfEmpty(path)
     }
 }
 

@@ -23,6 +23,8 @@ package struct Refresh: Sendable {
         package var maxAge: Duration?
         /// Requests under way at once.
         package var jobs = 8
+        /// The monitor's timestamp that an update event announced: caches are not asked for an older state. `nil` for none.
+        package var expected: Timestamp?
 
         package init() {}
     }
@@ -67,7 +69,7 @@ package struct Refresh: Sendable {
         let plan: [PlannedCollection]
         do {
             plan = try await Survey(directory, configuration: configuration, policy: policy, now: now, limits: limits)
-                .planned(settings, lockFile, client: client, isFull: options.isFull)
+                .planned(settings, lockFile, client: client, isFull: options.isFull, expected: options.expected)
         } catch {
             if isWriting { try keepBackoff() }
             throw error

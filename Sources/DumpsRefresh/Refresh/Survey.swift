@@ -107,9 +107,10 @@ package struct Survey: Sendable {
 
     /// The plan of a refresh.
     func planned(
-        _ settings: [DumpsConfiguration.Collection], _ lock: LockFile, client: ServerClient, isFull: Bool
+        _ settings: [DumpsConfiguration.Collection], _ lock: LockFile, client: ServerClient, isFull: Bool,
+        expected: Timestamp? = nil
     ) async throws -> [PlannedCollection] {
-        guard case .changes(let document, _) = try await client.monitor() else {
+        guard case .changes(let document, _) = try await client.monitor(expected: expected) else {
             throw DumpsError.emptyMonitor("\(client.server)")
         }
         let monitor = try Result { () throws(ChangesetError) in

@@ -174,6 +174,20 @@ public struct ServerLimits: Sendable, Hashable {
     /// Bytes of the pages for people that clients have yet to take, of all together; beyond them the answer is 503. A page
     /// is made in memory for each client.
     public var pageBytes = 64 << 20
+    /// Connections at once that wait for updates, of all clients; each is one of ``connections``, of which they are at most
+    /// three quarters. A client for which there is no room is asked to come back later.
+    public var updateStreams = 12_288
+    /// Connections at once that wait for updates, of one IPv4 address or one IPv6 network of 64 bits.
+    public var updateStreamsPerAddress = 9_216
+    /// Seconds between two signs of life on a connection that waits for updates.
+    public var updateHeartbeatSeconds = 15
+    /// A message of a client of the push protocol, in bytes.
+    public var pushMessageBytes = 8 << 10
+    /// Seconds from the handshake of the push protocol until the client's first message is complete.
+    public var pushHelloSeconds = 5
+    /// Clients a second that come back after the server has ended: each of those that wait for updates is told how long to
+    /// stay away, so that not more than these return at once. The wait is at least 1 second and at most 10 minutes.
+    public var updateReturnsPerSecond = 200
     /// Seconds that requests may go on after the server was asked to end.
     public var shutdownSeconds = 10
     /// Older states of a collection that deltas can begin at.

@@ -59,6 +59,21 @@ struct Responder: HTTPResponder {
             let text = ByteBuffer(string: metrics.text(state))
             return (.metrics, Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: text)))
         }
+        if target.isForEventStream {
+            // GET is answered by the connection's guard.
+            var headers = HTTPFields()
+            for (name, value) in EventStreamHandler.headers {
+                if let name = HTTPField.Name(name) { headers[name] = value }
+            }
+            return (.updates, Response(status: .ok, headers: headers))
+        }
+        if target.isForPush {
+            // A handshake of WebSocket is answered by the connection's guard.
+            let headers: HTTPFields = [
+                .upgrade: "websocket", .connection: "upgrade", .secWebSocketVersion: "13", .cacheControl: "no-store",
+            ]
+            return (.updates, Response(status: .upgradeRequired, headers: headers))
+        }
         let answer =
             target.isSlow
             ? await withTaskExecutorPreference(SlowWorkExecutor.shared) { api(state, request, target) }
@@ -164,6 +179,12 @@ package struct RequestTarget {
         path = text[..<(mark ?? text.endIndex)]
         query = mark.map { text[text.utf8.index(after: $0)...] }
     }
+
+    /// Whether it is the event stream of either version of the API.
+    var isForEventStream: Bool { path == "/v1/updates" || path == "/v2/updates" }
+
+    /// Whether it is where the push protocol is spoken.
+    var isForPush: Bool { path == "/push" }
 
     /// Whether it may ask for a delta, a list or an archive: these are made by the first request.
     package var isSlow: Bool {

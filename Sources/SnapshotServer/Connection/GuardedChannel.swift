@@ -5,15 +5,27 @@ import NIOHTTP1
 import RemoteSettingsModel
 
 /// Hummingbird's channel for HTTP/1.1 with this server's guards around its decoder.
+///
+/// A connection is Hummingbird's from its first ordinary request on. One that begins with a request for updates never is:
+/// what Hummingbird needs to serve a connection is more memory than thousands of connections that wait can have.
 struct GuardedChannel: ServerChildChannel {
+    struct Value: ServerChildChannelValue {
+        let http: HTTP1Channel.Value
+        /// Whether the connection is for Hummingbird to serve; known after the first request.
+        let isForHTTP: EventLoopFuture<Bool>
+
+        var channel: any Channel { http.channel }
+    }
+
     let base: HTTP1Channel
     let limits: ServerLimits
-    let makeGuard: @Sendable (RequestSizeLimit) -> RequestGuard
+    let makeGuard: @Sendable (RequestSizeLimit, EventLoopPromise<Bool>) -> RequestGuard
 
-    /// - Parameter makeGuard: called once for each connection.
+    /// - Parameter makeGuard: called once for each connection, with what the guard says by whether the connection is for
+    ///   Hummingbird to serve.
     init(
         _ responder: @escaping HTTPChannelHandler.Responder, _ limits: ServerLimits,
-        makeGuard: @escaping @Sendable (RequestSizeLimit) -> RequestGuard
+        makeGuard: @escaping @Sendable (RequestSizeLimit, EventLoopPromise<Bool>) -> RequestGuard
     ) {
         var configuration = HTTP1Channel.Configuration()
         configuration.httpDecoder = .init(
@@ -24,24 +36,34 @@ struct GuardedChannel: ServerChildChannel {
         self.makeGuard = makeGuard
     }
 
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
-        base.setup(channel: channel, logger: logger).flatMapThrowing { value in
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+        base.setup(channel: channel, logger: logger).flatMapThrowing { http in
             let pipeline = channel.pipeline.syncOperations
             let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
             let size = RequestSizeLimit(bytes: limits.requestBytes)
             try pipeline.addHandler(size, position: .before(decoder))
-            try pipeline.addHandler(makeGuard(size), position: .after(decoder))
-            // Everything that was read is decoded at once: the less is read at once, the fewer requests wait in memory.
+            let isForHTTP = channel.eventLoop.makePromise(of: Bool.self)
+            try pipeline.addHandler(makeGuard(size, isForHTTP), position: .after(decoder))
+            // Everything that was read is decoded at once: the less is read at once, the fewer requests wait in memory. And
+            // what was read last stays in memory.
             let options = channel.syncOptions
-            try options?.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 4096))
+            let bytes = AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 1024, maximum: 4096)
+            try options?.setOption(.recvAllocator, value: bytes)
             try options?.setOption(.maxMessagesPerRead, value: 1)
-            return value
+            return Value(http: http, isForHTTP: isForHTTP.futureResult)
         }
     }
 
-    func handle(value: HTTP1Channel.Value, logger: Logger) async {
-        await withTaskExecutorPreference(LoopExecutor(value.channel.eventLoop)) {
-            await base.handle(value: value, logger: logger)
+    func handle(value: Value, logger: Logger) async {
+        let channel = value.channel
+        let isForHTTP = await withTaskCancellationHandler {
+            try? await value.isForHTTP.get()
+        } onCancel: {
+            channel.close(promise: nil)
+        }
+        guard isForHTTP != false else { return }
+        await withTaskExecutorPreference(LoopExecutor(channel.eventLoop)) {
+            await base.handle(value: value.http, logger: logger)
         }
     }
 }

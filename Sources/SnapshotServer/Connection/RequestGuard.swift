@@ -1,7 +1,9 @@
+import LibC
 import Logging
 import NIOCore
 import NIOHTTP1
 import NIOSSL
+import NIOWebSocket
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
@@ -10,6 +12,9 @@ import RemoteSettingsModel
 ///
 /// What breaks a rule or a limit, and who is too slow, is refused: counted, reported, answered with a status where that is
 /// possible, and the connection ends. Runs on the connection's event loop.
+///
+/// A request for updates is answered here: a handler of its own takes the connection over, and this guard goes on to see that
+/// the client takes what it is sent.
 final class RequestGuard: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -18,6 +23,9 @@ final class RequestGuard: ChannelDuplexHandler {
 
     private let limits: ServerLimits
     private let metrics: Metrics
+    private let updates: UpdateHub
+    private let isForHTTP: EventLoopPromise<Bool>
+    private let logsRequests: Bool
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
     private let size: RequestSizeLimit
@@ -32,6 +40,10 @@ final class RequestGuard: ChannelDuplexHandler {
     /// Complete requests that came before the one at work was answered (pipelining).
     private var waiting: CircularBuffer<HTTPRequestHead> = []
     private var answering: HTTPRequestHead?
+    /// Another handler speaks with the client: nothing of HTTP is read or written any more.
+    private var isTakenOver = false
+    /// Somebody was told whether the connection is for HTTP.
+    private var isDecided = false
     /// The answer that is being written says that the connection ends with it.
     private var isLastAnswer = false
     private var hasAnswered = false
@@ -48,14 +60,20 @@ final class RequestGuard: ChannelDuplexHandler {
     /// Bytes that the client had not taken when the present time for it began.
     private var untaken = 0
 
+    /// - Parameter isForHTTP: is told whether the first request is for the responder; with `false`, the responder never sees
+    ///   the connection.
     init(
         _ size: RequestSizeLimit, in table: ConnectionTable, limits: ServerLimits, metrics: Metrics,
-        now: @escaping @Sendable () -> Timestamp, logger: Logger
+        updates: UpdateHub, isForHTTP: EventLoopPromise<Bool>, now: @escaping @Sendable () -> Timestamp,
+        logsRequests: Bool, logger: Logger
     ) {
         self.size = size
         self.table = table
         self.limits = limits
         self.metrics = metrics
+        self.updates = updates
+        self.isForHTTP = isForHTTP
+        self.logsRequests = logsRequests
         self.now = now
         self.logger = logger
     }
@@ -75,6 +93,7 @@ final class RequestGuard: ChannelDuplexHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         metrics.connectionClosed()
+        decide(isForHTTP: true)
         if let connection { table.remove(connection) }
         connection = nil
         deadline?.cancel()
@@ -92,7 +111,7 @@ final class RequestGuard: ChannelDuplexHandler {
 // What the client sends.
 extension RequestGuard {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard !isEnding, !isRefused else { return }
+        guard !isEnding, !isRefused, !isTakenOver else { return }
         switch unwrapInboundIn(data) {
         case .head(var head):
             switch RequestCheck.check(head) {
@@ -123,7 +142,7 @@ extension RequestGuard {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard !isEnding, !isRefused else { return }
+        guard !isEnding, !isRefused, !isTakenOver else { return }
         switch error {
         case HTTPParserError.headerOverflow:
             refuse(.requestHeaderFieldsTooLarge, .headersTooLarge, "headers larger than the limits")
@@ -150,6 +169,12 @@ extension RequestGuard {
         }
     }
 
+    private func decide(isForHTTP: Bool) {
+        guard !isDecided else { return }
+        isDecided = true
+        self.isForHTTP.succeed(isForHTTP)
+    }
+
     private var isIdle: Bool { answering == nil && waiting.isEmpty && !isDraining }
 
     private func takeNext() {
@@ -158,6 +183,9 @@ extension RequestGuard {
             answering = head
             connection?.isAtWork()
             deadline?.lift()
+            if head.method == .GET, RequestTarget(head.uri).isForEventStream { return beginEventStream(head, context) }
+            if head.isPushHandshake, updates.present != nil { return shakeHands(head, context) }
+            decide(isForHTTP: true)
             var request = head
             // Whether the connection goes on is decided here.
             request.headers.remove(name: "connection")
@@ -246,6 +274,100 @@ extension RequestGuard {
         waiting.removeAll()
         deadline?.cancel()
         context?.close(promise: nil)
+    }
+}
+
+// What leaves HTTP.
+extension RequestGuard {
+    private func beginEventStream(_ request: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        let place = updates.enter(.eventStream, network: ConnectionTable.network(context.remoteAddress))
+        if place == nil { count(.tooManyStreams, "too many connections that wait for updates") }
+        let isChunked = request.version.minor > 0
+        let stream = EventStreamHandler(updates, place, isChunked: isChunked)
+        var headers = NIOHTTP1.HTTPHeaders(EventStreamHandler.headers)
+        headers.add(contentsOf: [("Server", "rsdump"), ("Date", HTTPDate.text(now())), ("Connection", "close")])
+        if isChunked { headers.add(name: "Transfer-Encoding", value: "chunked") }
+        // To a client of HTTP/1.0 the encoder would send chunks as well, were it not for the version.
+        let head = HTTPResponseHead(version: request.version, status: .ok, headers: headers)
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        takeOver(request, status: 200, [stream], context)
+        stream.begin()
+    }
+
+    /// Grants the push protocol over WebSocket.
+    private func shakeHands(_ request: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        guard let place = updates.enter(.push, network: ConnectionTable.network(context.remoteAddress)) else {
+            count(.tooManyStreams, "too many connections that wait for updates")
+            return answerRefusal(.serviceUnavailable)
+        }
+        let offered = request.headers[canonicalForm: "sec-websocket-protocol"]
+        let upgrader = NIOWebSocketServerUpgrader(
+            shouldUpgrade: { channel, _ in
+                var headers = NIOHTTP1.HTTPHeaders()
+                if offered.contains("push-notification") {
+                    headers.add(name: "Sec-WebSocket-Protocol", value: "push-notification")
+                }
+                return channel.eventLoop.makeSucceededFuture(headers)
+            }, upgradePipelineHandler: { channel, _ in channel.eventLoop.makeSucceededVoidFuture() })
+        upgrader.buildUpgradeResponse(
+            channel: context.channel, upgradeRequest: request, initialResponseHeaders: [:]
+        ).assumeIsolated().whenComplete { [self] result in
+            guard let context = self.context, !isEnding, case .success(var headers) = result else {
+                updates.leave(place)
+                return end()
+            }
+            headers.add(contentsOf: [("Server", "rsdump"), ("Date", HTTPDate.text(now()))])
+            let head = HTTPResponseHead(version: .http1_1, status: .switchingProtocols, headers: headers)
+            context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
+            let push = PushHandler(updates, place)
+            takeOver(request, status: 101, push.handlers(), context)
+            push.begin()
+        }
+    }
+
+    /// Puts handlers that speak with the client from now on in the place of those for HTTP.
+    ///
+    /// - Parameter status: of the answer, whose head was written.
+    private func takeOver(
+        _ request: HTTPRequestHead, status: Int, _ handlers: [any ChannelHandler], _ context: ChannelHandlerContext
+    ) {
+        metrics.answered(.updates, status: status, bytes: 0)
+        if logsRequests { logger.info("\(request.method.rawValue) \(request.uri) \(status) 0") }
+        isTakenOver = true
+        waiting.removeAll()
+        let pipeline = context.pipeline.syncOperations
+        guard let encoder = try? pipeline.handler(type: HTTPResponseEncoder.self),
+            (try? pipeline.addHandlers(handlers, position: .before(encoder))) != nil
+        else { return end() }
+        setOptions(context.channel)
+        if !isDecided {
+            // Both sides of what the responder would read and write are closed, so that it can be forgotten.
+            context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+            context.fireUserInboundEventTriggered(ChannelEvent.outputClosed)
+            decide(isForHTTP: false)
+        }
+        // Not now: the decoder is still at work.
+        context.eventLoop.assumeIsolated().execute {
+            guard context.channel.isActive else { return }
+            if let decoder = try? pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self) {
+                pipeline.removeHandler(decoder, promise: nil)
+            }
+            pipeline.removeHandler(encoder, promise: nil)
+        }
+    }
+
+    /// A connection that waits for updates holds little for a client that takes nothing, here and in the system, and ends
+    /// where the network has swallowed what was sent.
+    private func setOptions(_ channel: any Channel) {
+        let options = channel.syncOptions
+        let high = EventStreamHandler.bufferBytes
+        try? options?.setOption(.writeBufferWaterMark, value: .init(low: high / 4, high: high))
+        try? options?.setOption(.socketOption(.so_sndbuf), value: .init(high))
+        #if os(Linux)
+            let timeout = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_USER_TIMEOUT))
+            let seconds = limits.stallSeconds + limits.updateHeartbeatSeconds
+            try? options?.setOption(timeout, value: .init(clamping: seconds * 1000))
+        #endif
     }
 }
 

@@ -42,6 +42,12 @@ package struct ServedState: Sendable {
 /// The present state, which every request looks up anew.
 final class StateBox: Sendable {
     private let state = Mutex<ServedState?>(nil)
+    private let updates: UpdateHub
+
+    /// - Parameter updates: announces each change of the state.
+    init(announcingTo updates: UpdateHub) {
+        self.updates = updates
+    }
 
     /// `nil` until the first state has been read, and while a damaged one is read again.
     var current: ServedState? {
@@ -53,6 +59,11 @@ final class StateBox: Sendable {
 
     /// Puts another state in the place of the present one, for requests that begin from now on.
     func replace(with new: ServedState) {
-        state.withLock { $0 = new }
+        state.withLock { state in
+            let old = state
+            state = new
+            // Under the lock, so that announcements come in the order of the states.
+            updates.announce(from: old?.origin, to: new.origin)
+        }
     }
 }

@@ -9,6 +9,8 @@ struct NginxConfiguration {
     let configuration: String
     /// The link to the tree.
     let root: String
+    /// The loopback port on which nginx takes update events; `nil` for no update channel.
+    let updatesPort: Int?
 
     /// The path that precedes every path, such as `/mirror`, as a regular expression.
     private var prefix: String {
@@ -32,6 +34,59 @@ struct NginxConfiguration {
         let text = Bytes(utf8: text)
         if try FileStore.read(path, limit: 1 << 20) == text { return }
         try FileStore.replace(path, with: text)
+    }
+
+    /// The subscribers' locations: an event stream at `/v1/updates` and `/v2/updates`.
+    ///
+    /// `-1` sends the last message to a newcomer at once; `newest` would wait for the next one. The id that a client brings is
+    /// not looked at: of one from a host whose clock is ahead, nchan would make a subscriber that hears nothing.
+    private func subscribers(_ port: Int) -> String {
+        """
+            # The update channel, which Debian's libnginx-mod-nchan serves: the last event, and each one that is posted
+            # from then on.
+            location ~ ^\(prefix)/v[12]/updates\\z {
+                nchan_subscriber eventsource;
+                nchan_channel_group remote_settings_\(port);
+                nchan_channel_id updates;
+                nchan_subscriber_first_message -1;
+                nchan_subscriber_last_message_id "";
+                nchan_eventsource_ping_interval 15;
+                nchan_eventsource_ping_event "";
+                nchan_eventsource_ping_comment heartbeat;
+                nchan_access_control_allow_origin "*";
+                add_header Cache-Control "no-cache, no-transform";
+                add_header X-Accel-Buffering no;
+                add_header X-Content-Type-Options nosniff;
+            }
+
+
+        """
+    }
+
+    /// The publisher has a server of its own: a proxy on the same machine, which passes on to the public one what comes from
+    /// anywhere, does not reach it.
+    private func publisher(_ port: Int) -> String {
+        """
+
+        # Takes update events, from this machine only: rsdump export --notify http://127.0.0.1:\(port)/publish
+        server {
+            listen 127.0.0.1:\(port);
+            server_tokens off;
+            if ($request_method !~ ^(GET|HEAD|POST)$) { return 405; }
+            location = /publish {
+                allow 127.0.0.1;
+                deny all;
+                client_max_body_size 4k;
+                nchan_publisher http;
+                nchan_channel_group remote_settings_\(port);
+                nchan_channel_id updates;
+                nchan_message_buffer_length 1;
+                nchan_message_timeout 0;
+            }
+            location / { return 404; }
+        }
+
+        """
     }
 
     var text: String {
@@ -118,9 +173,9 @@ struct NginxConfiguration {
                 try_files $uri =404;
             }
 
-            location / { return 404; }
+        \(updatesPort.map(subscribers) ?? "")    location / { return 404; }
         }
 
-        """
+        """ + (updatesPort.map(publisher) ?? "")
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Dumps
 import FileStorage
 import RemoteSettingsModel
 import SnapshotExchange
@@ -12,8 +13,7 @@ struct ExportCommand: AsyncParsableCommand {
         commandName: "export",
         abstract: "Write bundles in the layout that another project uses.",
         discussion: """
-            Layouts:
-            \(ExportLayout.allCases.map { "  \($0.rawValue): \($0.summary)" }.joined(separator: "\n"))
+            Layouts:\(ExportLayout.allCases.reduce("") { "\($0)\n  \($1.rawValue): \($1.summary)" })
               mirror: plain files that nginx, an object store or a CDN serves as an origin
 
             The bundles are first checked against the lock, byte by byte. The output appears complete or not at all, and \
@@ -33,6 +33,12 @@ struct ExportCommand: AsyncParsableCommand {
             --url is the address at which clients reach the mirror. With --history, clients that ask what has changed since \
             an older bundle get only that; others get the whole collection.
 
+            With --updates, nginx also has the update channel of the mirror, at /v1/updates and /v2/updates: clients hold a \
+            connection, and hear of a change within a second. It needs Debian's libnginx-mod-nchan. What waits to be told is \
+            kept in notify.json in the output.
+
+            \(NotifyOptions.help)
+
             Examples:
               rsdump export --to application-services --update \\
                 --output components/remote_settings/dumps
@@ -40,7 +46,8 @@ struct ExportCommand: AsyncParsableCommand {
               rsdump export --to plist --output Defaults.plist \\
                 --key id --value value main/settings
               rsdump export --to mirror --output /srv/mirror --history git \\
-                --url https://settings.example.org
+                --url https://settings.example.org --updates 8889 \\
+                --notify http://127.0.0.1:8889/publish
             """)
 
     @Argument(
@@ -83,6 +90,15 @@ struct ExportCommand: AsyncParsableCommand {
             valueName: "git|dir"))
     var history: [String] = []
 
+    @Option(
+        name: .customLong("updates"),
+        help: ArgumentHelp(
+            "For a mirror: nginx also has the update channel, and takes events at http://127.0.0.1:PORT/publish.",
+            discussion: "Needs Debian's libnginx-mod-nchan.", valueName: "port"))
+    var updatesPort: Int?
+
+    @OptionGroup var notify: NotifyOptions
+
     @Option(help: "How to print the result: text or json.")
     var format = OutputFormat.text
 
@@ -94,8 +110,14 @@ struct ExportCommand: AsyncParsableCommand {
             do { _ = try OriginAddress(url) } catch { throw ValidationError("--url: \(error)") }
             if key != nil || value != nil { throw ValidationError("--key and --value are not for mirror") }
             if update { throw ValidationError("--update is not for mirror, which is published again without it") }
+            if let updatesPort, !(1...65_535).contains(updatesPort) {
+                throw ValidationError("--updates is \(updatesPort), expected a port from 1 to 65535")
+            }
         case .layout(let layout):
-            if url != nil || !history.isEmpty { throw ValidationError("--url and --history go with --to mirror") }
+            if url != nil || !history.isEmpty || updatesPort != nil {
+                throw ValidationError("--url, --history and --updates go with --to mirror")
+            }
+            if !notify.names.isEmpty { throw ValidationError("--notify goes with --to mirror") }
             if update, !layout.isUpdatable {
                 throw ValidationError("--update is for firefox and application-services, not for \(layout.rawValue)")
             }
@@ -137,17 +159,27 @@ struct ExportCommand: AsyncParsableCommand {
     private func publish(to folder: String) async throws {
         let directory = dumps.directory
         let older = history.isEmpty ? nil : try await BundleHistory(of: directory.path, in: history)
-        let report = try await StaticMirror.publish(
-            collections, of: directory, to: FileStore.absolute(folder), address: try OriginAddress(url ?? ""),
-            history: older, softwareVersion: RSDump.version)
+        let address = try OriginAddress(url ?? "")
+        let target = try FileStore.absolute(folder)
+        let configuration = notify.names.isEmpty ? DumpsConfiguration() : try directory.configurationOrDefault()
+        let (report, told) = try await notify.telling(
+            ofMirror: target, state: { try StaticMirror.published(in: target, address: address) }, configuration,
+            file: directory.configurationPath
+        ) {
+            try await StaticMirror.publish(
+                collections, of: directory, to: target, address: address, history: older, updatesPort: updatesPort,
+                softwareVersion: RSDump.version)
+        }
         for note in report.notes { Console.error("rsdump: \(Console.visible(note))") }
         let (files, size) = (Counted.text(report.objects, "file"), ByteSize.text(UInt64(clamping: report.bytes)))
         format.print(
-            "\(folder): \(files), \(size), in \(report.tree)" + (report.isUnchanged ? ", as before" : ""),
+            "\(folder): \(files), \(size), in \(report.tree)" + (report.isUnchanged ? ", as before" : "")
+                + NotificationReport.text(told),
             .members([
                 "output": .string(folder), "layout": .string("mirror"), "tree": .string(report.tree),
                 "unchanged": .bool(report.isUnchanged), "files": .count(report.objects),
                 "bytes": .count(report.bytes), "notes": .array(report.notes.map(JSONValue.string)),
+                "notifications": NotificationReport.json(told),
             ]))
     }
 }

@@ -8,6 +8,7 @@ import RemoteSettingsModel
 import SigningKeys
 import SnapshotDiff
 import SnapshotSources
+import UpdateChannel
 
 /// The option that names the directory of sources.
 struct SourcesOptions: ParsableArguments {
@@ -43,8 +44,7 @@ struct CheckCommand: AsyncParsableCommand {
 
     func run() async throws {
         let sources = try options.sources.read(collections)
-        let configuration =
-            try dumps.directory.configurationText() == nil ? DumpsConfiguration() : dumps.directory.configuration()
+        let configuration = try dumps.directory.configurationOrDefault()
         // Numbers that are out of range and the like are found where records take their form; against no present state.
         let nowhere = DumpsDirectory("\(dumps.directory.path)/.none")
         for (id, state) in try Publish.preview(
@@ -80,6 +80,8 @@ struct PublishCommand: AsyncParsableCommand {
 
             While apps move from one root to another, --overlap-keys and --overlap-chain-url add a second signature, whose \
             chain must be at that URL.
+
+            \(NotifyOptions.help)
 
             Examples:
               rsdump publish --dry-run          show what would change; needs no keys
@@ -125,6 +127,8 @@ struct PublishCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Where the second signature's chain is.", valueName: "url"))
     var overlapChainURL: String?
 
+    @OptionGroup var notify: NotifyOptions
+
     @Option(help: "How to print the result: text, json, or with --dry-run markdown.")
     var format = Diff.Format.text
 
@@ -135,6 +139,7 @@ struct PublishCommand: AsyncParsableCommand {
         if (overlapKeys == nil) != (overlapChainURL == nil) {
             throw ValidationError("--overlap-keys and --overlap-chain-url go together")
         }
+        if dryRun, !notify.names.isEmpty { throw ValidationError("--notify does not go with --dry-run") }
         if resign, dryRun { throw ValidationError("--resign changes no data; leave out --dry-run") }
         if format == .markdown, !dryRun { throw ValidationError("--format markdown goes with --dry-run") }
     }
@@ -163,9 +168,10 @@ struct PublishCommand: AsyncParsableCommand {
         }
         let publish = Publish(
             into: dumps.directory, signer: signer, policy: try policy(for: signer), options: settings)
-        let outcomes =
+        let (outcomes, told) = try await notify.telling(of: dumps.directory, dumps.directory.configurationOrDefault()) {
             resign ? try publish.resign(collections) : try publish.run(options.sources.read(collections))
-        let report = PublishReport(outcomes: outcomes)
+        }
+        let report = PublishReport(outcomes: outcomes, told: told)
         switch format {
         case .json: OutputFormat.json.print("", report.json)
         default: Console.print(report.text(.output))
@@ -216,6 +222,7 @@ enum Publishing {
 /// What publishing made, as text and as JSON.
 private struct PublishReport {
     let outcomes: [Publish.Outcome]
+    let told: [Notifier.Outcome]
 
     var status: ExitStatus {
         let failures = outcomes.compactMap { outcome in
@@ -241,7 +248,7 @@ private struct PublishReport {
         }
         let changed = outcomes.count { (try? $0.result.get()).map { $0.status != .unchanged } ?? false }
         lines.append("\(changed) of \(Counted.text(outcomes.count, "collection")) published")
-        return lines.joined(separator: "\n")
+        return lines.joined(separator: "\n") + NotificationReport.text(told)
     }
 
     private static func words(_ state: NextState, _ style: Style) -> String {
@@ -274,6 +281,7 @@ private struct PublishReport {
                         "error": message.map(JSONValue.string),
                     ])
                 }),
+            "notifications": NotificationReport.json(told),
             "exitCode": .count(status.rawValue),
         ])
     }

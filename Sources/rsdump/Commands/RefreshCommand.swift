@@ -22,6 +22,8 @@ struct RefreshCommand: AsyncParsableCommand {
             With --locked nothing is written, and the exit code is 6 if anything would change: the server has a newer state, \
             a bundle is missing or damaged, or dumps.yaml asks for other attachments.
 
+            \(NotifyOptions.help)
+
             Examples:
               rsdump refresh
               rsdump refresh main/regions --format json
@@ -55,6 +57,8 @@ struct RefreshCommand: AsyncParsableCommand {
             "Fail if a pin is past its last day and its bundle older than this, such as 90d.", valueName: "age"))
     var maxAge: Age?
 
+    @OptionGroup var notify: NotifyOptions
+
     @Option(help: "How to print the result: text or json.")
     var format = OutputFormat.text
 
@@ -69,6 +73,9 @@ struct RefreshCommand: AsyncParsableCommand {
         if locked && (dryRun || full) {
             throw ValidationError("--locked goes neither with --dry-run nor with --full")
         }
+        if !notify.names.isEmpty && (dryRun || locked) {
+            throw ValidationError("--notify goes neither with --dry-run nor with --locked, which change nothing")
+        }
     }
 
     func run() async throws {
@@ -80,21 +87,34 @@ struct RefreshCommand: AsyncParsableCommand {
         options.isLocked = locked
         options.maxAge = maxAge?.duration
         options.jobs = jobs
-        let report = try await opened.withServer(jobs: jobs, onEvent: { progress.show(.http($0)) }) { client in
-            defer { progress.finish() }
-            return try await Refresh(
-                opened.directory, configuration: opened.configuration, client: client, policy: opened.policy,
-                options: options, now: HTTPEnvironment.system.now(), onEvent: { progress.show($0) }
-            ).run(collections)
+        let (report, told) = try await notify.telling(of: opened.directory, opened.configuration) {
+            try await opened.refresh(collections, options: options, progress: progress)
         }
         for outcome in report.outcomes {
             if let warning = outcome.pin.flatMap(PinText.warning) {
                 Console.error("warning: \(outcome.id): \(warning)")
             }
         }
-        format.print(RefreshText(report: report, style: .output).text, RefreshJSON.document(report))
+        format.print(
+            RefreshText(report: report, style: .output).text + NotificationReport.text(told),
+            RefreshJSON.document(report, notifications: NotificationReport.json(told)))
         if let summary { try FileStore.replace(summary, with: Bytes(utf8: RefreshMarkdown(report: report).text)) }
         if report.exitStatus != .done { throw report.exitStatus.code }
+    }
+}
+
+extension OpenDumps {
+    /// Refreshes the named collections, or all; throws what `Refresh.run` throws.
+    func refresh(
+        _ names: [CollectionID], options: Refresh.Options, progress: Progress
+    ) async throws -> RefreshReport {
+        try await withServer(jobs: options.jobs, onEvent: { progress.show(.http($0)) }) { client in
+            defer { progress.finish() }
+            return try await Refresh(
+                directory, configuration: configuration, client: client, policy: policy, options: options,
+                now: HTTPEnvironment.system.now(), onEvent: { progress.show($0) }
+            ).run(names)
+        }
     }
 }
 

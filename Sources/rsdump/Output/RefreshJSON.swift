@@ -5,7 +5,8 @@ import SnapshotBundle
 
 /// A refresh's report as JSON.
 enum RefreshJSON {
-    static func document(_ report: RefreshReport) -> JSONValue {
+    /// - Parameter notifications: what became of the targets of `--notify`; `nil` where there are none.
+    static func document(_ report: RefreshReport, notifications: JSONValue? = nil) -> JSONValue {
         .members([
             "server": .string(report.server),
             "dryRun": .bool(report.isDryRun),
@@ -16,6 +17,7 @@ enum RefreshJSON {
             "overBudget": report.excess.map(excess),
             "requests": .count(report.metrics.requests),
             "receivedBytes": .count(report.metrics.bodyBytes),
+            "notifications": notifications,
             "exitCode": .count(report.exitStatus.rawValue),
         ])
     }

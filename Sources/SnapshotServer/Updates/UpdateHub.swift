@@ -1,0 +1,229 @@
+import NIOCore
+import RemoteSettingsModel
+import SnapshotOrigin
+import Synchronization
+import UpdateEvents
+
+/// A connection that is told of updates. All members are used on its event loop only.
+package protocol UpdateSubscriber: AnyObject {
+    /// Sends an announcement, or remembers that the client is behind.
+    func announce(_ announcement: Announcement)
+    /// Called every ``ServerLimits/updateHeartbeatSeconds``.
+    func beat()
+}
+
+/// Which protocol a client is told of updates by; also a label of metrics.
+package enum UpdateProtocol: String, CaseIterable, Sendable {
+    case eventStream = "event-stream"
+    case push
+}
+
+/// All connections that wait for updates, and what they are told.
+///
+/// Announcing costs one message to each event loop. The loop then tells its connections in batches, so that requests are
+/// answered in between.
+package final class UpdateHub: Sendable {
+    /// The right to one connection that waits for updates; given back by ``UpdateHub/leave(_:)``.
+    package struct Place: Sendable {
+        fileprivate let network: UInt64
+        let kind: UpdateProtocol
+    }
+
+    private struct State {
+        var present: Announcement?
+        var number = 0
+        var open = 0
+        var openByNetwork: [UInt64: Int] = [:]
+        var loops: [ObjectIdentifier: NIOLoopBound<LoopSubscribers>] = [:]
+        /// How many connections there were when the server was asked to end.
+        var openAtEnd: Int?
+    }
+
+    package let metrics: Metrics
+    let limits: ServerLimits
+    private let state = Mutex(State())
+
+    package init(_ limits: ServerLimits, metrics: Metrics) {
+        self.limits = limits
+        self.metrics = metrics
+    }
+
+    /// What newcomers are told; `nil` until the first state is served.
+    package var present: Announcement? { state.withLock { $0.present } }
+
+    /// Announces what is served from now on to all connections, where it differs from what was served before.
+    func announce(from old: Origin?, to new: Origin) {
+        announce { Announcement(number: $0, from: old, to: new) }
+    }
+
+    /// - Parameter make: makes the announcement of this number; `nil` where there is nothing to announce.
+    package func announce(_ make: (_ number: Int) -> Announcement?) {
+        let (announcement, loops) = state.withLock { state -> (Announcement?, [NIOLoopBound<LoopSubscribers>]) in
+            guard let announcement = make(state.number + 1) else { return (nil, []) }
+            state.number += 1
+            state.present = announcement
+            return (announcement, Array(state.loops.values))
+        }
+        guard let announcement else { return }
+        metrics.announced()
+        for loop in loops { loop.eventLoop.execute { loop.value.announce(announcement) } }
+    }
+
+    /// - Parameter network: as ``ConnectionTable/network(_:)`` has it.
+    /// - Returns: `nil` where there are too many connections already, of this network or in all.
+    package func enter(_ kind: UpdateProtocol, network: UInt64) -> Place? {
+        let isAdmitted = state.withLock { state in
+            let count = state.openByNetwork[network, default: 0]
+            guard state.open < limits.updateStreams, count < limits.updateStreamsPerAddress else { return false }
+            state.open += 1
+            state.openByNetwork[network] = count + 1
+            return true
+        }
+        guard isAdmitted else { return nil }
+        metrics.streamOpened(kind)
+        return Place(network: network, kind: kind)
+    }
+
+    package func leave(_ place: Place) {
+        state.withLock { state in
+            state.open -= 1
+            let left = state.openByNetwork[place.network, default: 1] - 1
+            state.openByNetwork[place.network] = left > 0 ? left : nil
+        }
+        metrics.streamClosed(place.kind)
+    }
+
+    /// Waits until no connection waits for updates any more.
+    func allHaveLeft(within duration: Duration) async {
+        let end = ContinuousClock.now + duration
+        while state.withLock({ $0.open }) > 0, ContinuousClock.now < end {
+            try? await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    /// The subscribers of an event loop. Called on this loop.
+    package func subscribers(on eventLoop: any EventLoop) -> LoopSubscribers {
+        let loop = state.withLock { state in
+            if let known = state.loops[ObjectIdentifier(eventLoop)] { return known }
+            let made = NIOLoopBound(
+                LoopSubscribers(eventLoop, heartbeatSeconds: limits.updateHeartbeatSeconds), eventLoop: eventLoop)
+            state.loops[ObjectIdentifier(eventLoop)] = made
+            return made
+        }
+        return loop.value
+    }
+
+    /// The seconds after which a client may come back to a server that ends: another number for each client, so that they
+    /// do not come all at once.
+    package func secondsUntilReturn() -> Int {
+        let open = state.withLock { state in
+            let open = state.openAtEnd ?? state.open
+            state.openAtEnd = open
+            return open
+        }
+        return Int.random(in: 1...limits.updateReturnSeconds(connections: open))
+    }
+
+    /// How long a connection whose client cannot be told when to come back goes on after the server was asked to end: at most
+    /// half of the time that the server has.
+    func delayUntilEnd() -> TimeAmount {
+        let open = state.withLock { state in
+            let open = state.openAtEnd ?? state.open
+            state.openAtEnd = open
+            return open
+        }
+        // At most as many as there may be connections.
+        let spread = open * 1000 / max(1, limits.updateReturnsPerSecond)
+        return .milliseconds(Int64.random(in: 0...Int64(max(0, min(spread, limits.shutdownSeconds * 500)))))
+    }
+
+    /// The seconds after which a client may come back to a server that has too many connections.
+    func secondsUntilRetry() -> Int { Int.random(in: 60...120) }
+}
+
+extension ServerLimits {
+    /// The seconds over which so many clients are spread when they have to come back.
+    package func updateReturnSeconds(connections: Int) -> Int {
+        min(max(5, connections / max(1, updateReturnsPerSecond)), 600)
+    }
+}
+
+/// The connections of one event loop that wait for updates. Used on this loop only.
+package final class LoopSubscribers {
+    /// How many connections are told before other work of the event loop has its turn.
+    private static let batch = 128
+
+    private let eventLoop: any EventLoop
+    /// By the second of the heartbeat's period in which they came, so that heartbeats are spread over it.
+    private var slots: [[ObjectIdentifier: any UpdateSubscriber]]
+    private var count = 0
+    private var second = 0
+    private var clock: Scheduled<Void>?
+    /// Those that have yet to be told of ``announcing``.
+    private var untold: [any UpdateSubscriber] = []
+    private var announcing: Announcement?
+    /// The newest announcement that came while others were being told; those before it are left out.
+    private var next: Announcement?
+
+    fileprivate init(_ eventLoop: any EventLoop, heartbeatSeconds: Int) {
+        self.eventLoop = eventLoop
+        slots = Array(repeating: [:], count: max(1, heartbeatSeconds))
+    }
+
+    /// - Returns: what ``remove(_:from:)`` needs.
+    package func add(_ subscriber: any UpdateSubscriber) -> Int {
+        slots[second][ObjectIdentifier(subscriber)] = subscriber
+        count += 1
+        if clock == nil { startClock() }
+        return second
+    }
+
+    package func remove(_ subscriber: any UpdateSubscriber, from slot: Int) {
+        guard slots[slot].removeValue(forKey: ObjectIdentifier(subscriber)) != nil else { return }
+        count -= 1
+        guard count == 0 else { return }
+        clock?.cancel()
+        clock = nil
+    }
+
+    fileprivate func announce(_ announcement: Announcement) {
+        if announcing != nil {
+            next = announcement
+        } else {
+            begin(announcement)
+        }
+    }
+
+    private func begin(_ announcement: Announcement) {
+        announcing = announcement
+        untold = slots.flatMap(\.values)
+        tellBatch()
+    }
+
+    private func tellBatch() {
+        guard let announcement = announcing else { return }
+        for _ in 0..<Self.batch {
+            guard let subscriber = untold.popLast() else { break }
+            subscriber.announce(announcement)
+        }
+        if untold.isEmpty {
+            untold = []
+            announcing = nil
+            guard let next else { return }
+            self.next = nil
+            begin(next)
+        } else {
+            eventLoop.assumeIsolated().execute { self.tellBatch() }
+        }
+    }
+
+    private func startClock() {
+        clock = eventLoop.assumeIsolated().scheduleTask(in: .seconds(1)) { [weak self] in self?.secondHasPassed() }
+    }
+
+    private func secondHasPassed() {
+        startClock()
+        second = (second + 1) % slots.count
+        for subscriber in slots[second].values { subscriber.beat() }
+    }
+}

@@ -1,0 +1,166 @@
+import Dumps
+import FileStorage
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+
+/// Tells targets of a change, after the new state is in place.
+///
+/// The state that a target knows is written down before anything changes, and removed when the target has been told. So a
+/// run that is killed, or that does not reach a target, leaves behind what the next run has to make up for; what it tells
+/// then is everything that has changed since. A target is told of one state once.
+package struct Notifier: Sendable {
+    /// The timestamp of each collection.
+    package typealias State = [CollectionID: Timestamp]
+    /// Sends the bytes by POST, and returns the answer whatever its status is.
+    package typealias Post =
+        @Sendable (_ request: HTTPRequest, _ body: [UInt8]) async throws(HTTPError) -> (
+            status: Int, headers: HTTPHeaders, body: [UInt8]
+        )
+
+    /// What became of one target.
+    package struct Outcome: Sendable {
+        package enum Result: Sendable {
+            /// Nothing has changed since it was told last.
+            case unchanged
+            case told
+            /// Could not be told; the next run tells it.
+            case pending(HTTPError)
+            /// The target says that it exists no more (410); it is not told again.
+            case gone(HTTPError)
+        }
+
+        package let target: NotificationTarget
+        /// The newest timestamp of all collections.
+        package let timestamp: Timestamp
+        /// The collections that have changed since the target was told last; sorted.
+        package let collections: [CollectionID]
+        package let result: Result
+    }
+
+    /// A longer `Retry-After` is left to the next run.
+    private static let patience = Duration.seconds(10)
+    private static let tries = 3
+    private static let timeout = Duration.seconds(10)
+
+    private let recipients: [(target: NotificationTarget, headers: HTTPHeaders)]
+    private let path: String
+    private let userAgent: UserAgent
+    private let environment: HTTPEnvironment
+    private let post: Post
+    private let limits: Limits
+    private let retryPolicy = RetryPolicy(base: .seconds(1), longest: .seconds(5))
+
+    /// - Parameters:
+    ///   - recipients: each with the header fields that it is sent beside the message's own.
+    ///   - path: where the states that targets know are kept.
+    package init(
+        _ recipients: [(target: NotificationTarget, headers: HTTPHeaders)], keeping path: String, userAgent: UserAgent,
+        environment: HTTPEnvironment = .system, limits: Limits = Limits(), post: @escaping Post
+    ) {
+        self.recipients = recipients
+        self.path = path
+        self.userAgent = userAgent
+        self.environment = environment
+        self.limits = limits
+        self.post = post
+    }
+
+    /// Writes down what the targets know, before the state changes. Does I/O.
+    ///
+    /// - Parameter state: the present state. A target that an earlier run did not reach knows an older one.
+    package func begin(_ state: State) throws(FileError) {
+        var known = readKnown()
+        for recipient in recipients where known[recipient.target.key] == nil { known[recipient.target.key] = state }
+        try write(known)
+    }
+
+    /// Tells each target what has changed since the state that it knows. Does I/O and network.
+    ///
+    /// - Parameter state: the state that is in place now.
+    /// - Throws: `FileError` where it cannot be written down who has been told; then some may be told again.
+    package func finish(_ state: State) async throws(FileError) -> [Outcome] {
+        let known = readKnown()
+        let timestamp = state.values.max() ?? Timestamp(milliseconds: 0)
+        let outcomes = await recipients.concurrentMap(width: 8) { target, headers in
+            let before = known[target.key] ?? state
+            let changed = state.filter { before[$0.key] != $0.value }.keys.sorted()
+            guard !changed.isEmpty else {
+                return Outcome(target: target, timestamp: timestamp, collections: [], result: .unchanged)
+            }
+            let message = NotificationMessage(to: target, timestamp: timestamp, collections: changed)
+            let result = await tell(target, message, headers)
+            return Outcome(target: target, timestamp: timestamp, collections: changed, result: result)
+        }
+        var left = readKnown()
+        for outcome in outcomes {
+            if case .pending = outcome.result { continue }
+            left[outcome.target.key] = nil
+        }
+        try write(left)
+        return outcomes
+    }
+
+    private func tell(
+        _ target: NotificationTarget, _ message: NotificationMessage, _ headers: HTTPHeaders
+    ) async -> Outcome.Result {
+        var all = HTTPHeaders(message.headers + headers.fields)
+        all.add("User-Agent", "\(userAgent)")
+        let request = HTTPRequest(
+            url: target.url, headers: all, headTimeout: Self.timeout, idleTimeout: Self.timeout)
+        var attempt = 1
+        while true {
+            let error: HTTPError
+            var wait = retryPolicy.pause(before: attempt, random: environment.random())
+            do {
+                let answer = try await post(request, message.body)
+                if (200...299).contains(answer.status) { return .told }
+                let text = String(decoding: answer.body.prefix(limits.errorBodyBytes), as: UTF8.self)
+                error = HTTPError(target.url, .status(answer.status, body: text))
+                if answer.status == 410 { return .gone(error) }
+                if let seconds = answer.headers["Retry-After"].flatMap({ Int($0) }) {
+                    wait = max(wait, .seconds(min(max(0, seconds), limits.backoffSeconds)))
+                }
+            } catch let failure {
+                error = failure
+            }
+            guard error.isRetryable, attempt < Self.tries, wait <= Self.patience,
+                (try? await environment.sleep(wait)) != nil
+            else { return .pending(error) }
+            attempt += 1
+        }
+    }
+
+    /// The states that targets know, by ``NotificationTarget/key``. An unreadable file counts as empty.
+    private func readKnown() -> [String: State] {
+        guard let bytes = try? FileStore.read(path, limit: limits.lockBytes),
+            let document = try? JSONValue(parsing: bytes, limits: limits), case .object(let targets) = document
+        else { return [:] }
+        var known: [String: State] = [:]
+        for target in targets {
+            guard case .object(let members) = target.value else { continue }
+            var state: State = [:]
+            for member in members {
+                guard let id = try? CollectionID(member.key), let number = member.value.number?.uint64 else { continue }
+                state[id] = Timestamp(milliseconds: number)
+            }
+            known[target.key] = state
+        }
+        return known
+    }
+
+    private func write(_ known: [String: State]) throws(FileError) {
+        guard !known.isEmpty else { return try FileStore.remove(path) }
+        let targets = known.sorted { $0.key < $1.key }.map { key, state in
+            let members = state.sorted { $0.key < $1.key }.map { id, timestamp in
+                JSONValue.Member(key: "\(id)", value: .count(timestamp.milliseconds))
+            }
+            return JSONValue.Member(key: key, value: .object(members))
+        }
+        try FileStore.replace(path, with: Bytes(JSONText.compact(.object(targets))), isContended: true)
+    }
+}
+
+extension NotificationTarget {
+    /// What tells one target from another in the kept file. It has no credentials that are not in the URL.
+    fileprivate var key: String { [format.rawValue, topic, "\(url)"].compactMap(\.self).joined(separator: " ") }
+}

@@ -1,0 +1,190 @@
+import ArgumentParser
+import AsyncHTTPTransport
+import Dumps
+import FileStorage
+import LibC
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import StaticMirror
+import UpdateChannel
+
+/// The options that tell somebody of a change: `--notify` and what belongs to it.
+struct NotifyOptions: ParsableArguments {
+    static let help = """
+        With --notify, each target is told once the new state is in place, if anything has changed: by a POST of the update \
+        event, as {"timestamp":1740558489816,"collections":["main/regions"]}, or of a message that Firebase Cloud Messaging \
+        or Apple's push service delivers to apps (--notify-format). A target is tried three times. Where it cannot be told, \
+        a warning says so, the exit code is that of the run without it, and the next run with the same --notify tells \
+        it of everything that it has missed.
+
+        Targets that differ in format, topic or credentials have names under notify: in dumps.yaml.
+        """
+
+    @Option(
+        name: .customLong("notify"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "After a change, tell this URL, or the target of this name in dumps.yaml; may be repeated.",
+            valueName: "url|name"))
+    var names: [String] = []
+
+    @Option(
+        name: .customLong("notify-format"),
+        help: ArgumentHelp("What is posted to the URLs of --notify: event, fcm or apns.", valueName: "format"))
+    var format: NotificationTarget.Format?
+
+    @Option(
+        name: .customLong("notify-topic"),
+        help: ArgumentHelp("For fcm the topic, for apns the app's bundle identifier.", valueName: "topic"))
+    var topic: String?
+
+    @Option(
+        name: .customLong("notify-headers-from-env"),
+        help: ArgumentHelp(
+            "The environment variable with header fields for the URLs of --notify, such as Authorization: Bearer TOKEN.",
+            valueName: "variable"))
+    var headersVariable: String?
+
+    func validate() throws {
+        for name in names where Self.isURL(name) {
+            do { _ = try target(name) } catch { throw ValidationError("--notify: \(error)") }
+        }
+        guard names.contains(where: Self.isURL) || (format == nil && topic == nil && headersVariable == nil) else {
+            throw ValidationError(
+                "--notify-format, --notify-topic and --notify-headers-from-env go with the URL of a --notify")
+        }
+    }
+
+    private static func isURL(_ name: String) -> Bool { name.contains(":") || name.contains("/") }
+
+    private func target(_ url: String) throws(NotificationTargetError) -> NotificationTarget {
+        try NotificationTarget(
+            url: url, format: format ?? .event, topic: topic, headersVariable: headersVariable)
+    }
+
+    /// Makes a change to a directory of dumps, and tells the targets of it.
+    func telling<Value>(
+        of directory: DumpsDirectory, _ configuration: DumpsConfiguration, _ change: () async throws -> Value
+    ) async throws -> (Value, [Notifier.Outcome]) {
+        guard !names.isEmpty else { return (try await change(), []) }
+        let recipients = try recipients(configuration, file: directory.configurationPath)
+        try directory.prepareNotifications()
+        defer { try? directory.finishNotifications() }
+        return try await tell(recipients, keeping: directory.notificationsPath, change) {
+            try directory.lockFile(limits: Limits()).collections.mapValues(\.timestamp)
+        }
+    }
+
+    /// Publishes a mirror, and tells the targets of it.
+    func telling<Value>(
+        ofMirror folder: String, state: () throws -> Notifier.State, _ configuration: DumpsConfiguration, file: String,
+        _ change: () async throws -> Value
+    ) async throws -> (Value, [Notifier.Outcome]) {
+        guard !names.isEmpty else { return (try await change(), []) }
+        let recipients = try recipients(configuration, file: file)
+        try StaticMirror.check(folder)
+        try FileStore.makeDirectories(folder)
+        return try await tell(
+            recipients, keeping: "\(folder)/\(StaticMirror.notificationsName)", change, state: state)
+    }
+
+    private func tell<Value>(
+        _ recipients: [(target: NotificationTarget, headers: HTTPHeaders)], keeping path: String,
+        _ change: () async throws -> Value, state: () throws -> Notifier.State
+    ) async throws -> (Value, [Notifier.Outcome]) {
+        let transport = AsyncHTTPClientTransport(allowsHTTP2: true)
+        let notifier = Notifier(
+            recipients, keeping: path, userAgent: UserAgent(name: "rsdump", version: RSDump.version)
+        ) { request, body throws(HTTPError) in
+            try await transport.post(body, by: request, limit: Limits().errorBodyBytes)
+        }
+        try notifier.begin(state())
+        let result: Result<Value, any Error>
+        do { result = .success(try await change()) } catch { result = .failure(error) }
+        var outcomes: [Notifier.Outcome] = []
+        do {
+            outcomes = try await notifier.finish(state())
+        } catch {
+            // The change is made, whatever becomes of the notifications.
+            Console.error("warning: \(Console.visible("\(error)"))")
+        }
+        await transport.shutdown()
+        for outcome in outcomes {
+            switch outcome.result {
+            case .unchanged, .told: break
+            case .pending(let error): Console.error("warning: not told, the next run tries again: \(error)")
+            case .gone(let error): Console.error("warning: not told, and not tried again; remove the target: \(error)")
+            }
+        }
+        return (try result.get(), outcomes)
+    }
+
+    private func recipients(
+        _ configuration: DumpsConfiguration, file: String
+    ) throws -> [(target: NotificationTarget, headers: HTTPHeaders)] {
+        try names.map { name in
+            let target: NotificationTarget
+            if Self.isURL(name) {
+                target = try self.target(name)
+            } else if let named = configuration.notificationTargets[name] {
+                target = named
+            } else {
+                let known = configuration.notificationTargets.keys.sorted().joined(separator: ", ")
+                throw CommandFailure(
+                    .usage,
+                    "--notify \(Console.visible(name)): expected a URL or a name under notify: in \(file), which "
+                        + (known.isEmpty ? "has none" : "has \(known)"))
+            }
+            return (target, try Self.headers(target.headersVariable))
+        }
+    }
+
+    private static func headers(_ variable: String?) throws -> HTTPHeaders {
+        guard let variable else { return HTTPHeaders() }
+        guard let value = unsafe getenv(variable).map({ unsafe String(cString: $0) }), !value.isEmpty else {
+            throw CommandFailure(
+                .usage, "the environment variable \(variable) is not set; --notify takes header fields from it")
+        }
+        do {
+            return try HTTPHeaders(lines: value)
+        } catch {
+            throw CommandFailure(.usage, "the environment variable \(variable): \(error)")
+        }
+    }
+}
+
+extension NotificationTarget.Format: ExpressibleByArgument {}
+
+/// What became of the targets of `--notify`, in the output of a command.
+enum NotificationReport {
+    /// A line for each target that was told, with a line feed before each.
+    static func text(_ outcomes: [Notifier.Outcome]) -> String {
+        outcomes.filter(\.isTold).map { outcome in
+            "\n\(outcome.target.url): told that \(Counted.text(outcome.collections.count, "collection")) changed"
+        }.joined()
+    }
+
+    /// `nil` without targets, so that the output has no such member then.
+    static func json(_ outcomes: [Notifier.Outcome]) -> JSONValue? {
+        guard !outcomes.isEmpty else { return nil }
+        return .array(
+            outcomes.map { outcome in
+                let (status, error): (String, HTTPError?) =
+                    switch outcome.result {
+                    case .unchanged: ("unchanged", nil)
+                    case .told: ("told", nil)
+                    case .pending(let error): ("pending", error)
+                    case .gone(let error): ("gone", error)
+                    }
+                return .members([
+                    "url": .string("\(outcome.target.url)"), "format": .string(outcome.target.format.rawValue),
+                    "status": .string(status), "timestamp": .count(outcome.timestamp.milliseconds),
+                    "collections": .array(outcome.collections.map { .string("\($0)") }),
+                    "error": error.map { .string("\($0)") },
+                ])
+            })
+    }
+}
+
+extension Notifier.Outcome {
+    fileprivate var isTold: Bool { if case .told = result { true } else { false } }
+}

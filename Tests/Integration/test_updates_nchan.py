@@ -1,0 +1,137 @@
+"""The update channel of a mirror: real nginx with Debian's nchan, set up by the nginx.conf of `export --updates`."""
+import subprocess
+
+import pytest
+import requests
+
+import nginx
+import rsdump
+import toolchain
+from event_stream import EventStream
+from mirror import Mirror
+
+MODULE = "/usr/lib/nginx/modules/ngx_nchan_module.so"
+
+
+class UpdatesMirror(Mirror):
+    MODULES = f"load_module {MODULE};\n"
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.updates_port = nginx.free_port()
+        self.publisher = f"http://127.0.0.1:{self.updates_port}/publish"
+
+    def publish(self, dumps, *names, options=(), **how):
+        outcome = super().publish(dumps, *names, options=["--updates", self.updates_port, *options], **how)
+        assert outcome.code == rsdump.DONE, str(outcome)
+        return outcome
+
+    def listen(self, version="v1", **headers):
+        return EventStream(f"{self.origin}/{version}/updates", **headers)
+
+    def post(self, text, **options):
+        return curl("--data", text, "--header", "X-EventSource-Event: update", *options.pop("with_", ()), self.publisher)
+
+
+def curl(*arguments):
+    """The status that curl prints."""
+    command = [toolchain.curl(), "--silent", "--output", "/dev/null", "--write-out", "%{http_code}", "--max-time", "30"]
+    return int(subprocess.run([*command, *arguments], capture_output=True, text=True, check=False).stdout)
+
+
+@pytest.fixture
+def mirror(tmp_path):
+    return UpdatesMirror(tmp_path / "nginx")
+
+
+def test_subscribers_get_what_is_posted_and_newcomers_the_last(mirror, dumps):
+    mirror.publish(dumps)
+    with mirror, mirror.listen() as first:
+        assert first.status == 200 and first.headers["Content-Type"].startswith("text/event-stream")
+        assert first.headers["Cache-Control"] == "no-cache, no-transform"
+        assert first.headers["X-Accel-Buffering"] == "no"
+        assert mirror.post('{"timestamp":1}') == 201
+        assert mirror.post('{"timestamp":2}') == 201
+        assert [first.next().json() for _ in range(2)] == [{"timestamp": 1}, {"timestamp": 2}]
+        # A newcomer gets the last one, and so does one who comes back with the id of a host whose clock is ahead.
+        for version, headers in (("v1", {}), ("v2", {}), ("v2", {"Last_Event_ID": "4000000000:0"})):
+            with mirror.listen(version, **headers) as late:
+                event = late.next()
+                assert (event.name, event.json()) == ("update", {"timestamp": 2})
+
+
+def test_a_mirror_tells_its_subscribers_once_it_has_changed(mirror, dumps, sample):
+    mirror.publish(dumps)
+    with mirror:
+        # nginx has nothing to say yet: it was not running when the first tree came.
+        notify = ("--notify", mirror.publisher)
+        assert mirror.publish(dumps, options=notify).json()["notifications"][0]["status"] == "unchanged"
+        with mirror.listen() as first:
+            change(sample, "main/regions", dumps.bundle("main/regions").records[0]["id"])
+            assert dumps.refresh().code == rsdump.DONE
+            told = mirror.publish(dumps, options=notify).json()["notifications"][0]
+            assert told["status"] == "told" and told["collections"] == ["main/regions"]
+            event = first.next()
+            assert event.name == "update"
+            assert event.json() == {"timestamp": told["timestamp"], "collections": ["main/regions"]}
+            # The timestamp is that of the monitor that the mirror has by now.
+            assert mirror.changeset("monitor/changes").json()["timestamp"] == told["timestamp"]
+        with mirror.listen("v2") as late:
+            assert late.next().json() == event.json()
+        streamed = subprocess.run(
+            [toolchain.curl(), "--silent", "--no-buffer", "--max-time", "1", "--header", "Accept: text/event-stream",
+             f"{mirror.origin}/v1/updates"], capture_output=True, text=True, check=False).stdout
+        assert "event: update\n" in streamed and f"data: {event.data}\n" in streamed
+    # nginx is away: the mirror changes all the same, and who was not told is told by the next run.
+    change(sample, "main/regions", dumps.bundle("main/regions").records[0]["id"])
+    assert dumps.refresh().code == rsdump.DONE
+    outcome = mirror.publish(dumps, options=notify)
+    assert outcome.json()["notifications"][0]["status"] == "pending" and "warning:" in outcome.err
+    assert (mirror.output / "notify.json").exists()
+    with mirror:
+        assert mirror.publish(dumps, options=notify).json()["notifications"][0]["status"] == "told"
+        with mirror.listen() as late:
+            assert late.next().json()["collections"] == ["main/regions"]
+    assert not (mirror.output / "notify.json").exists()
+    letters = mirror.folder / "letters"
+    letters.mkdir()
+    (letters / "letter.txt").write_text("dear")
+    mirror.output = letters
+    outcome = Mirror.publish(mirror, dumps, options=notify)
+    assert outcome.code == rsdump.USAGE and [path.name for path in letters.iterdir()] == ["letter.txt"]
+
+
+def change(server, name, record):
+    bucket, collection = name.split("/")
+    url = f"{server.url}/buckets/{bucket}/collections/{collection}/records/{record}"
+    answer = requests.delete(url, auth=("admin", "admin"), timeout=30)
+    assert answer.status_code == 200, answer.text
+
+
+def test_the_publisher_is_for_this_machine_only(mirror, dumps):
+    mirror.publish(dumps)
+    with mirror:
+        assert mirror.post('{"timestamp":1}') == 202
+        # All of 127/8 is this machine: another address stands for another machine.
+        assert mirror.post('{"timestamp":2}', with_=("--interface", "127.0.0.2")) == 403
+        assert mirror.post('{"timestamp":2}', with_=("--request", "DELETE")) == 405
+        assert mirror.post('"' + 5000 * "x" + '"') == 413
+        for path in ("/v1/updates", "/v2/updates", "/publish"):
+            assert requests.post(mirror.origin + path, data="{}", timeout=30).status_code == 405, path
+        for path in ("/", "/v1/updates", "/publish/"):
+            assert requests.get(f"http://127.0.0.1:{mirror.updates_port}{path}", timeout=30).status_code == 404, path
+        with mirror.listen() as stream:
+            assert stream.next().json() == {"timestamp": 1}
+
+
+def test_pages_of_other_sites_may_listen(mirror, dumps):
+    mirror.publish(dumps)
+    with mirror, mirror.listen(Origin="https://app.example") as stream:
+        assert stream.headers.get_all("Access-Control-Allow-Origin") == ["*"]
+
+
+def test_without_updates_the_configuration_has_no_channel(mirror, dumps):
+    assert Mirror.publish(mirror, dumps).code == rsdump.DONE
+    assert "nchan" not in (mirror.output / "nginx.conf").read_text()
+    refused = rsdump.run("export", "--to", "firefox", "--dumps", dumps.path, "--output", mirror.folder, "--updates", "1")
+    assert refused.code == rsdump.USAGE and "--updates" in refused.err

@@ -1,0 +1,153 @@
+"""`rsdump watch`: against streams that cut, lie and ask for pauses. With real channels: test_updates_nchan and below."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import threading
+import time
+
+import pytest
+
+import rsdump
+from scripted_stream import HEAD, ScriptedStream, answer, update
+
+
+class Watching:
+    """A running `rsdump watch`; its lines are read as they come. The end of the `with` block ends it by SIGTERM."""
+
+    def __init__(self, url, *arguments, env=None):
+        self.process = subprocess.Popen(
+            [rsdump.BINARY, "watch", "--server", url, *map(str, arguments)], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=rsdump.environment(env))
+        self.errors = []
+        self.reader = threading.Thread(target=lambda: self.errors.extend(self.process.stderr), daemon=True)
+        self.reader.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        code = self.end()
+        assert code == 0, f"exit code {code}: {''.join(self.errors)}"
+
+    def end(self, number=signal.SIGTERM):
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        try:
+            return self.process.wait(30)
+        finally:
+            self.process.kill()
+            self.reader.join(10)
+
+    def next(self, *names):
+        """The next line of one of these kinds, or of any."""
+        while line := self.process.stdout.readline():
+            event = json.loads(line)
+            if not names or event["event"] in names:
+                return event
+        raise AssertionError(f"rsdump watch has ended: {''.join(self.errors)}")
+
+
+def children(process):
+    return [child for task in pathlib.Path(f"/proc/{process.pid}/task").iterdir()
+            for child in (task / "children").read_text().split()]
+
+
+def test_events_are_lines_and_a_lost_connection_is_made_again():
+    first = [HEAD, b": hi\n\nretry: 1000\n\n", update(1), update(2, "main/one", "main/two"),
+             b"event: weather\ndata: rain\n\n", b'data: {"timestamp":3,"more":true}\n\n', b"data: nonsense\n\n",
+             b'event: update\ndata: {"timestamp":', "cut"]
+    with ScriptedStream(first, [HEAD, b'event: update\r\ndata: {"timestamp":4}\r\n\r\n', "hold"]) as server:
+        with Watching(server.url) as watching:
+            connected = watching.next()
+            assert connected["event"] == "connected" and connected["url"] == server.url + "/updates"
+            assert abs(connected["time"] / 1000 - time.time()) < 60
+            lines = [watching.next() for _ in range(5)]
+            assert [line["event"] for line in lines] == ["update", "update", "update", "refused", "disconnected"]
+            assert [line.get("timestamp") for line in lines[:3]] == [1, 2, 3]
+            assert [line.get("collections") for line in lines[:2]] == [None, ["main/one", "main/two"]]
+            assert lines[4]["wait_milliseconds"] <= 1000
+            assert watching.next("update")["timestamp"] == 4
+        assert len(server.requests) == 2
+        assert "accept: text/event-stream" in server.requests[0].lower()
+
+
+@pytest.mark.parametrize("script, code", [
+    ([answer(404)], rsdump.UNREACHABLE), ([answer(200, "Content-Type: text/html")], rsdump.UNREACHABLE),
+    ([answer(403)], rsdump.UNREACHABLE)])
+def test_a_server_without_the_channel_is_an_error(script, code):
+    with ScriptedStream(script) as server:
+        outcome = rsdump.run("watch", "--server", server.url)
+        assert outcome.code == code and "update channel" in outcome.err and not outcome.out
+    assert rsdump.run("watch", "--server", "http://192.0.2.1/v2").code == rsdump.USAGE
+    assert rsdump.run("watch", "--server", "prod", "--exec", "").code == rsdump.USAGE
+
+
+def test_a_server_that_is_not_ready_is_waited_for():
+    with ScriptedStream(["cut"], [answer(503, "Retry-After: 1")], [HEAD, update(1), "hold"]) as server:
+        with Watching(server.url) as watching:
+            assert watching.next("update")["timestamp"] == 1
+    assert server.times[2] - server.times[1] >= 0.9
+
+
+def test_a_pause_is_obeyed():
+    pause = b'event: pause\ndata: {"retry_after":2}\n\n'
+    disabled = b'event: pause\ndata: {"disabled":true}\n\n'
+    with ScriptedStream([HEAD, update(1), pause, "hold"], [HEAD, disabled, "hold"]) as server:
+        with Watching(server.url) as watching:
+            assert watching.next("pause")["retry_after"] == 2
+            assert 2000 <= watching.next("disconnected")["wait_milliseconds"] <= 3000
+            assert watching.next("pause")["disabled"] is True
+            assert watching.next("disconnected")["wait_milliseconds"] == 4 * 3600 * 1000
+    assert len(server.times) == 2 and server.times[1] - server.times[0] >= 2
+
+
+def test_a_stream_that_lies_costs_little():
+    """Endless lines and a flood of events: it goes on, and it does not grow."""
+    flood = [HEAD, *[b"".join(update(number) for number in range(base, base + 1000)) for base in range(0, 20000, 1000)]]
+    with ScriptedStream([HEAD, 70000 * b"x"], [*flood, update(20000, "main/last"), "hold"]) as server:
+        with Watching(server.url) as watching:
+            lost = watching.next("disconnected")
+            assert "65536" in lost["error"], lost
+            while watching.next("update").get("collections") != ["main/last"]:
+                pass
+            status = pathlib.Path(f"/proc/{watching.process.pid}/status").read_text()
+            peak = int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")))
+    assert peak < 96 * 1024, f"{peak} KiB"
+
+
+def test_the_command_runs_once_at_a_time_and_misses_nothing(tmp_path):
+    log = tmp_path / "log"
+    command = f'echo "begin $RSDUMP_EVENT" >>{log}; sleep 0.3; echo end >>{log}; echo spoken; exit 3'
+    events = [HEAD, update(1), 0.2, *[update(number, f"main/c{number % 3}") for number in range(2, 52)], 2.5, update(60), "hold"]
+    with ScriptedStream(events) as server:
+        with Watching(server.url, "--exec", command) as watching:
+            codes = []
+            while len(codes) < 3:
+                codes.append(watching.next("executed")["exitCode"])
+    assert codes == [3, 3, 3]
+    lines = log.read_text().splitlines()
+    assert [line.split()[0] for line in lines] == ["begin", "end"] * 3
+    told = [json.loads(line.split(" ", 1)[1]) for line in lines if line.startswith("begin")]
+    assert told[0] == {"timestamp": 1} and told[2] == {"timestamp": 60}
+    assert told[1] == {"timestamp": 51, "collections": ["main/c0", "main/c1", "main/c2"]}
+    assert "spoken\n" in watching.errors
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_end_leaves_no_child(tmp_path, number):
+    began = tmp_path / "began"
+    with ScriptedStream([HEAD, update(1), "hold"]) as server:
+        watching = Watching(server.url, "--exec", f"sleep 300 & echo $! >{began}; wait")
+        while not began.exists() or not began.read_text():
+            time.sleep(0.02)
+        assert children(watching.process)
+        assert watching.end(number) == 0
+        sleeper = int(began.read_text())
+        with pytest.raises(ProcessLookupError):
+            for _ in range(100):
+                os.kill(sleeper, 0)
+                if pathlib.Path(f"/proc/{sleeper}/stat").read_text().split()[2] == "Z":
+                    raise ProcessLookupError
+                time.sleep(0.05)
