@@ -1,4 +1,4 @@
-"""The update channel: who waits is told of each change, by an event stream or by Mozilla's push protocol."""
+"""The update channel: clients that wait are told of each change, by an event stream or by Mozilla's push protocol."""
 import concurrent.futures
 import contextlib
 import json
@@ -47,7 +47,7 @@ def timestamp(serving):
 
 
 def publish(serving):
-    """Gives the new timestamp."""
+    """Publishes a change; returns the new timestamp."""
     assert serving.ask("/demo/publish", method="POST").status == 200
     return timestamp(serving)
 
