@@ -249,7 +249,7 @@ let package = Package(
         .executableTarget(
             name: "rsbench",
             dependencies: [
-                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "CZlib",
+                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "CZlib", "Deflate",
                 "RemoteSettings", "AsyncHTTPTransport", "RemoteConfiguration", "InMemoryOrigin", "Dumps",
                 "DumpsRefresh", "RemoteSettingsHTTP", .product(name: "Crypto", package: "swift-crypto"),
             ],
