@@ -103,7 +103,7 @@ let package = Package(
             name: "RemoteSettings",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "TargetFilter",
-                "FileStorage", "SnapshotFetch", "MozillaLZ4",
+                "FileStorage", "SnapshotFetch", "MozillaLZ4", "UpdateEvents",
                 .target(name: "URLSessionTransport", condition: apple),
                 .target(name: "CurlTransport", condition: notApple),
                 .product(name: "Logging", package: "swift-log"),
@@ -187,6 +187,7 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
                 .product(name: "NIOPosix", package: "swift-nio", condition: tools),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: tools),
+                .product(name: "NIOWebSocket", package: "swift-nio", condition: tools),
             ],
             swiftSettings: strict),
         .target(
@@ -248,7 +249,7 @@ let package = Package(
         .executableTarget(
             name: "rsbench",
             dependencies: [
-                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "CZlib",
+                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "CZlib", "Deflate",
                 "RemoteSettings", "AsyncHTTPTransport", "RemoteConfiguration", "InMemoryOrigin", "Dumps",
                 "DumpsRefresh", "RemoteSettingsHTTP", .product(name: "Crypto", package: "swift-crypto"),
             ],
@@ -262,7 +263,8 @@ let package = Package(
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "TargetFilter",
                 "Deflate", "MozillaLZ4", "FileStorage", "RemoteSettings", "Dumps", "DumpsRefresh",
-                "SnapshotExchange", "SnapshotOrigin", "SnapshotPage", "UpdateEvents",
+                "SnapshotExchange", "SnapshotOrigin", "SnapshotPage", "SnapshotSources", "SigningKeys",
+                "ConfigParameters", "RemoteConfiguration", "UpdateEvents",
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -355,9 +357,10 @@ let package = Package(
         .testTarget(
             name: "SnapshotServerTests",
             dependencies: [
-                "SnapshotServer", "RemoteSettingsModel",
+                "SnapshotServer", "RemoteSettingsModel", "UpdateEvents",
                 .product(name: "HTTPTypes", package: "swift-http-types", condition: tools),
                 .product(name: "NIOCore", package: "swift-nio", condition: tools),
+                .product(name: "NIOEmbedded", package: "swift-nio", condition: tools),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
             ],
             swiftSettings: strict),
@@ -407,7 +410,7 @@ let package = Package(
             name: "InMemoryOrigin",
             dependencies: [
                 "SnapshotOrigin", "SigningKeys", "SnapshotBundle", "ContentSignature", "RemoteSettingsHTTP",
-                "RemoteSettingsModel", "CZlib",
+                "RemoteSettings", "RemoteSettingsModel", "CZlib",
             ],
             path: "Tests/InMemoryOrigin", swiftSettings: strict),
         .executableTarget(
@@ -438,6 +441,9 @@ let package = Package(
             dependencies: [
                 "storage-process", "RemoteSettings", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature",
                 "Dumps", "DumpsRefresh", "SnapshotFetch", "FileStorage", "InMemoryOrigin", "FaultyServer",
+                "UpdateEvents",
+                .target(name: "URLSessionTransport", condition: apple),
+                .target(name: "CurlTransport", condition: notApple),
             ],
             swiftSettings: strict),
     ],

@@ -12,6 +12,10 @@ package struct ParameterFinding: Hashable, Sendable {
         case changingType(kinds: [String])
         /// Every record of the key has a filter, so that an app to which none applies uses its own default.
         case noDefault
+        /// The app's defaults do not have the key, so that an app without this collection has no value for it.
+        case missingInAppDefault
+        /// The key's values are of another type than the app's default.
+        case otherTypeThanInAppDefault(kinds: [String], inAppDefault: String)
     }
 
     package let key: String
@@ -25,7 +29,7 @@ extension ParameterFinding {
     package var isError: Bool {
         switch problem {
         case .severalDefaults, .invalidFilter: true
-        case .changingType, .noDefault: false
+        case .changingType, .noDefault, .missingInAppDefault, .otherTypeThanInAppDefault: false
         }
     }
 }
@@ -43,17 +47,30 @@ extension ParameterFinding: CustomStringConvertible {
                 + zip(records, kinds).map { "\($0) is \($1)" }.joined(separator: ", ")
         case .noDefault:
             "\(key): every record has a filter (\(named)); an app to which none applies uses its own default"
+        case .missingInAppDefault:
+            "\(key): the app's defaults do not have this key; an app that has not synced finds no value for it: add it "
+                + "to the defaults"
+        case .otherTypeThanInAppDefault(let kinds, let inAppDefault):
+            "\(key): the app's default is \(inAppDefault), but "
+                + zip(records, kinds).map { "\($0) is \($1)" }.joined(separator: ", ")
         }
     }
 }
 
 extension ParameterSet {
     /// What the set's author probably did not mean, sorted by key. Evaluates nothing.
-    package func findings(limits: FilterLimits = FilterLimits()) -> [ParameterFinding] {
-        keys.sorted().flatMap { findings(for: $0, limits: limits) }
+    ///
+    /// - Parameter inAppDefaults: the app's own defaults, which each key and its types are compared with; `nil` compares
+    ///   with none.
+    package func findings(
+        inAppDefaults: InAppDefaults? = nil, limits: FilterLimits = FilterLimits()
+    ) -> [ParameterFinding] {
+        keys.sorted().flatMap { findings(for: $0, inAppDefaults, limits: limits) }
     }
 
-    private func findings(for key: String, limits: FilterLimits) -> [ParameterFinding] {
+    private func findings(
+        for key: String, _ inAppDefaults: InAppDefaults?, limits: FilterLimits
+    ) -> [ParameterFinding] {
         let candidates = candidates(for: key).sorted { $0.id < $1.id }
         var findings: [ParameterFinding] = []
         func find(_ problem: ParameterFinding.Problem, in records: [ParameterRecord]) {
@@ -72,7 +89,44 @@ extension ParameterSet {
         }
         let typed = candidates.compactMap { candidate in candidate.kind.map { (candidate, $0) } }
         if Set(typed.map(\.1)).count > 1 { find(.changingType(kinds: typed.map(\.1)), in: typed.map(\.0)) }
+        guard let inAppDefaults else { return findings }
+        guard let inAppDefault = inAppDefaults.values[key] else {
+            find(.missingInAppDefault, in: candidates)
+            return findings
+        }
+        let expected = inAppDefault.kind
+        let others = typed.filter { $0.1 != expected }
+        if inAppDefaults.hasTypes, !others.isEmpty {
+            find(
+                .otherTypeThanInAppDefault(kinds: others.map(\.1), inAppDefault: expected), in: others.map(\.0))
+        }
         return findings
+    }
+}
+
+/// The values that an app has before it reads the collection.
+package struct InAppDefaults: Sendable {
+    package let values: [String: JSONValue]
+    /// Whether the values have types of their own. Android's `<defaultsMap>` has texts only, which the app converts.
+    package let hasTypes: Bool
+
+    package init(values: [String: JSONValue], hasTypes: Bool) {
+        self.values = values
+        self.hasTypes = hasTypes
+    }
+}
+
+extension JSONValue {
+    /// How a message names the type of the value.
+    fileprivate var kind: String {
+        switch self {
+        case .string: "a string"
+        case .object: "an object"
+        case .array: "an array"
+        case .bool: "a boolean"
+        case .null: "null"
+        case .number: "a number"
+        }
     }
 }
 

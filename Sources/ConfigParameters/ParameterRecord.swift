@@ -91,11 +91,15 @@ package struct ParameterRecord: Sendable {
         if isPlain, json.count <= keyScalars + 2 { return json[1..<json.count - 1].text }
         var reader = JSONReader(json, limits: Limits())
         guard let key = try? reader.string() else { throw failure(.keyIsNoText) }
-        let scalars = key.unicodeScalars
-        guard !scalars.isEmpty, scalars.count <= keyScalars,
-            !scalars.contains(where: { $0.properties.generalCategory == .control })
-        else { throw failure(.invalidKey) }
+        guard isKey(key) else { throw failure(.invalidKey) }
         return key
+    }
+
+    /// Whether a text can be the name of a parameter: see ``key``.
+    package static func isKey(_ text: String) -> Bool {
+        let scalars = text.unicodeScalars
+        return !scalars.isEmpty && scalars.count <= keyScalars
+            && !scalars.contains { $0.properties.generalCategory == .control }
     }
 
     private static func priority(

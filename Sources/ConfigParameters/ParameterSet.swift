@@ -5,7 +5,7 @@ import TargetFilter
 ///
 /// Making one is a single pass over the records. Filters are evaluated and values read when a key is asked for.
 package struct ParameterSet: Sendable {
-    /// In the order of ids.
+    /// In the order of ids, as in the table that they are from.
     package let records: [ParameterRecord]
     /// For each key the first of its records.
     private var firstOfKey: [String: Int32] = [:]
@@ -67,6 +67,12 @@ package struct ParameterSet: Sendable {
     ///
     /// - Parameter filter: decides for one context. Use one for all keys: each distinct filter is evaluated once.
     package func winner(for key: String, _ filter: inout RecordFilter) -> ParameterRecord? {
+        guard let first = firstOfKey[key] else { return nil }
+        // Most keys have one record.
+        if nextOfKey[Int(first)] < 0 {
+            let only = records[Int(first)]
+            return Self.outcome(of: only, &filter).isIncluded ? only : nil
+        }
         for candidate in candidates(for: key) where Self.outcome(of: candidate, &filter).isIncluded { return candidate }
         return nil
     }

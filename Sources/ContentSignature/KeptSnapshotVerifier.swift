@@ -26,8 +26,9 @@ package final class KeptSnapshotVerifier: Sendable {
     ///   - pem: the stored chain. Only the chain that verified is stored, so it is tried with every signature.
     ///   - time: when the snapshot was first verified, as the lock or the cache file says; never a time from the data or
     ///     the certificates.
+    ///   - message: the payload's hash, where it was computed already.
     package func verified(
-        _ unverified: UnverifiedSnapshot, chain pem: Bytes, at time: Timestamp
+        _ unverified: UnverifiedSnapshot, chain pem: Bytes, at time: Timestamp, message: SignedMessage? = nil
     ) throws(ContentSignatureError) -> Snapshot {
         guard unverified.timestamp <= time.advanced(by: .seconds(limits.clockToleranceSeconds)) else {
             throw .newerThanVerification(unverified.collection, timestamp: unverified.timestamp, time: time)
@@ -35,7 +36,13 @@ package final class KeptSnapshotVerifier: Sendable {
         let signer = policy.signer(for: unverified.collection)
         let chain = Result { () throws(ContentSignatureError) in try verifiedChain(pem, signer: signer, at: time) }
         let chains = Dictionary(unverified.signatures.map { ($0.x5u, chain) }) { first, _ in first }
-        return try unverified.verified(with: chains, signer: signer, limits: limits)
+        return try unverified.verified(with: chains, signer: signer, message: message, limits: limits)
+    }
+
+    /// Verifies a chain ahead of the snapshot that it is for, on another thread than the one that reads the snapshot.
+    /// Decides nothing: a chain that does not verify is refused with the snapshot.
+    package func verifyAhead(chain pem: Bytes, of collection: CollectionID, at time: Timestamp) {
+        _ = try? verifiedChain(pem, signer: policy.signer(for: collection), at: time)
     }
 
     private func verifiedChain(

@@ -43,16 +43,34 @@ struct RawSignature: Sendable {
 /// The message that a content signature covers: `Content-Signature:`, a zero byte and the payload, hashed with SHA-384.
 ///
 /// It is hashed once for all signatures of a snapshot.
-struct SignedMessage: Sendable {
+package struct SignedMessage: Sendable {
+    /// What was hashed, without the prefix.
+    let payload: Bytes
     let digest: SHA384Digest
 
-    private static let prefix = Array("Content-Signature:\0".utf8)
-
     /// Hashes `payload` where it lies, without a copy.
-    init(_ payload: Bytes) {
-        var hash = SHA384()
-        hash.update(data: Self.prefix)
-        unsafe payload.withUnsafeBytes { unsafe hash.update(bufferPointer: $0) }
+    package init(_ payload: Bytes) { self.init(payload, continuing: Beginning()) }
+
+    /// Hashes the rest of `payload`, whose first bytes are those of `beginning`.
+    package init(_ payload: Bytes, continuing beginning: Beginning) {
+        var hash = beginning.hash
+        unsafe payload[beginning.count..<payload.count].withUnsafeBytes { unsafe hash.update(bufferPointer: $0) }
+        self.payload = payload
         digest = hash.finalize()
+    }
+
+    /// The hash of a message of which only the first bytes are there yet.
+    package struct Beginning: Sendable {
+        fileprivate var hash = SHA384()
+        /// How many bytes of the payload were hashed.
+        package private(set) var count = 0
+
+        package init() { hash.update(data: Array("Content-Signature:\0".utf8)) }
+
+        /// Hashes the payload's next bytes.
+        package mutating func append(_ bytes: Span<UInt8>) {
+            unsafe bytes.withUnsafeBytes { unsafe hash.update(bufferPointer: $0) }
+            count += bytes.count
+        }
     }
 }

@@ -10,12 +10,13 @@ extension UnverifiedSnapshot {
     ///   - chains: the result of verifying each chain that a signature names, by its `x5u` as served. A chain that could
     ///     not be fetched is missing, or is a failure with ``ContentSignatureError/chainUnavailable(reason:)``.
     ///   - signer: the name that the chain must be verified for; `nil` means ``SignerName/expected(for:)``.
+    ///   - message: the payload's hash, where it was computed already. The hash of other bytes is not used.
     ///   - limits: ``Limits/signatures`` is the largest number of signatures.
     /// - Throws: ``ContentSignatureError``: `noSignatures`, `tooManySignatures`, `noChains`,
     ///   `onlyUnknownModes`, or `noValidSignature` with the error of each signature.
     package func verified(
         with chains: [String: Result<VerifiedChain, ContentSignatureError>], signer: SignerName? = nil,
-        limits: Limits = Limits()
+        message: SignedMessage? = nil, limits: Limits = Limits()
     ) throws(ContentSignatureError) -> Snapshot {
         guard !signatures.isEmpty else { throw .noSignatures(collection) }
         guard signatures.count <= limits.signatures else {
@@ -27,7 +28,7 @@ extension UnverifiedSnapshot {
 
         let signer = signer ?? .expected(for: collection)
         var failures: [SignatureFailure] = []
-        var hashed: SignedMessage?
+        var hashed = message?.payload == payload.bytes ? message : nil
         for (index, signature) in known {
             do throws(ContentSignatureError) {
                 let chain = try chains.chain(for: signature, signer: signer)

@@ -76,7 +76,28 @@ package final class Inflater {
         }
     }
 
-    private func run(_ input: Bytes, into buffer: UnsafeMutableRawBufferPointer) throws(InflateError) -> Int {
+    /// Inflates a whole raw stream into `output`, which it has to fill exactly, and computes the CRC-32 of each piece while
+    /// it is in the processor's cache.
+    package static func inflate(_ input: Bytes, into output: GrowingMemory) throws(InflateError) -> UInt32 {
+        let inflater = try Inflater()
+        var crc: UInt32 = 0
+        try unsafe output.fill { (buffer, grow) throws(InflateError) in
+            _ = try unsafe inflater.run(input, into: buffer, piece: 1 << 17) { produced in
+                let piece = unsafe UnsafeRawBufferPointer(rebasing: buffer[produced])
+                crc = unsafe crc32(of: Span(_unsafeElements: piece.bindMemory(to: UInt8.self)), continuing: crc)
+                grow(produced.upperBound)
+            }
+        }
+        return crc
+    }
+
+    /// - Parameters:
+    ///   - piece: the most bytes that are produced between two calls of `made`.
+    ///   - made: called with the offsets of the bytes that were produced last.
+    private func run(
+        _ input: Bytes, into buffer: UnsafeMutableRawBufferPointer, piece: Int = .max,
+        made: (Range<Int>) -> Void = { _ in }
+    ) throws(InflateError) -> Int {
         var (consumed, produced) = (0, 0)
         // zlib counts in 32 bits; and its end is only reached when it may write one byte more than it has.
         var spare: UInt8 = 0
@@ -85,7 +106,8 @@ package final class Inflater {
             let step: Step
             if room > 0 {
                 step = try unsafe inflate(
-                    input, from: consumed, into: UnsafeMutableRawBufferPointer(rebasing: buffer[produced...]))
+                    input, from: consumed,
+                    into: UnsafeMutableRawBufferPointer(rebasing: buffer[produced..<produced + min(room, piece)]))
             } else {
                 step = try unsafe withUnsafeMutableBytes(of: &spare) { (last) throws(InflateError) in
                     try unsafe inflate(input, from: consumed, into: last)
@@ -93,6 +115,7 @@ package final class Inflater {
                 guard step.produced == 0 else { throw .tooLong }
             }
             consumed += step.consumed
+            if step.produced > 0 { made(produced..<produced + step.produced) }
             produced += step.produced
             if step.isEnd {
                 guard consumed == input.count else { throw .trailingBytes }

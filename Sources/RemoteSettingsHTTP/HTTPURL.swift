@@ -160,16 +160,19 @@ public struct HTTPURL: Hashable, Sendable {
                 && address.contains(UInt8(ascii: ":"))
                 && address.allSatisfy { PercentEncoding.isHex($0) || $0 == 0x3A || $0 == 0x2E }
         }
-        let isName = host.utf8.allSatisfy { byte in
+        // No label is empty: no dot stands first or behind another one.
+        var previous = UInt8(ascii: ".")
+        for byte in host.utf8 {
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
-                UInt8(ascii: "."), UInt8(ascii: "_"):
-                true
-            default:
-                false
+                UInt8(ascii: "_"):
+                break
+            case UInt8(ascii: ".") where previous != byte: break
+            default: return false
             }
+            previous = byte
         }
-        return isName && !host.isEmpty && host.utf8.count <= 253 && !host.hasPrefix(".") && !host.contains("..")
+        return !host.isEmpty && host.utf8.count <= 253
     }
 }
 

@@ -53,7 +53,8 @@ extension ServerClient {
     ) async throws(HTTPError) -> Answer {
         var url = start
         let (sum, isOver) = limit.addingReportingOverflow(limits.wireExcessBytes)
-        var seen: Set<HTTPURL> = [start]
+        // A set of so few would only cost the process the making of its type.
+        var seen = [start]
         while true {
             try await waitForHold(on: url)
             try await keepPace(with: url)
@@ -78,7 +79,8 @@ extension ServerClient {
             if accepts(status) { return answer }
             guard [301, 302, 303, 307, 308].contains(status) else { throw await failure(&answer) }
             let next = try target(of: answer)
-            guard seen.insert(next).inserted else { throw HTTPError(next, .redirectLoop) }
+            guard !seen.contains(next) else { throw HTTPError(next, .redirectLoop) }
+            seen.append(next)
             guard seen.count <= limits.redirects + 1 else {
                 throw HTTPError(next, .tooManyRedirects(limit: limits.redirects))
             }

@@ -42,12 +42,15 @@ extension ServerClient {
 /// It buffers one piece of what has arrived, one line and one event, and reads only as fast as ``next()`` is called.
 package struct UpdateStream {
     static let contentType = "text/event-stream"
+    /// Bytes without an event or a comment after which the stream is refused; it holds 16 of the longest events.
+    static let mostBytesWithoutMessage = 1 << 20
 
     /// Where the stream comes from, after redirects.
     package let url: HTTPURL
     private var body: any HTTPBody
     private var reader = EventStreamReader()
     private var comments = 0
+    private var bytesWithoutMessage = 0
     private var retryMilliseconds: UInt64?
 
     init(_ body: any HTTPBody, url: HTTPURL) {
@@ -61,8 +64,15 @@ package struct UpdateStream {
     ///   a line or an event is over its limit (`notAnEventStream`), and `cancelled` in a cancelled task.
     package mutating func next() async throws(HTTPError) -> UpdateMessage? {
         while true {
-            if let message = try buffered() { return message }
+            if let message = try buffered() {
+                bytesWithoutMessage = 0
+                return message
+            }
             guard let piece = try await body.next() else { return nil }
+            bytesWithoutMessage = bytesWithoutMessage.saturatingAdding(piece.count)
+            guard bytesWithoutMessage <= Self.mostBytesWithoutMessage else {
+                throw HTTPError(url, .notAnEventStream("\(bytesWithoutMessage) bytes hold no event"))
+            }
             reader.feed(piece)
         }
     }

@@ -23,6 +23,9 @@ package final class Origin: Sendable {
     let attachments: AttachmentIndex
     let chains: [String: OriginResource]
     let heartbeat: OriginResource
+    /// The version of the broadcast that announces changes: the newest change outside of previews, in quotation marks.
+    package let broadcastVersion: String
+
     let broadcasts: OriginResource
     let version: OriginResource
     let made = MadeResources()
@@ -61,14 +64,15 @@ package final class Origin: Sendable {
         self.chains = chains
         heartbeat = Self.document(
             .health, .object([.init(key: "snapshots", value: .bool(true))]), freshness: .none)
-        // Mozilla's push server polls this document: the newest change outside of previews, in quotation marks.
         let newest = collections.filter { !$0.id.bucket.hasSuffix("-preview") }.map(\.timestamp).max()
+        broadcastVersion = "\"\(newest ?? Timestamp(milliseconds: 0))\""
+        // Mozilla's push server polls this document.
         broadcasts = Self.document(
             .monitor,
             .members([
                 "code": .count(200),
                 "broadcasts": .members([
-                    "remote-settings/monitor_changes": .string("\"\(newest ?? Timestamp(milliseconds: 0))\"")
+                    "remote-settings/monitor_changes": .string(broadcastVersion)
                 ]),
             ]), freshness: .seconds(60))
         version = Self.document(

@@ -107,6 +107,8 @@ package struct SnapshotServer: Sendable {
         group.maximumGracefulShutdownDuration = .seconds(limits.server.shutdownSeconds)
         do {
             try await ServiceGroup(configuration: group).run()
+            // The application knows nothing of the connections that wait for updates.
+            await updates.allHaveLeft(within: .seconds(limits.server.shutdownSeconds))
         } catch let error as IOError {
             switch error.errnoCode {
             case EADDRINUSE: throw problem(.inUse)

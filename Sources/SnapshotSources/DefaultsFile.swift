@@ -1,3 +1,4 @@
+import ConfigParameters
 import Dumps
 import RemoteSettingsModel
 
@@ -6,12 +7,14 @@ import RemoteSettingsModel
 package struct DefaultsFile: Sendable {
     /// The source file, as YAML.
     package let source: Bytes
-    package let count: Int
+    /// The defaults themselves.
+    package let inAppDefaults: InAppDefaults
 
     /// - Parameter file: the name, for errors.
     /// - Throws: ``SourceProblems``.
     package init(_ bytes: Bytes, file: String, limits: Limits = Limits()) throws(SourceProblems) {
         let members: [SourceNode.Member]
+        var hasTypes = true
         do throws(ConfigurationError) {
             guard !bytes.starts(with: "bplist".utf8) else {
                 throw ConfigurationError(
@@ -19,13 +22,23 @@ package struct DefaultsFile: Sendable {
                     remedy: "convert it with: plutil -convert xml1 FILE")
             }
             let first = bytes.array.first { ![0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF].contains($0) }
-            members =
-                first == UInt8(ascii: "<")
-                ? try DefaultsMarkup(bytes, file: file, limits: limits).members()
-                : try Self.json(bytes, file: file, limits: limits)
+            if first == UInt8(ascii: "<") {
+                var markup = try DefaultsMarkup(bytes, file: file, limits: limits)
+                (members, hasTypes) = try markup.document()
+            } else {
+                members = try Self.json(bytes, file: file, limits: limits)
+            }
         } catch {
             throw SourceProblems(problems: [error])
         }
+        var problems = ProblemList()
+        for member in members where !ParameterRecord.isKey(member.key) {
+            let name = String(reflecting: String(member.key.prefix(60)))
+            problems.add(
+                file, member.line, "no parameter can have the name \(name)",
+                "give it 1 to \(ParameterRecord.keyScalars) characters, none of them a control character")
+        }
+        guard problems.problems.isEmpty else { throw SourceProblems(problems: problems.problems) }
         var text = SourceText()
         text.line(0, members.isEmpty ? "parameters: {}" : "parameters:")
         for member in members {
@@ -37,7 +50,8 @@ package struct DefaultsFile: Sendable {
             }
         }
         source = Bytes(utf8: text.text)
-        count = members.count
+        inAppDefaults = InAppDefaults(
+            values: Dictionary(members.map { ($0.key, $0.value.json) }) { _, last in last }, hasTypes: hasTypes)
     }
 
     private static func json(
@@ -156,13 +170,10 @@ private struct DefaultsMarkup {
 
     // MARK: Documents
 
-    func members() throws(ConfigurationError) -> [SourceNode.Member] {
-        var copy = self
-        return try copy.document()
-    }
-
-    private mutating func document() throws(ConfigurationError) -> [SourceNode.Member] {
+    /// - Returns: the defaults, and whether they have types.
+    mutating func document() throws(ConfigurationError) -> ([SourceNode.Member], hasTypes: Bool) {
         let members: [SourceNode.Member]
+        var hasTypes = true
         switch next() {
         case .open("plist")?:
             let (token, line) = (next(), tokens.first?.line)
@@ -172,12 +183,12 @@ private struct DefaultsMarkup {
             default: throw error(line, "the property list has no dictionary")
             }
             try close("plist")
-        case .open("defaultsMap")?: members = try map()
-        case .empty("defaultsMap")?: members = []
+        case .open("defaultsMap")?: (members, hasTypes) = (try map(), false)
+        case .empty("defaultsMap")?: (members, hasTypes) = ([], false)
         default: throw error(1, "it is neither a property list nor a <defaultsMap>")
         }
         if let token = next() { throw error(nil, "\(token) follows the end") }
-        return members
+        return (members, hasTypes)
     }
 
     /// The next tag; white space between tags is passed over.

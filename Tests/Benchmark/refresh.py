@@ -1,5 +1,6 @@
 """refresh.py [--runs N] [--tables refresh|runtime]: rsdump (from RSDUMP) against curl and a plain Python client, over all
 real collections; then rsbench, where it lies beside rsdump, over what the refresh wrote; then the library (runtime.py).
+Where RSDUMP_AGAINST names another build of rsdump, it takes turns with this one, and a last table has the ratios.
 
 The origin is nginx over plain files on loopback, so that no server's own speed is measured. curl fetches exactly the
 URLs that rsdump asked for and does nothing else with them.
@@ -20,16 +21,18 @@ import in_process
 import origin
 import runtime
 from rs_server.client import Server
-from table import Row, measure, render
+from table import Row, measure, ratios, render
 
 REAL_COLLECTIONS = HERE.parents[1] / ".cache/real-collections"
 SYNTHESIZED_BYTES = 20_000
 RSDUMP = pathlib.Path(os.environ["RSDUMP"]).resolve()
+AGAINST = pathlib.Path(os.environ["RSDUMP_AGAINST"]).resolve() if "RSDUMP_AGAINST" in os.environ else None
 
 
 class RefreshBenchmark:
     def __init__(self, nginx, server, names, scratch):
         self.nginx, self.root, self.scratch = nginx, server.root, scratch
+        self.compared = []
         self.configured, self.refreshed = scratch / "configured", scratch / "refreshed"
         subprocess.run(
             [RSDUMP, "add", *names, "--dumps", self.configured, "--server", nginx.url, "--trust-root", server.root,
@@ -56,8 +59,17 @@ class RefreshBenchmark:
 
     # Commands
 
-    def rsdump(self, folder):
-        return [RSDUMP, "refresh", "--no-progress", "--dumps", folder]
+    def rsdump(self, folder, program=RSDUMP):
+        return [program, "refresh", "--no-progress", "--dumps", folder]
+
+    def refreshes(self, prepare):
+        """A row of the present build, and one of that with which it is compared, if there is one."""
+        row = Row("rsdump refresh", self.rsdump, prepare)
+        if not AGAINST:
+            return [row]
+        before = Row("the other commit's", lambda folder: self.rsdump(folder, AGAINST), prepare, after=row)
+        self.compared.append(before)
+        return [row, before]
 
     def plain_client(self, folder):
         return [sys.executable, HERE / "plain_client.py", self.nginx.url, self.root, folder]
@@ -75,24 +87,26 @@ class RefreshBenchmark:
     # Tables
 
     def cold(self, runs):
+        curl = self.curl(self.cold_urls, 8)
         rows = [
-            Row("rsdump refresh", self.rsdump, self.copy_of(self.configured)),
-            self.curl(self.cold_urls, 8),
+            *self.refreshes(self.copy_of(self.configured)),
+            curl,
             self.curl(self.cold_urls, 50),
             Row("plain Python client", self.plain_client),
         ]
         measure(rows, runs, self.scratch)
         megabytes = self.bytes_of(self.cold_urls) / 1e6
-        return render(f"Refresh of everything: {len(self.cold_urls)} requests, {megabytes:.1f} MB", rows, rows[1].name)
+        return render(f"Refresh of everything: {len(self.cold_urls)} requests, {megabytes:.1f} MB", rows, curl.name)
 
     def unchanged(self, runs):
+        curl = self.curl(self.warm_urls, 8)
         rows = [
-            Row("rsdump refresh", self.rsdump, lambda folder: self.refreshed),
-            self.curl(self.warm_urls, 8),
+            *self.refreshes(lambda folder: self.refreshed),
+            curl,
             Row("plain Python client", self.plain_client, lambda folder: self.plain),
         ]
         measure(rows, runs, self.scratch)
-        return render(f"Refresh with nothing changed: {len(self.warm_urls)} request", rows, rows[1].name)
+        return render(f"Refresh with nothing changed: {len(self.warm_urls)} request", rows, curl.name)
 
     def copy_of(self, source):
         def prepare(folder):
@@ -107,6 +121,7 @@ def main():
     parser.add_argument("--tables", choices=["refresh", "runtime", "config"], help="only these")
     arguments = parser.parse_args()
     runs, tables = arguments.runs, [arguments.tables] if arguments.tables else ["refresh", "runtime", "config"]
+    compared = []
     with tempfile.TemporaryDirectory() as name:
         scratch = pathlib.Path(name)
         rsbench = RSDUMP.with_name("rsbench")
@@ -117,12 +132,18 @@ def main():
                     benchmark = RefreshBenchmark(nginx, server, names, scratch)
                     print(benchmark.cold(runs))
                     print(benchmark.unchanged(runs))
+                    for number, name in enumerate(["everything", "nothing changed"]):
+                        if AGAINST:
+                            benchmark.compared[number].after.name += f", {name}"
+                    compared += benchmark.compared
                     if rsbench.exists():
                         print(in_process.run(rsbench, benchmark.refreshed, benchmark.cold_urls, scratch))
             if "runtime" in tables and rsbench.exists():
-                runtime.run(RSDUMP, server, names, scratch, runs)
+                compared += runtime.run(RSDUMP, AGAINST, server, names, scratch, runs)
             if "config" in tables and rsbench.exists():
                 print(subprocess.run([rsbench, "config", str(runs * 4)], check=True, capture_output=True, text=True).stdout)
+    if compared:
+        print(ratios(compared))
 
 
 if __name__ == "__main__":

@@ -16,8 +16,9 @@ COLLECTION = "security-state/intermediates"
 
 
 class RuntimeBenchmark:
-    def __init__(self, rsdump, server, names, scratch):
-        self.rsdump, self.server, self.scratch = rsdump, server, scratch
+    def __init__(self, rsdump, against, server, names, scratch):
+        self.rsdump, self.against, self.server, self.scratch = rsdump, against, server, scratch
+        self.compared = []
         self.rsbench, self.app = rsdump.with_name("rsbench"), rsdump.with_name("rsbench-app")
         self.packaged, self.stored, self.storage = scratch / "packaged", scratch / "stored", scratch / "storage"
         self.run(rsdump, "add", *names, "--dumps", self.packaged, "--server", server.url, "--trust-root", server.root,
@@ -44,48 +45,59 @@ class RuntimeBenchmark:
     def sync(self, storage):
         return [self.rsdump, "sync", COLLECTION, "--storage", storage, "--packaged", self.packaged]
 
-    def reading(self, source, dumps, storage=None):
-        return [self.app, source, dumps, storage or self.scratch / "none", self.server.root, COLLECTION]
+    def reading(self, source, dumps, storage=None, app=None):
+        return [app or self.app, source, dumps, storage or self.scratch / "none", self.server.root, COLLECTION]
+
+    def readings(self, name, source, dumps, storage=None):
+        """A row of the present build, and one of that with which it is compared, if there is one."""
+        row = Row(name, lambda folder: self.reading(source, dumps, storage))
+        if not self.against:
+            return [row]
+        app = self.against.with_name("rsbench-app")
+        before = Row(f"the other commit's: {name}", lambda folder: self.reading(source, dumps, storage, app), after=row)
+        self.compared.append(before)
+        return [row, before]
 
     # Tables
 
     def reads(self, runs):
         python = "import json, sys; len(json.load(open(sys.argv[1], 'rb'))['data'])"
         rows = [
-            Row("an empty process", lambda folder: self.reading("nothing", self.packaged)),
-            Row("embedded, stored", lambda folder: self.reading("embedded", self.stored)),
-            Row("embedded, deflated", lambda folder: self.reading("embedded", self.packaged)),
-            Row("directory, verified", lambda folder: self.reading("directory", self.packaged)),
-            Row("cache after a sync, verified", lambda folder: self.reading("cache", self.packaged, self.storage)),
+            *self.readings("an empty process", "nothing", self.packaged),
+            *self.readings("embedded, stored", "embedded", self.stored),
+            *self.readings("embedded, deflated", "embedded", self.packaged),
+            *self.readings("directory, verified", "directory", self.packaged),
+            *self.readings("cache after a sync, verified", "cache", self.packaged, self.storage),
             Row("Python, `json.load` of the records", lambda folder: [sys.executable, "-I", "-S", "-c", python, self.payload]),
             Row("Python, nothing", lambda folder: [sys.executable, "-I", "-S", "-c", ""]),
         ]
         measure(rows, runs, self.scratch)
-        empty = {row.name: statistics.median(run["peak"] for run in row.runs) for row in rows}
+        empty = {row.name: row.median("peak") for row in rows}
+        readers = [row for row in rows if row.command(None)[1] in ("embedded", "directory", "cache")]
+        for number in range(15):
+            for row in readers:
+                row.runs[0].setdefault("inside", []).append(json.loads(self.run(*row.command(None))))
+        for row in readers:
+            inside = row.runs[0].pop("inside")
+            for run in row.runs:
+                run |= {key: statistics.median(each[key] for each in inside) for key in ("first", "second", "attachment")}
         lines = [
             f"### A process that reads {COLLECTION} ({self.payload.stat().st_size} bytes)", "",
-            f"min / median / max of {runs} alternating runs; the times inside are of one more run each, median of 15", "",
+            f"min / median / max of {runs} alternating runs; the times inside are medians of 15 more, in turn", "",
             "| | wall ms | CPU ms | peak MiB over the empty one | inside: first `getRecords` ms | second | last attachment |",
             "| --- | --- | --- | --- | --- | --- | --- |",
         ]
         for row in rows:
             base = empty["Python, nothing" if row.name.startswith("Python") else "an empty process"]
-            over = (statistics.median(run["peak"] for run in row.runs) - base) / (1 << 20)
+            over = (row.median("peak") - base) / (1 << 20)
             wall, cpu = ([run[key] for run in row.runs] for key in ("wall", "cpu"))
-            inside = self.inside(row)
+            has_attachments = row.command(None)[1] != "cache"
+            inside = [
+                f"{row.median(key):.3f}" if row in readers and (key != "attachment" or has_attachments) else ""
+                for key in ("first", "second", "attachment")]
             lines.append(
                 f"| {row.name} | {spread(wall, 1000, 1)} | {spread(cpu, 1000, 1)} | {over:.1f} | {' | '.join(inside)} |")
         return "\n".join(lines) + "\n"
-
-    def inside(self, row):
-        command = row.command(None)
-        if command[0] != self.app or command[1] == "nothing":
-            return ["", "", ""]
-        answers = [json.loads(self.run(*command)) for _ in range(15)]
-
-        def median(key):
-            return f"{statistics.median(answer[key] for answer in answers):.3f}"
-        return [median("first"), median("second"), median("attachment") if command[1] != "cache" else ""]
 
     def delta(self, runs):
         address = self.server.url.removesuffix("/v1")
@@ -123,10 +135,11 @@ class RuntimeBenchmark:
         return tables + "\n" + self.run(self.rsbench, "sync", self.packaged, COLLECTION)
 
 
-def run(rsdump, server, names, scratch, runs):
-    """Prints Markdown tables."""
+def run(rsdump, against, server, names, scratch, runs):
+    """Prints Markdown tables. Returns the rows of the build `against`, if it is not `None`."""
     with tempfile.TemporaryDirectory(dir=scratch) as folder:
-        benchmark = RuntimeBenchmark(rsdump, server, names, pathlib.Path(folder))
+        benchmark = RuntimeBenchmark(rsdump, against, server, names, pathlib.Path(folder))
         print(benchmark.reads(runs))
         print(benchmark.delta(runs))
         print(benchmark.in_process())
+        return benchmark.compared

@@ -116,6 +116,15 @@ package final class Connection {
         #endif
     }
 
+    /// Closes the connection so that the client's system is told of an error, once ``close()`` is called.
+    func reset() {
+        var now = linger(l_onoff: 1, l_linger: 0)
+        _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
+    }
+
+    /// Sends nothing any more.
+    func halfClose() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
+
     /// - Returns: `nil` where the client has gone away, or speaks no HTTP.
     package func nextRequest() throws -> ReceivedRequest? {
         let end = Array("\r\n\r\n".utf8)

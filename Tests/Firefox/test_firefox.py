@@ -5,6 +5,9 @@ It verifies by the root that it has built in for a server's address, and takes n
 signed; what is signed under its root for local servers it takes, with its check on. Mozilla's own data with signatures is in
 no package: the dumps that Firefox ships have none.
 """
+import re
+import time
+
 import pytest
 import samples
 
@@ -142,8 +145,8 @@ def test_it_verifies_what_is_signed_under_its_own_root(tmp_path):
             assert "<title>22 petals</title>" in outcome.get("value", ""), outcome
 
 
-def test_it_verifies_what_was_published_from_sources(tmp_path):
-    """Signed by rsdump publish under the root that Firefox has for local servers: first a full state, then a delta."""
+def published(tmp_path):
+    """A folder of sources, published under the root that Firefox has for local servers, and what publishes it again."""
     local_root.make(tmp_path / "pki")
     keys = tmp_path / "keys"
     keys.mkdir()
@@ -160,6 +163,12 @@ def test_it_verifies_what_was_published_from_sources(tmp_path):
         assert outcome.code == rsdump.DONE, str(outcome)
         return Dumps(tmp_path / "dumps").bundle("main/published")
 
+    return source, publish
+
+
+def test_it_verifies_what_was_published_from_sources(tmp_path):
+    """Signed by rsdump publish under the root that Firefox has for local servers: first a full state, then a delta."""
+    source, publish = published(tmp_path)
     first = publish()
     with Serving("--dumps", tmp_path / "dumps", "--watch", "--log-requests") as serving, \
             firefox_of(serving, tmp_path / "firefox") as firefox:
@@ -177,3 +186,46 @@ def test_it_verifies_what_was_published_from_sources(tmp_path):
         outcome = firefox.run(sync, second.timestamp)
         assert "value" in outcome, outcome
         assert {r["id"]: r for r in outcome["value"]} == {r["id"]: r for r in second.records}
+
+
+def test_it_is_told_of_a_change_and_polls_nothing_before(tmp_path):
+    """With this server as its push server: what was published arrives, and nobody asked Firefox to look."""
+    source, publish = published(tmp_path)
+    first = publish()
+    with Serving("--dumps", tmp_path / "dumps", "--watch", "--log-requests") as serving, \
+            Firefox(tmp_path / "firefox/profile", services__settings__server=f"{serving.url}/v1",
+                    dom__push__serverURL=f"ws://127.0.0.1:{serving.port}/push",
+                    dom__push__testing__allowInsecureServerURL=True) as firefox:
+
+        def polls(timestamp):
+            """Its questions for the monitor that name this state."""
+            pattern = rf"GET /v1/buckets/monitor/collections/changes/changeset\?\S*_expected={timestamp}\b"
+            return len(re.findall(pattern, serving.log()))
+
+        def wait_for(condition):
+            deadline = time.monotonic() + 60
+            while not condition():
+                assert serving.process.poll() is None and time.monotonic() < deadline, serving.log()
+                time.sleep(0.1)
+
+        # Its remote protocol switches the connection off; a start without it subscribes after 20 idle seconds, in this way.
+        outcome = firefox.run(
+            MODULE + "const client = RemoteSettings('published'); await client.maybeSync(args[0]);"
+            "Services.prefs.setBoolPref('dom.push.connection.enabled', true); RemoteSettings.init(); return true;",
+            first.timestamp)
+        assert outcome == {"value": True}
+        # What it hears when it subscribes differs from what it has seen of the monitor, which is nothing.
+        now = serving.changeset("monitor/changes").json()["timestamp"]
+        wait_for(lambda: polls(now))
+        assert "GET /push 101" in serving.log()
+        before = len(re.findall("monitor/collections/changes", serving.log()))
+        source.write_text("records:\n- {id: a, text: changed}\n- {id: c}\n")
+        second = publish()
+        wait_for(lambda: polls(second.timestamp))
+        # The poll that the announcement led to was the first since then.
+        assert len(re.findall("monitor/collections/changes", serving.log())) == before + 1
+        assert serving.metric('rsdump_update_events_sent_total{protocol="push"}') == 1
+        expected = {r["id"]: r for r in second.records}
+        wait_for(lambda: {r["id"]: r for r in firefox.run(
+            MODULE + "return await RemoteSettings('published').get({syncIfEmpty: false, verifySignature: true});")
+            .get("value", [])} == expected)

@@ -5,7 +5,7 @@ import RemoteSettingsModel
 /// A collection of an ``OriginTransport``, for a test to write to.
 package struct ServerCollection: Sendable {
     package let server: OriginTransport
-    let collection: CollectionID
+    package let collection: CollectionID
 
     package var id: String { "\(collection)" }
     package var bucket: String { collection.bucket }

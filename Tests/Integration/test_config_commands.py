@@ -81,6 +81,33 @@ def test_check(parameters):
     assert rsdump.run("config", "check", "main/none", "--dumps", path.parent).code == rsdump.USAGE
 
 
+def test_check_compares_with_the_app(parameters, tmp_path):
+    path = parameters(RECORDS[:1] + RECORDS[4:7])
+    defaults = {"banner_text": "Hello", "price": 2, "limit": "three", "unused": True}
+    expected = ("limit: the app's default is a string, but limit is a number", "menu: the app's defaults do not have this key")
+
+    def check(name, content):
+        file = tmp_path / name
+        file.write_bytes(content)
+        return rsdump.run("config", "check", path, "--defaults", file)
+
+    for name, content in (("d.json", json.dumps(defaults).encode()), ("d.plist", plistlib.dumps(defaults))):
+        outcome = check(name, content)
+        assert outcome.code == rsdump.DONE and outcome.says(*expected), outcome.out
+        assert outcome.out.count("warning: ") == 2 and "unused" not in outcome.out
+    # Android's defaults are texts, which the app converts.
+    entries = "".join(f"<entry><key>{key}</key><value>1</value></entry>" for key in ("banner_text", "price", "limit"))
+    outcome = check("d.xml", f"<defaultsMap>{entries}</defaultsMap>".encode())
+    assert outcome.code == rsdump.DONE and outcome.out.count("warning: ") == 1 and outcome.says(expected[1])
+    whole = check("d.json", json.dumps(defaults | {"limit": 1, "menu": {}}).encode())
+    assert whole.code == rsdump.DONE and whole.says("4 parameters, nothing to complain about")
+    for content in (b"", b"[]", b"<plist>", b"bplist00", plistlib.dumps(defaults)[:-20]):
+        outcome = check("d.bad", content)
+        assert outcome.code == rsdump.USAGE and "d.bad" in outcome.err, outcome.err
+    outcome = rsdump.run("config", "check", path, "--defaults", tmp_path / "none.json")
+    assert outcome.code == rsdump.USAGE and outcome.says("expected a file of defaults, found none")
+
+
 def test_defaults(parameters, tmp_path):
     path = parameters(RECORDS)
     expected = {"banner_text": "Welcome", "price": 2.5, "limit": 3, "menu": {"items": ["ü", 0.5]}}

@@ -86,8 +86,10 @@ def test_the_projects_own_workflows_match_their_schema(schema, path):
     assert judged.returncode == 0, judged.stdout + judged.stderr
 
 
-@pytest.mark.parametrize("path", [EXAMPLES / "github-actions.yml", EXAMPLES / "gitlab-ci.yml", ACTION], ids=str)
-def test_a_nightly_job_compiles_nothing(path):
+@pytest.mark.parametrize("path", [
+    EXAMPLES / "github-actions.yml", EXAMPLES / "gitlab-ci.yml", ACTION,
+    EXAMPLES.parent / "publish/github-actions.yml", EXAMPLES.parent / "publish/gitlab-ci.yml"], ids=str)
+def test_a_users_job_compiles_nothing(path):
     text = path.read_text()
     assert not re.search(r"swift build|swift:|-dev\b|actions/cache", text)
     # What is installed is named by its hash.

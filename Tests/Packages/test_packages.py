@@ -17,6 +17,7 @@ import time
 import zipfile
 
 import pytest
+from ruamel.yaml import YAML
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 PACKAGES = REPOSITORY / ".build/packages"
@@ -224,10 +225,15 @@ def test_the_archive_runs_in_another_system(system, origin):
     assert "1 of 1 bundle verified" in system.run(program, "verify", "--locked", "--dumps", "/srv/dumps").stdout
 
 
-def test_the_steps_of_the_nightly_examples_compile_nothing(system, origin, tmp_path):
+SOURCE = "parameters:\n  greeting: Hello\n"
+
+
+@pytest.mark.parametrize("example, job, command", [
+    ("nightly", "dumps", "rsdump --version"),
+    ("publish", ".rsdump", "remote-settings-publish check && grep -q greeting diff.md")])
+def test_the_steps_of_the_examples_compile_nothing(system, tmp_path, example, job, command):
     """GitLab's job, line by line, in a bare system, with the release's files on loopback."""
-    yaml = pytest.importorskip("ruamel.yaml").YAML(typ="safe")
-    url, trust_root = origin
+    yaml = YAML(typ="safe")
     version = re.search(r"_(\d+\.\d+\.\d+)_", package("*.deb").name).group(1)
     releases = tmp_path / "releases" / f"v{version}"
     releases.mkdir(parents=True)
@@ -236,12 +242,16 @@ def test_the_steps_of_the_nightly_examples_compile_nothing(system, origin, tmp_p
         [sys.executable, "-m", "http.server", "--bind", "127.0.0.1", "--directory", tmp_path / "releases", "8766"],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        job = yaml.load((REPOSITORY / "Examples/nightly/gitlab-ci.yml").read_text())["dumps"]
+        job = yaml.load((REPOSITORY / f"Examples/{example}/gitlab-ci.yml").read_text())[job]
         variables = {**job["variables"], "RSDUMP_RELEASES": "http://127.0.0.1:8766", "RSDUMP_VERSION": version,
                      "RSDUMP_SHA256": hashlib.sha256(package("*.deb").read_bytes()).hexdigest()}
         lines = "\n".join(job["before_script"])
         system.run("bash", "-euc", lines, **{name: str(value) for name, value in variables.items()})
         assert system.run("which", "gcc", "clang", "swift", check=False).stdout == ""
+        sources = system.root / "work/sources/main"
+        sources.mkdir(parents=True)
+        (sources / "app-config.yaml").write_text(SOURCE)
+        system.run("bash", "-euc", f"cd /work && {command}")
         assert version in system.run("rsdump", "--version").stdout
         # Another package than the one that was named is never installed.
         variables["RSDUMP_SHA256"] = "0" * 64

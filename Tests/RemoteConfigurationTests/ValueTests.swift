@@ -171,6 +171,56 @@ struct ValueTests {
         #expect(config.text("a") == "stays")
     }
 
+    /// Foundation's readers follow all of these until the stack or the patience ends.
+    @Test func propertyListsWithoutAnEnd() throws {
+        /// A binary list of these objects, the first of which is the top one; offsets and references have two bytes.
+        func binary(_ objects: [[UInt8]]) -> Data {
+            var (bytes, offsets) = (Array("bplist00".utf8), [UInt8]())
+            for object in objects {
+                offsets += [UInt8(bytes.count >> 8), UInt8(bytes.count & 255)]
+                bytes += object
+            }
+            let (table, count) = (bytes.count, objects.count)
+            bytes += offsets + [0, 0, 0, 0, 0, 0, 2, 2]
+            for number in [count, 0, table] { bytes += (0..<8).map { UInt8(number >> (56 - 8 * $0) & 255) } }
+            return Data(bytes)
+        }
+        let head: [[UInt8]] = [[0xD1, 0, 1, 0, 2], [0x51, UInt8(ascii: "a")]]
+        func array(_ references: [Int]) -> [UInt8] {
+            [0xA0 | UInt8(references.count)] + references.flatMap { [UInt8($0 >> 8), UInt8($0 & 255)] }
+        }
+        let config = place.start()
+        func refused(_ plist: Data, _ words: String) {
+            let error = #expect(throws: RemoteConfigError.self) { try config.setDefaults(plist: plist, name: "list") }
+            #expect(error.map { "\($0)" }?.contains(words) ?? false, "\(String(describing: error))")
+        }
+        try config.setDefaults(plist: binary(head + [array([3, 3, 4]), [0x09], array([])]))
+        #expect(config.text("a") == "[true,true,[]]")
+        refused(binary(head + [array([2])]), "deeper than 128 levels")
+        refused(binary([[0xD1, 0, 1, 0, 0], head[1]]), "deeper than 128 levels")
+        let multiplied = (2..<12).map { array(Array(repeating: $0 + 1, count: 8)) }
+        refused(binary(head + multiplied + [[0x09]]), "more than 250000")
+        refused(binary(head + (2..<300).map { array([$0 + 1]) } + [[0x09]]), "deeper than 128 levels")
+        refused(binary(head + [array([9])]), "a reference to no object")
+        refused(binary(head + [[0xAF, 0x13, 0x7F, 255, 255, 255, 255, 255, 255, 255]]), "larger than the list")
+        refused(binary(head + [[0xDF, 0x51]]), "a collection without a size")
+        refused(Data(Array("bplist00".utf8) + [UInt8](repeating: 255, count: 40)), "a damaged binary list")
+
+        func nested(_ levels: Int, _ between: String = "") -> Data {
+            let (open, close) = ("<array>" + between, "</array>")
+            return Data(
+                ("<plist version=\"1.0\"><dict><key>a</key>" + String(repeating: open, count: levels)
+                    + String(repeating: close, count: levels) + "</dict></plist>").utf8)
+        }
+        try config.setDefaults(plist: nested(50, "<!-- </array> --><true/>"))
+        for levels in [129, 200_000] { refused(nested(levels), "deeper than 128 levels") }
+        refused(nested(130, "<!-- </array> --><?x </array>?>"), "deeper than 128 levels")
+        refused(nested(130, "<string><![CDATA[</array>]]></string>"), "deeper than 128 levels")
+        refused(nested(1, "<string a=\"/>\">"), "an attribute")
+        refused(Data("<!DOCTYPE x [<!ENTITY a 'b'>]><plist><dict/></plist>".utf8), "a document type of its own")
+        refused(Data("<plist><dict/></plist>".utf16.flatMap { [UInt8($0 & 255), UInt8($0 >> 8)] }), "not UTF-8")
+    }
+
     /// Flurry's getters.
     @Test func gettersWithDefault() throws {
         let config = place.start()

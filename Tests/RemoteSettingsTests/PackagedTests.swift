@@ -444,5 +444,51 @@ extension ServerTests {
             #expect(client.getRecords()?.count == 1)
             #expect(client.snapshot.source == .packaged(dumps))
         }
+
+        @Test func aSyncWithoutNewsLeavesTheStorageDirectoryWithoutACache() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let dumps = try await place.package([collection])
+            let client = place.service { $0.packaged = [.directory(dumps, trusted: true)] }
+                .makeClient(collectionName: collection.name)
+            try await client.sync()
+            #expect(client.snapshot.source == .packaged(dumps))
+            #expect(!FileManager.default.fileExists(atPath: "\(place.storage)/\(collection.id).snapshot"))
+        }
+
+        @Test func whatNeedNotBeVerifiedServesInPlaceOfACacheOfTheSameState() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            try await place.service().makeClient(collectionName: collection.name).sync()
+            let dumps = try await place.package([collection])
+            func client(trusted: Bool) -> RemoteSettingsClient {
+                place.service { $0.packaged = [.directory(dumps, trusted: trusted)] }
+                    .makeClient(collectionName: collection.name)
+            }
+            // Of two that have to be verified, the cache is the one that serves.
+            #expect(client(trusted: false).snapshot.source == .cached)
+            let packaged = client(trusted: true)
+            #expect(packaged.snapshot.source == .packaged(dumps))
+            #expect(packaged.snapshot.unused.isEmpty)
+            #expect(packaged.getRecords()?.map(\.id) == ["a"])
+            let asked = place.server.requests.count
+            try await packaged.sync()
+            #expect(place.server.requests.count == asked + 1)
+            #expect(packaged.snapshot.source == .packaged(dumps))
+
+            try collection.put("b")
+            try await packaged.sync()
+            #expect(packaged.snapshot.source == .cached)
+            #expect(client(trusted: true).getRecords()?.map(\.id) == ["a", "b"])
+
+            // Where the package cannot serve, the cache does.
+            let again = try await place.package([collection])
+            let bundle = "\(again)/\(collection.id).zip"
+            try FileManager.default.removeItem(atPath: bundle)
+            let fallback = place.service { $0.packaged = [.directory(again, trusted: true)] }
+                .makeClient(collectionName: collection.name)
+            #expect(fallback.getRecords()?.map(\.id) == ["a", "b"])
+            #expect(fallback.snapshot.source == .cached)
+        }
     }
 }

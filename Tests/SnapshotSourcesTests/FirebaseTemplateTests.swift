@@ -156,6 +156,9 @@ import Testing
         "<!DOCTYPE x [<!ENTITY a 'b'>]><plist><dict/></plist>", "<plist><dict><key>&a;</key><true/></dict></plist>",
         "<defaultsMap><entry><key>a</key></entry></defaultsMap>", "<defaultsMap><x/></defaultsMap>",
         "<plist><dict><key>a</key>\(String(repeating: "<array>", count: 500))",
+        // No parameter can have these names, which publish would say later.
+        #"{"a\u0000b": 1}"#, #"{"": 1}"#, "<defaultsMap><entry><key>a\nb</key><value>1</value></entry></defaultsMap>",
+        #"{"\#(String(repeating: "k", count: 257))": 1}"#,
     ])
     func whatIsNoDefaultsFileIsRefused(_ text: String) {
         #expect(throws: SourceProblems.self) { try DefaultsFile(Bytes(utf8: text), file: "defaults") }

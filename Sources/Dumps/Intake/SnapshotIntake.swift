@@ -78,7 +78,7 @@ package final class SnapshotIntake {
         let snapshot = offer.snapshot
         let id = snapshot.collection
         let held = lockFile.collections[id]
-        let present = try? BundleReader(path: directory.bundlePath(id), limits: limits)
+        let present = try presentBundle(id)
         let samePayload = (try? present?.payloadText()) == snapshot.payload.bytes
         let settings = configuration.settings(of: id)
         if let pin = settings.pin, pin.at != snapshot.timestamp {
@@ -93,6 +93,19 @@ package final class SnapshotIntake {
         guard let entry = try pack(offer, sources: sources, settings: settings, held: held) else { return .unchanged }
         lockFile.collections[id] = entry
         return held == nil ? .created : .updated
+    }
+
+    /// The present bundle; `nil` where there is none, or where what is there is damaged and may be replaced. A bundle that
+    /// cannot be read at the moment says nothing about an offer, and is an error.
+    private func presentBundle(_ id: CollectionID) throws -> BundleReader? {
+        let path = directory.bundlePath(id)
+        guard case .file? = try FileStore.kind(path) else { return nil }
+        do throws(BundleError) {
+            return try BundleReader(path: path, limits: limits)
+        } catch {
+            guard error.kind != .unreadable else { throw error }
+            return nil
+        }
     }
 
     private func sources(

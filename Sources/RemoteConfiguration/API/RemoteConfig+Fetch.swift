@@ -287,28 +287,18 @@ extension RemoteConfig {
     /// - Throws: as ``markStale()``.
     @discardableResult
     public func handlePushMessage(_ message: [AnyHashable: Any]) throws(RemoteConfigError) -> Bool {
-        if let collection = message["collection"] as? String {
+        guard let message = RemoteSettingsPushMessage(message) else { return false }
+        if let collection = message.collection {
             guard collection == collectionName || collection == (try? client.access).map({ "\($0.id)" }) else {
                 return false
             }
         }
-        if let announced = message["timestamp"].flatMap(Self.timestamp) {
+        if let announced = message.timestamp {
             let held = (try? client.access)?.held()?.snapshot.timestamp
             if held.map({ $0 < announced }) ?? true { try markStale(expected: announced) }
-            return true
+        } else {
+            try markStale()
         }
-        guard (message["CONFIG_STATE"] as? String)?.uppercased() == "STALE" else { return false }
-        try markStale()
         return true
-    }
-
-    /// A timestamp as a number, or as text with or without the quotation marks of an ETag.
-    private static func timestamp(_ value: Any) -> Timestamp? {
-        switch value {
-        case let text as String: return Timestamp(text.filter { $0 != "\"" })
-        case let number as any BinaryInteger: return UInt64(exactly: number).map(Timestamp.init(milliseconds:))
-        case let number as Double: return UInt64(exactly: number).map(Timestamp.init(milliseconds:))
-        default: return nil
-        }
     }
 }

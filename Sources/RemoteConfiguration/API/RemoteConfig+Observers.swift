@@ -6,8 +6,11 @@ extension RemoteConfig {
     /// Calls `listener` on the main actor whenever a sync has brought a state whose values differ from those that are
     /// active: a sync of this process, or one of another process that this one notices. Nothing is activated.
     ///
-    /// - Parameter listener: is given the keys that an activation would change; or the error where what was fetched cannot be
-    ///   used.
+    /// While there is a listener, the service keeps its update channel open (``RemoteSettingsConfig/updates``), and what is
+    /// published is fetched within seconds, whatever ``RemoteConfigSettings/minimumFetchInterval`` says.
+    ///
+    /// - Parameter listener: is given the keys that an activation would change; or an error where what was fetched cannot be
+    ///   used, or where the update channel cannot be had for a longer time: once for each cause.
     @discardableResult
     public func addOnConfigUpdateListener(
         remoteConfigUpdateCompletion listener:
@@ -16,7 +19,7 @@ extension RemoteConfig {
             ) -> Void
     ) -> ConfigUpdateListenerRegistration {
         announceStores()
-        return hub.add(schedule: Self.onMainActor) { message in
+        return hub.add(listen: listenForUpdates, schedule: Self.onMainActor) { message in
             MainActor.assumeIsolated {
                 switch message {
                 case .update(let update): listener(update, nil)
@@ -31,7 +34,15 @@ extension RemoteConfig {
     /// its own; it ends with the remote config or the service.
     public var configUpdates: AsyncThrowingStream<RemoteConfigUpdate, any Error> {
         announceStores()
-        return hub.updates()
+        return hub.updates(listen: listenForUpdates)
+    }
+
+    /// Keeps the service's update channel open. Where it cannot be had for a longer time, listeners are told once for each
+    /// reason.
+    private func listenForUpdates() -> UpdateListening {
+        client.listenForUpdates { [weak hub] problem in
+            hub?.send(.problem(.updatesUnavailable(reason: "\(problem)")))
+        }
     }
 
     /// Calls `observer` on a queue of the app's choice for each fetch and each activation, one call at a time.

@@ -45,7 +45,7 @@ struct ConfigState: Hashable, Sendable {
 /// The file of a collection's ``ConfigState``: a line of JSON, then the active snapshot with what vouches for it.
 ///
 /// One file holds both, so that neither can be lost or restored without the other. It is replaced by renaming.
-struct ConfigStateFile: Sendable {
+package struct ConfigStateFile: Sendable {
     private static let format: UInt64 = 1
     private static let mostValues = 1000
 
@@ -65,7 +65,8 @@ struct ConfigStateFile: Sendable {
         self.snapshot = snapshot
     }
 
-    init?(parsing content: Bytes, limits: Limits) {
+    /// `nil` where the first line cannot be read. What follows it is dropped where it is not whole.
+    package init?(parsing content: Bytes, limits: Limits) {
         let end = content.withSpan { span in
             (0..<min(span.count, limits.cacheHeadBytes)).first { span[$0] == UInt8(ascii: "\n") }
         }
@@ -81,7 +82,8 @@ struct ConfigStateFile: Sendable {
         snapshot = rest.isEmpty || !isWhole ? nil : rest
     }
 
-    var bytes: Bytes {
+    /// The content of the file.
+    package var bytes: Bytes {
         var members = state.members
         members.insert(.init(key: "format", value: .number(JSONNumber(Self.format))), at: 0)
         if let snapshot {

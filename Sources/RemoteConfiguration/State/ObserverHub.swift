@@ -1,5 +1,6 @@
 import Dispatch
 import LibC
+import RemoteSettings
 import Synchronization
 
 /// Something that happened to a ``RemoteConfig``.
@@ -114,26 +115,60 @@ final class ObserverHub: Sendable {
     private struct State {
         var registrations: [ConfigUpdateListenerRegistration] = []
         var streams: [Int: AsyncThrowingStream<RemoteConfigUpdate, any Error>.Continuation] = [:]
+        /// The registrations that want to hear of updates as soon as they are published.
+        var listeners: Set<ObjectIdentifier> = []
+        /// Keeps the service's update channel open, while there are such registrations or streams.
+        var listening: UpdateListening?
         var count = 0
         var isFinished = false
+
+        var wantsUpdates: Bool { !isFinished && !(listeners.isEmpty && streams.isEmpty) }
     }
 
     private let state = Mutex(State())
 
+    /// - Parameter listen: makes what keeps the update channel open, for a registration that wants to hear of updates as soon
+    ///   as they are published; `nil` for other registrations.
     func add(
+        listen: (() -> UpdateListening)? = nil,
         schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
         handle: @escaping @Sendable (ConfigUpdateListenerRegistration.Message) -> Void
     ) -> ConfigUpdateListenerRegistration {
         let registration = ConfigUpdateListenerRegistration(
             schedule: schedule,
             forget: { [weak self] removed in
-                self?.state.withLock { state in state.registrations.removeAll { $0 === removed } }
+                self?.state.withLock { state in
+                    state.registrations.removeAll { $0 === removed }
+                    state.listeners.remove(ObjectIdentifier(removed))
+                }
+                self?.endListening()
             }, handle: handle)
-        state.withLock { $0.registrations.append(registration) }
+        state.withLock { state in
+            state.registrations.append(registration)
+            if listen != nil { state.listeners.insert(ObjectIdentifier(registration)) }
+        }
+        if let listen { beginListening(listen) }
         return registration
     }
 
-    func updates() -> AsyncThrowingStream<RemoteConfigUpdate, any Error> {
+    private func beginListening(_ listen: () -> UpdateListening) {
+        guard state.withLock({ $0.wantsUpdates && $0.listening == nil }) else { return }
+        let new = listen()
+        state.withLock { if $0.wantsUpdates, $0.listening == nil { $0.listening = new } }
+    }
+
+    private func endListening() {
+        // It is released outside of the lock.
+        let ended = state.withLock { state -> UpdateListening? in
+            guard !state.wantsUpdates else { return nil }
+            defer { state.listening = nil }
+            return state.listening
+        }
+        withExtendedLifetime(ended) {}
+    }
+
+    /// - Parameter listen: makes what keeps the update channel open.
+    func updates(listen: () -> UpdateListening) -> AsyncThrowingStream<RemoteConfigUpdate, any Error> {
         let (stream, continuation) = AsyncThrowingStream<RemoteConfigUpdate, any Error>.makeStream()
         let number = state.withLock { state -> Int? in
             guard !state.isFinished else { return nil }
@@ -147,7 +182,9 @@ final class ObserverHub: Sendable {
         }
         continuation.onTermination = { [weak self] _ in
             self?.state.withLock { _ = $0.streams.removeValue(forKey: number) }
+            self?.endListening()
         }
+        beginListening(listen)
         return stream
     }
 
@@ -171,5 +208,6 @@ final class ObserverHub: Sendable {
             return state.streams.values
         }
         for stream in streams { stream.finish() }
+        endListening()
     }
 }

@@ -64,17 +64,10 @@ final class ParameterLayer: Sendable {
     static func differences(from old: ParameterLayer?, to new: ParameterLayer?) -> Set<String> {
         guard old !== new else { return [] }
         var candidates: Set<String> = []
-        for difference in (new?.snapshot.records ?? RecordTable()).differences(
-            from: old?.snapshot.records ?? RecordTable())
-        {
-            let records: [Record] =
-                switch difference {
-                case .created(let record), .deleted(let record): [record]
-                case .updated(let old, let new): [old, new]
-                }
-            for record in records {
-                if let parameter = try? ParameterRecord(record) { candidates.insert(parameter.key) }
-            }
+        (new?.snapshot.records ?? RecordTable()).forEachDifference(from: old?.snapshot.records ?? RecordTable()) {
+            // A set's records are in the order of its table.
+            if let position = $0, let old { candidates.insert(old.parameters.records[position].key) }
+            if let position = $1, let new { candidates.insert(new.parameters.records[position].key) }
         }
         // What a filter sees may have changed where its record has not.
         if old?.context != new?.context {

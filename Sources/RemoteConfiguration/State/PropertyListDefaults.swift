@@ -8,7 +8,7 @@ import RemoteSettingsModel
 #endif
 
 /// Defaults in a property list.
-enum PropertyListDefaults {
+package enum PropertyListDefaults {
     /// The most bytes that such a file may have.
     static var mostBytes: Int { 16 << 20 }
 
@@ -24,7 +24,14 @@ enum PropertyListDefaults {
         #endif
     }
 
-    static func values(_ plist: Data, name: String) throws(RemoteConfigError) -> [String: RemoteConfigValue] {
+    /// The members of a property list's dictionary. No I/O.
+    ///
+    /// - Parameter name: what an error calls the list.
+    package static func values(_ plist: Data, name: String) throws(RemoteConfigError) -> [String: RemoteConfigValue] {
+        if let problem = PropertyListShape.problem(Array(plist), limits: Limits()) {
+            throw .invalidDefaults(
+                reason: "\(name): expected a property list with a dictionary of parameters, found \(problem)")
+        }
         do {
             return try PropertyListDecoder().decode([String: Entry].self, from: plist).mapValues(\.value)
         } catch {

@@ -12,3 +12,7 @@
 @_exported import struct RemoteSettingsModel.SHA256Digest
 @_exported import struct RemoteSettingsModel.SignatureVerdict
 @_exported import struct RemoteSettingsModel.Timestamp
+@_exported import enum UpdateEvents.UpdateEvent
+@_exported import struct UpdateEvents.UpdateEventError
+@_exported import enum UpdateEvents.UpdateMessage
+@_exported import enum UpdateEvents.UpdatePause

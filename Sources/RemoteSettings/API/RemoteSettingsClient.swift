@@ -4,7 +4,7 @@ import Synchronization
 /// One collection. Made by ``RemoteSettingsService/makeClient(collectionName:)``; may be used from many threads.
 public final class RemoteSettingsClient: Sendable {
     private let name: String
-    private let service: RemoteSettingsService
+    let service: RemoteSettingsService
     private let shutDown = Atomic(false)
 
     var isShutDown: Bool { shutDown.load(ordering: .relaxed) }

@@ -39,6 +39,9 @@ public struct RemoteSettingsConfig: Sendable {
     public var logger: Logger
     /// Receives the outcomes of syncs.
     public var telemetry: (any RemoteSettingsTelemetry)?
+    /// How the service learns at once that something was published. By default, it keeps a connection to a
+    /// ``RemoteSettingsServer/custom(url:)`` while somebody listens to changes.
+    public var updates: UpdatePolicy
     /// The clock, the way to wait, and the source of randomness; tests replace them.
     public var environment: HTTPEnvironment
     /// The connection to the network; `nil` for the platform's own: URLSession on Apple systems, libcurl elsewhere.
@@ -52,8 +55,10 @@ public struct RemoteSettingsConfig: Sendable {
         acceptsUnsigned: Bool = false, allowsPlainHTTP: Bool = false,
         userAgent: UserAgent = UserAgent(name: "swift-remote-settings", version: "0.1"), limits: Limits = Limits(),
         logger: Logger = Logger(label: "remote-settings"), telemetry: (any RemoteSettingsTelemetry)? = nil,
-        environment: HTTPEnvironment = .system, transport: (any HTTPTransport)? = nil, isPreview: Bool = false
+        environment: HTTPEnvironment = .system, transport: (any HTTPTransport)? = nil, isPreview: Bool = false,
+        updates: UpdatePolicy = UpdatePolicy()
     ) {
+        self.updates = updates
         self.isPreview = isPreview
         self.server = server
         self.bucketName = bucketName

@@ -30,6 +30,7 @@ public final class RemoteSettingsService: Sendable {
     }
 
     let changes = ChangeHub()
+    let updates: UpdateChannel
     private let state: Mutex<State>
 
     /// Does no I/O. What is wrong with the configuration shows when it is first used.
@@ -41,6 +42,13 @@ public final class RemoteSettingsService: Sendable {
     public init(storageDir: String, config: RemoteSettingsConfig) {
         let session = Session(config, storage: StorageDirectory(path: storageDir), changes: changes)
         state = Mutex(State(session: session))
+        updates = UpdateChannel(session)
+        updates.attach(self)
+        changes.onListeners { [weak updates] in updates?.set(hasStreams: $0) }
+    }
+
+    deinit {
+        updates.close()
     }
 
     /// Like ``init(storageDir:config:)``, and checks at once that everything packaged can be served. Does I/O.
@@ -166,6 +174,7 @@ public final class RemoteSettingsService: Sendable {
         }
         replaced.close()
         if isShutDown { session.close() }
+        updates.use(session)
     }
 
     /// The server's base URL; empty where the configured one is not valid.
@@ -184,6 +193,7 @@ public final class RemoteSettingsService: Sendable {
             state.isShutDown = true
             return state.session
         }
+        updates.close()
         session.close()
         changes.finishAll()
     }

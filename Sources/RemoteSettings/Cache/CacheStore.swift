@@ -17,14 +17,14 @@ extension LocalCollection {
             let storage = session.storage
             if try storage.identity(id) != held.cacheIdentity {
                 let present = session.loader.load(id)
-                if present.source == .cached, let timestamp = present.timestamp, timestamp >= snapshot.timestamp {
+                if present.isCached, let timestamp = present.timestamp, timestamp >= snapshot.timestamp {
                     return present
                 }
             }
             // Asked under the lock, so that a session that was closed cannot write behind the one that follows it.
             guard !session.isClosed else { throw RemoteSettingsError.closed }
             let server = try session.server.get()
-            let cached = held.source == .cached ? held.snapshot : nil
+            let cached = held.isCached ? held.snapshot : nil
             let stale = cached.map { storage.staleAttachments(id, from: $0.records, to: snapshot.records) } ?? []
             let file = CacheFile(snapshot, server: "\(server)", highWaterMark: snapshot.timestamp)
             try FileStore.makeDirectories(FileStore.parent(of: storage.snapshotPath(id)), below: storage.path)
@@ -45,6 +45,7 @@ extension LocalCollection {
                 stored.unused.append(.init(source: held.source, timestamp: held.timestamp, reason: .older))
             }
             stored.serve(snapshot, from: .cached, isVerifiedHere: true)
+            stored.isCached = true
             stored.highWaterMark = file.highWaterMark
             if file.chain != nil { stored.noteSigned(asOf: file.timestamp) }
             // Where that cannot be told, the file is read again at the next call.

@@ -18,7 +18,8 @@ typealias CacheIdentity = FileIdentity
 /// - `<bucket>/<collection>.config` is what remote config keeps of the collection;
 /// - `.chains/<sha256 of its URL>.pem` is a certificate chain;
 /// - `.backoff.json` says which servers asked for no requests, and until when;
-/// - `.syncs.json` is a ``SyncJournal``.
+/// - `.syncs.json` is a ``SyncJournal``;
+/// - `.updates.json` holds the ``UpdateRetries`` of the update channel.
 ///
 /// Ids contain no dot, so that no two of these names can collide. The names are the same in every version of the package.
 struct StorageDirectory: Sendable {
@@ -27,6 +28,7 @@ struct StorageDirectory: Sendable {
     var backoffPath: String { "\(path)/.backoff.json" }
     var chainsPath: String { "\(path)/.chains" }
     var journalPath: String { "\(path)/.syncs.json" }
+    var updatesPath: String { "\(path)/.updates.json" }
 
     func snapshotPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).snapshot" }
     func damagedPath(_ id: CollectionID) -> String { snapshotPath(id) + ".damaged" }

@@ -114,17 +114,58 @@ final class PackagedBundle: Sendable {
                 metadata: CollectionMetadata(unread: try bundle.metadataText()))
             return Snapshot(vouchingFor: claim, chain: try bundle.chain(), provenance: lock.trust)
         }
-        let claim = UnverifiedSnapshot(
-            collection: id, payload: try bundle.payload(), metadata: try bundle.metadata())
         guard let verdict = lock.trust.verdict else {
+            let claim = UnverifiedSnapshot(
+                collection: id, payload: try bundle.payload(), metadata: try bundle.metadata())
             return Snapshot(vouchingFor: claim, chain: nil, provenance: lock.trust)
         }
+        let (payload, message) = try payload(bundle) {
+            if let chain = try? bundle.chain() { verifier.verifyAhead(chain: chain, of: id, at: verdict.verifiedAt) }
+        }
+        let claim = UnverifiedSnapshot(collection: id, payload: payload, metadata: try bundle.metadata())
         guard let chain = try bundle.chain() else {
             throw SnapshotRefusal(.damaged("\(bundle.name): expected chain.pem, found none"))
         }
-        if missingState != nil, let snapshot = try? verifier.verified(claim, chain: chain, at: verdict.verifiedAt) {
-            return snapshot
+        func snapshot(at time: Timestamp) throws(ContentSignatureError) -> Snapshot {
+            try verifier.verified(claim, chain: chain, at: time, message: message)
         }
-        return try verifier.verified(claim, chain: chain, at: missingState == nil ? verdict.verifiedAt : now)
+        if missingState != nil, let snapshot = try? snapshot(at: verdict.verifiedAt) { return snapshot }
+        return try snapshot(at: missingState == nil ? verdict.verifiedAt : now)
+    }
+
+    /// Inflates, indexes and hashes a bundle's payload.
+    ///
+    /// - Parameter meanwhile: work that needs nothing of it.
+    private func payload(
+        _ bundle: BundleReader, meanwhile: @Sendable () -> Void
+    ) throws(BundleError) -> (Payload, SignedMessage) {
+        guard let memory = try bundle.payloadMemory() else {
+            let text = try bundle.payloadText()
+            let (payload, message) = sideBySide(bytes: text.count) {
+                meanwhile()
+                return Result { () throws(BundleError) in try bundle.payload(parsing: text) }
+            } _: {
+                SignedMessage(text)
+            }
+            return (try payload.get(), message)
+        }
+        let (inflated, beginning) = sideBySide(bytes: memory.capacity) {
+            Result { () throws(BundleError) in try bundle.payloadText(inflatingInto: memory) }
+        } _: {
+            meanwhile()
+            // What is there by now is hashed while the rest is inflated.
+            var beginning = SignedMessage.Beginning()
+            while case let bytes = memory.bytes, bytes.count > beginning.count {
+                bytes[beginning.count..<bytes.count].withSpan { beginning.append($0) }
+            }
+            return beginning
+        }
+        let text = try inflated.get()
+        let (payload, message) = sideBySide(bytes: text.count) {
+            Result { () throws(BundleError) in try bundle.payload(parsing: text) }
+        } _: {
+            SignedMessage(text, continuing: beginning)
+        }
+        return (try payload.get(), message)
     }
 }

@@ -15,9 +15,24 @@ final class ChangeHub: Sendable {
         var stores: [Int: (id: CollectionID, stream: AsyncStream<Void>.Continuation)] = [:]
         var count = 0
         var isFinished = false
+        /// Told whether there are listeners, whenever that changes.
+        var onListeners: (@Sendable (Bool) -> Void)?
+        var hadListeners = false
     }
 
     private let state = Mutex(State())
+
+    /// - Parameter body: told whether there are listeners, whenever that changes.
+    func onListeners(_ body: @escaping @Sendable (Bool) -> Void) { state.withLock { $0.onListeners = body } }
+
+    private func checkListeners() {
+        let (body, hasListeners) = state.withLock { state in
+            let hasListeners = !state.listeners.isEmpty
+            defer { state.hadListeners = hasListeners }
+            return (hasListeners == state.hadListeners ? nil : state.onListeners, hasListeners)
+        }
+        body?(hasListeners)
+    }
 
     /// - Parameter owner: the client that gives the stream out.
     func listen(to id: CollectionID, owner: ObjectIdentifier) -> AsyncStream<RecordChanges> {
@@ -52,7 +67,9 @@ final class ChangeHub: Sendable {
         }
         continuation.onTermination = { [weak self] _ in
             self?.state.withLock { removing(&$0, number) }
+            self?.checkListeners()
         }
+        checkListeners()
         return stream
     }
 

@@ -101,6 +101,13 @@ package struct CollectionAccess: Sendable {
 }
 
 extension RemoteSettingsClient {
+    /// Keeps the service's update channel open until what is returned is released.
+    ///
+    /// - Parameter onProblem: called once for each reason why there are no announcements for a longer time.
+    package func listenForUpdates(
+        onProblem: @escaping @Sendable (UpdateSourceError) -> Void
+    ) -> UpdateListening { service.updates.listen(onProblem: onProblem) }
+
     /// - Throws: ``RemoteSettingsError`` where the name is not one that a collection can have.
     package var access: CollectionAccess {
         get throws(RemoteSettingsError) { CollectionAccess(try collection()) }

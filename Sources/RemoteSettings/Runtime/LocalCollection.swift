@@ -77,8 +77,8 @@ final class LocalCollection: Sendable {
 
     /// Like ``records()``.
     ///
-    /// - Parameter usesPackaged: whether what is packaged may answer. Without it, a cached state that is older than the packaged
-    ///   one is read and verified at each call.
+    /// - Parameter usesPackaged: whether what is packaged may answer. Without it, a cached state in whose place a packaged one
+    ///   serves is read and verified at each call.
     func records(usesPackaged: Bool) -> [RemoteSettingsRecord]? {
         let held = held()
         if usesPackaged || held.source == .cached { return records() }

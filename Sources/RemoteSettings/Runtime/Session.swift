@@ -25,6 +25,10 @@ final class Session: Sendable {
         var isClosed = false
         /// The last outcome of each source.
         var uptake: [String: UptakeEvent.Status] = [:]
+        /// Called whenever the server has answered a sync.
+        var onAnswer: (@Sendable () -> Void)?
+        /// The state of the server up to which collections were synced together, in this process.
+        var synced: (collections: Set<CollectionID>, timestamp: Timestamp)?
     }
 
     let config: RemoteSettingsConfig
@@ -186,6 +190,48 @@ extension Session {
 
     /// The last outcome that was reported of a source.
     func lastUptake(of source: String) -> UptakeEvent.Status? { state.withLock { $0.uptake[source] } }
+
+    /// - Parameter body: called whenever the server has answered a sync.
+    func onAnswer(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.onAnswer = body } }
+
+    /// Tells who wants to know that the server has answered a sync.
+    func noteAnswer() { state.withLock { $0.onAnswer }?() }
+
+    /// Notes that nothing of the server's state at the monitor's timestamp is missing here.
+    func noteSynced(_ collections: [CollectionID], upTo timestamp: Timestamp) {
+        state.withLock { $0.synced = (Set(collections), timestamp) }
+    }
+
+    /// Whether these collections were synced together at a state of the server that is no older.
+    func hasSynced(_ collections: Set<CollectionID>, upTo timestamp: Timestamp) -> Bool {
+        state.withLock { $0.synced.map { $0.timestamp >= timestamp && collections.isSubset(of: $0.collections) } }
+            ?? false
+    }
+
+    /// Where announcements come from; `nil` where no connection is made.
+    var updateSource: (any UpdateSource)? {
+        switch config.updates.channel {
+        case .off: nil
+        case .source(let source): source
+        case .automatic, .eventStream: EventStreamSource(session: self, url: updatesURL)
+        }
+    }
+
+    /// The name under which failed connections are remembered; `nil` where no connection is made.
+    var updateChannelName: String? {
+        switch config.updates.channel {
+        case .off: nil
+        case .source(let source): "\(type(of: source)) of \((try? server.get())?.withoutVersion ?? "")"
+        case .automatic, .eventStream: updatesURL.map { "\($0)" }
+        }
+    }
+
+    private var updatesURL: HTTPURL? {
+        guard let server = try? server.get() else { return nil }
+        if case .eventStream(let url) = config.updates.channel { return try? HTTPURL(url) }
+        let isMozillas = [ServerURL.prod, .stage, .dev].contains { $0.isSameServer(as: server) }
+        return isMozillas ? nil : server.updates
+    }
 
     /// Runs `body` while no other process or session writes to the storage directory. Waits for others up to
     /// ``Limits/storageLockSeconds``.

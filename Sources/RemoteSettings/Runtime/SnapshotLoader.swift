@@ -23,6 +23,9 @@ struct HeldState: Sendable {
     var unsignedByProgram: Timestamp?
     /// Which version of the cache file was read; `nil` where there was none.
     var cacheIdentity: CacheIdentity?
+    /// Whether the cache file is of the state that serves, be it that it serves itself or that a packaged snapshot of the
+    /// same state does, which need not be verified again.
+    var isCached = false
     /// The packaged bundles of the collection that may be used, newest first, for their attachments.
     var bundles: [PackagedBundle] = []
 
@@ -74,6 +77,14 @@ struct SnapshotLoader: Sendable {
             case .packaged(let bundle): .packaged(bundle.sourceName)
             }
         }
+
+        /// Whether this is a packaged snapshot of the cache file's state that need not be verified to be served. What is
+        /// not signed tells nothing but its timestamp, and need not be of the same state.
+        func canStandIn(for file: CacheFile) -> Bool {
+            guard case .packaged(let bundle) = self else { return false }
+            return bundle.isTrusted && bundle.lock.trust.isSigned && file.chain != nil
+                && bundle.lock.timestamp == file.timestamp
+        }
     }
 
     /// Reads and verifies. Does I/O and never fails: what cannot serve is in the result, with the reason.
@@ -102,16 +113,19 @@ struct SnapshotLoader: Sendable {
                 refuse(.init(source: .cached, timestamp: nil, reason: SnapshotRefusal(error).reason), of: id, &held)
             }
         }
-        choose(id, file, &held)
+        choose(id, file, packagedCanStandIn: false, &held)
         return held
     }
 
     /// Serves the newest that can be trusted of a cache file and what is packaged.
+    ///
+    /// - Parameter packagedCanStandIn: whether a packaged snapshot serves in place of a cache file of the same state where
+    ///   it need not be verified.
     private func choose(
-        _ id: CollectionID, _ file: CacheFile?, usesPackaged: Bool = true, _ held: inout HeldState
+        _ id: CollectionID, _ file: CacheFile?, usesPackaged: Bool = true, packagedCanStandIn: Bool = true,
+        _ held: inout HeldState
     ) {
         var candidates: [Candidate] = []
-        if let file { candidates.append(.cached(file)) }
         var problems: [SnapshotStatus.Unused] = []
         let bundles = packaged.bundles(of: id, problems: &problems)
         for bundle in bundles {
@@ -119,10 +133,19 @@ struct SnapshotLoader: Sendable {
             if let unused = bundle.missing { refuse(unused, of: id, &held) }
         }
         if usesPackaged { candidates += bundles.map(Candidate.packaged) }
-        // Of equal timestamps the cached one comes first: the sort is stable.
-        candidates.sort { $0.timestamp > $1.timestamp }
+        // The bundles are sorted, newest first.
+        if let file {
+            let place = candidates.firstIndex {
+                $0.timestamp <= file.timestamp && !(packagedCanStandIn && $0.canStandIn(for: file))
+            }
+            candidates.insert(.cached(file), at: place ?? candidates.endIndex)
+        }
         for candidate in candidates {
             do {
+                if case .cached(let file) = candidate, file.timestamp == held.timestamp {
+                    held.isCached = true
+                    continue
+                }
                 try take(candidate, &held)
             } catch {
                 let refusal = SnapshotRefusal(error)
@@ -146,6 +169,7 @@ struct SnapshotLoader: Sendable {
             guard held.snapshot == nil else { throw SnapshotRefusal(.older) }
             held.serve(
                 try snapshot(file, isKnownSigned: held.isKnownSigned), from: .cached, isVerifiedHere: true)
+            held.isCached = true
         case .packaged(let bundle):
             try check(bundle)
             // Whoever can write to the directory could have put it there.
@@ -209,7 +233,15 @@ struct SnapshotLoader: Sendable {
 
     /// The snapshot of a cache file, verified at the time that the file states.
     private func snapshot(_ file: CacheFile, isKnownSigned: Bool) throws -> Snapshot {
-        let payload = try Payload(parsing: file.payload, limits: limits)
+        let (read, message) = sideBySide(bytes: file.payload.count) {
+            if let chain = file.chain, let time = file.verifiedAt {
+                verifier.verifyAhead(chain: chain, of: file.collection, at: time)
+            }
+            return Result { () throws(ChangesetError) in try Payload(parsing: file.payload, limits: limits) }
+        } _: {
+            file.chain == nil ? nil : SignedMessage(file.payload)
+        }
+        let payload = try read.get()
         guard payload.timestamp == file.timestamp else {
             throw SnapshotRefusal(.damaged("its records are of \(payload.timestamp), not of \(file.timestamp)"))
         }
@@ -217,7 +249,7 @@ struct SnapshotLoader: Sendable {
             collection: file.collection, payload: payload,
             metadata: try CollectionMetadata(parsing: file.metadata, limits: limits))
         if let verifiedAt = file.verifiedAt, let chain = file.chain {
-            return try verifier.verified(unverified, chain: chain, at: verifiedAt)
+            return try verifier.verified(unverified, chain: chain, at: verifiedAt, message: message)
         }
         guard verifier.policy.acceptsUnsigned else { throw SnapshotRefusal(.unsigned) }
         guard !isKnownSigned else { throw SnapshotRefusal(.signatureLost) }

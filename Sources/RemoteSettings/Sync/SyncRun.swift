@@ -44,6 +44,7 @@ extension Session {
                     return CollectionSyncResult(collection: "\(collection.id)", result: result)
                 }
                 let hasFailures = results.contains { !$0.isSynced }
+                if !hasFailures { noteSynced(collections.map(\.id), upTo: run.timestamp) }
                 report("settings-sync", hasFailures ? .syncError : .success, trigger, since: began)
                 return .success(results.sorted { $0.collection < $1.collection })
             } catch {
@@ -67,6 +68,8 @@ struct SyncRun: Sendable {
     private let client: ServerClient
     private let fetcher: CollectionFetcher
     private let monitor: MonitorChangeset
+    /// The monitor's own.
+    var timestamp: Timestamp { monitor.timestamp }
 
     /// Asks for the monitor.
     ///
@@ -103,6 +106,7 @@ struct SyncRun: Sendable {
         session.report(
             "settings-changes-monitoring", .success, trigger, timestamp: monitor.timestamp,
             age: serverTime?.elapsed(since: monitor.timestamp), since: began)
+        session.noteAnswer()
         await session.journal.noteAnswer(serverTime: serverTime, now: session.now)
     }
 

@@ -175,19 +175,27 @@ extension RecordTable {
     /// What turns `old` into this table, in the order of ids. Records of equal bytes are equal.
     package func differences(from old: RecordTable) -> [RecordDifference] {
         var differences: [RecordDifference] = []
+        forEachDifference(from: old) { left, right in
+            switch (left, right) {
+            case (let left?, let right?): differences.append(.updated(old: old[left], new: self[right]))
+            case (let left?, nil): differences.append(.deleted(old[left]))
+            case (nil, let right?): differences.append(.created(self[right]))
+            case (nil, nil): break
+            }
+        }
+        return differences
+    }
+
+    /// Like ``differences(from:)``, by positions: in `old` and in this table, each `nil` where it has no such record.
+    package func forEachDifference(from old: RecordTable, _ body: (_ old: Int?, _ new: Int?) -> Void) {
         var (left, right) = (0, 0)
         while left < old.count || right < count {
             let order = left >= old.count ? 1 : right >= count ? -1 : old.compare(left, with: right, of: self)
-            if order < 0 {
-                differences.append(.deleted(old[left]))
-            } else if order > 0 {
-                differences.append(.created(self[right]))
-            } else if old.json(at: left) != json(at: right) {
-                differences.append(.updated(old: old[left], new: self[right]))
+            if order != 0 || old.json(at: left) != json(at: right) {
+                body(order <= 0 ? left : nil, order >= 0 ? right : nil)
             }
             if order <= 0 { left += 1 }
             if order >= 0 { right += 1 }
         }
-        return differences
     }
 }

@@ -96,7 +96,9 @@ extension Bytes: Hashable {
     public static func == (left: Bytes, right: Bytes) -> Bool {
         guard left.count == right.count else { return false }
         return unsafe left.withUnsafeBytes { a in
-            unsafe right.withUnsafeBytes { b in unsafe a.elementsEqual(b) }
+            unsafe right.withUnsafeBytes { b in
+                unsafe a.baseAddress == b.baseAddress || a.elementsEqual(b)
+            }
         }
     }
 

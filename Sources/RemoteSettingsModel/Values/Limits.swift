@@ -181,6 +181,10 @@ public struct ServerLimits: Sendable, Hashable {
     public var updateStreamsPerAddress = 9_216
     /// Seconds between two signs of life on a connection that waits for updates.
     public var updateHeartbeatSeconds = 15
+    /// A message of a client of the push protocol, in bytes.
+    public var pushMessageBytes = 8 << 10
+    /// Seconds from the handshake of the push protocol until the client's first message is complete.
+    public var pushHelloSeconds = 5
     /// Clients a second that come back after the server has ended: each of those that wait for updates is told how long to
     /// stay away, so that not more than these return at once. The wait is at least 1 second and at most 10 minutes.
     public var updateReturnsPerSecond = 200

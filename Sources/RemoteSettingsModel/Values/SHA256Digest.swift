@@ -19,7 +19,7 @@ public struct SHA256Digest: Hashable, Sendable {
     }
 
     /// Reads 64 hexadecimal digits, of either case; `nil` for anything else.
-    public init?(hex: some StringProtocol) {
+    public init?(hex: String) {
         var digits = hex.utf8.makeIterator()
         func word() -> UInt64? {
             var value: UInt64 = 0

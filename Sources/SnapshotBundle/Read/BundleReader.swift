@@ -77,7 +77,22 @@ package struct BundleReader: Sendable {
     ///
     /// Inflated bytes are checked against their CRC-32. Stored bytes are not, because the caller verifies the signature or
     /// trusts the file.
-    package func payloadText() throws(BundleError) -> Bytes { try contents(1) }
+    package func payloadText() throws(BundleError) -> Bytes { try payloadText(inflatingInto: payloadMemory()) }
+
+    /// Memory for ``payloadText(inflatingInto:)``, whose first bytes another thread can read while it is filled; `nil` where
+    /// the payload is stored.
+    package func payloadMemory() throws(BundleError) -> GrowingMemory? {
+        let entry = try directory.open(1).entry
+        return entry.method == ZIPLayout.deflated ? GrowingMemory(count: entry.size) : nil
+    }
+
+    /// Like ``payloadText()``.
+    ///
+    /// - Parameter memory: what ``payloadMemory()`` has made for this call. Bytes that are read from it before the call has
+    ///   returned are not checked against their CRC-32.
+    package func payloadText(inflatingInto memory: GrowingMemory?) throws(BundleError) -> Bytes {
+        try contents(1, inflatingInto: memory)
+    }
 
     /// `metadata.json`: the collection's metadata as served.
     package func metadataText() throws(BundleError) -> Bytes { try contents(2) }
@@ -150,19 +165,25 @@ package struct BundleReader: Sendable {
         try stream.read(consume)
     }
 
-    func contents(_ index: Int) throws(BundleError) -> Bytes {
+    func contents(_ index: Int, inflatingInto memory: GrowingMemory? = nil) throws(BundleError) -> Bytes {
         let (entry, data, _) = try directory.open(index)
         let slice = directory.bytes[data]
         guard entry.method == ZIPLayout.deflated else { return slice }
         let output: Bytes
+        let crc: UInt32
         do throws(InflateError) {
-            output = Bytes(try Inflater.inflate(slice, size: entry.size))
+            if let memory {
+                crc = try Inflater.inflate(slice, into: memory)
+                output = memory.bytes
+            } else {
+                output = Bytes(try Inflater.inflate(slice, size: entry.size))
+                crc = crc32(of: output)
+            }
         } catch {
             throw BundleError(
                 .damaged, file: name, entry: directory.name(at: index), expected: "\(entry.size) deflated bytes",
                 found: error.found)
         }
-        let crc = crc32(of: output)
         guard crc == entry.crc else {
             throw BundleError(
                 .damaged, file: name, entry: directory.name(at: index), expected: "CRC-32 \(entry.crc)",

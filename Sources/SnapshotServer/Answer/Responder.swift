@@ -65,9 +65,14 @@ struct Responder: HTTPResponder {
             for (name, value) in EventStreamHandler.headers {
                 if let name = HTTPField.Name(name) { headers[name] = value }
             }
-            // The length is that of a stream: unknown.
-            let body = ResponseBody(contentLength: nil) { try await $0.finish(nil) }
-            return (.updates, Response(status: .ok, headers: headers, body: body))
+            return (.updates, Response(status: .ok, headers: headers))
+        }
+        if target.isForPush {
+            // A handshake of WebSocket is answered by the connection's guard.
+            let headers: HTTPFields = [
+                .upgrade: "websocket", .connection: "upgrade", .secWebSocketVersion: "13", .cacheControl: "no-store",
+            ]
+            return (.updates, Response(status: .upgradeRequired, headers: headers))
         }
         let answer =
             target.isSlow
@@ -177,6 +182,9 @@ package struct RequestTarget {
 
     /// Whether it is the event stream of either version of the API.
     var isForEventStream: Bool { path == "/v1/updates" || path == "/v2/updates" }
+
+    /// Whether it is where the push protocol is spoken.
+    var isForPush: Bool { path == "/push" }
 
     /// Whether it may ask for a delta, a list or an archive: these are made by the first request.
     package var isSlow: Bool {

@@ -3,6 +3,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import NIOSSL
+import NIOWebSocket
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
@@ -183,6 +184,7 @@ extension RequestGuard {
             connection?.isAtWork()
             deadline?.lift()
             if head.method == .GET, RequestTarget(head.uri).isForEventStream { return beginEventStream(head, context) }
+            if head.isPushHandshake, updates.present != nil { return shakeHands(head, context) }
             decide(isForHTTP: true)
             var request = head
             // Whether the connection goes on is decided here.
@@ -292,6 +294,37 @@ extension RequestGuard {
         stream.begin()
     }
 
+    /// Grants the push protocol over WebSocket.
+    private func shakeHands(_ request: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        guard let place = updates.enter(.push, network: ConnectionTable.network(context.remoteAddress)) else {
+            count(.tooManyStreams, "too many connections that wait for updates")
+            return answerRefusal(.serviceUnavailable)
+        }
+        let offered = request.headers[canonicalForm: "sec-websocket-protocol"]
+        let upgrader = NIOWebSocketServerUpgrader(
+            shouldUpgrade: { channel, _ in
+                var headers = NIOHTTP1.HTTPHeaders()
+                if offered.contains("push-notification") {
+                    headers.add(name: "Sec-WebSocket-Protocol", value: "push-notification")
+                }
+                return channel.eventLoop.makeSucceededFuture(headers)
+            }, upgradePipelineHandler: { channel, _ in channel.eventLoop.makeSucceededVoidFuture() })
+        upgrader.buildUpgradeResponse(
+            channel: context.channel, upgradeRequest: request, initialResponseHeaders: [:]
+        ).assumeIsolated().whenComplete { [self] result in
+            guard let context = self.context, !isEnding, case .success(var headers) = result else {
+                updates.leave(place)
+                return end()
+            }
+            headers.add(contentsOf: [("Server", "rsdump"), ("Date", HTTPDate.text(now()))])
+            let head = HTTPResponseHead(version: .http1_1, status: .switchingProtocols, headers: headers)
+            context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
+            let push = PushHandler(updates, place)
+            takeOver(request, status: 101, push.handlers(), context)
+            push.begin()
+        }
+    }
+
     /// Puts handlers that speak with the client from now on in the place of those for HTTP.
     ///
     /// - Parameter status: of the answer, whose head was written.
@@ -332,7 +365,8 @@ extension RequestGuard {
         try? options?.setOption(.socketOption(.so_sndbuf), value: .init(high))
         #if os(Linux)
             let timeout = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_USER_TIMEOUT))
-            try? options?.setOption(timeout, value: .init(clamping: limits.stallSeconds * 1000))
+            let seconds = limits.stallSeconds + limits.updateHeartbeatSeconds
+            try? options?.setOption(timeout, value: .init(clamping: seconds * 1000))
         #endif
     }
 }

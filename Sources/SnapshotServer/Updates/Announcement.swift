@@ -24,6 +24,10 @@ package struct Announcement: Sendable {
     package let change: Event
     /// The timestamp alone, for newcomers and for those who missed an announcement.
     package let present: Event
+    /// The version of the monitor's broadcast, with its quotation marks.
+    package let version: String
+    /// The message that announces this version to clients of the push protocol.
+    package let broadcast: ByteBuffer
 
     /// The most collections that an event names. Where more have changed, it names none: any may have changed.
     static let mostCollections = 256
@@ -31,7 +35,8 @@ package struct Announcement: Sendable {
     /// - Parameters:
     ///   - timestamp: the monitor's.
     ///   - changed: the collections that changed; `nil` where any may have.
-    package init(number: Int, timestamp: Timestamp, changed: [CollectionID]?) {
+    ///   - version: of the monitor's broadcast, with its quotation marks.
+    package init(number: Int, timestamp: Timestamp, changed: [CollectionID]?, version: String) {
         self.number = number
         let id = "\(timestamp)"
         present = Event(UpdateEvent.update(timestamp: timestamp, collections: nil).text(id: id))
@@ -40,6 +45,8 @@ package struct Announcement: Sendable {
         } else {
             change = present
         }
+        self.version = version
+        broadcast = ByteBuffer(bytes: PushReply.broadcast(version: version))
     }
 
     /// The announcement of what an origin now serves.
@@ -54,6 +61,7 @@ package struct Announcement: Sendable {
             if found.isEmpty { return nil }
             changed = found
         }
-        self.init(number: number, timestamp: new.monitorTimestamp, changed: changed)
+        self.init(
+            number: number, timestamp: new.monitorTimestamp, changed: changed, version: new.broadcastVersion)
     }
 }

@@ -13,7 +13,7 @@ package final class EventStreamHandler: ChannelInboundHandler, UpdateSubscriber 
     package typealias OutboundOut = ByteBuffer
 
     /// What waits for a client that takes nothing, in bytes, before the client is left out; the system holds about as much.
-    static let bufferBytes = 4096
+    static let bufferBytes = 1024
 
     /// The first lines of a stream: where the server fails, a browser comes back after so many milliseconds.
     private static let opening = Announcement.Event("retry: 5000\n\n")
@@ -61,13 +61,13 @@ package final class EventStreamHandler: ChannelInboundHandler, UpdateSubscriber 
     package func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
     package func handlerRemoved(context: ChannelHandlerContext) {
-        leave()
+        giveUpPlace()
         self.context = nil
     }
 
     package func channelInactive(context: ChannelHandlerContext) {
         if isBlocked, let place { hub.metrics.streamShed(place.kind) }
-        leave()
+        giveUpPlace()
         context.fireChannelInactive()
     }
 
@@ -132,6 +132,10 @@ package final class EventStreamHandler: ChannelInboundHandler, UpdateSubscriber 
     private func leave() {
         subscribers?.remove(self, from: slot)
         subscribers = nil
+    }
+
+    private func giveUpPlace() {
+        leave()
         if let place { hub.leave(place) }
         place = nil
     }

@@ -93,6 +93,14 @@ package final class UpdateHub: Sendable {
         metrics.streamClosed(place.kind)
     }
 
+    /// Waits until no connection waits for updates any more.
+    func allHaveLeft(within duration: Duration) async {
+        let end = ContinuousClock.now + duration
+        while state.withLock({ $0.open }) > 0, ContinuousClock.now < end {
+            try? await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
     /// The subscribers of an event loop. Called on this loop.
     package func subscribers(on eventLoop: any EventLoop) -> LoopSubscribers {
         let loop = state.withLock { state in
@@ -114,6 +122,19 @@ package final class UpdateHub: Sendable {
             return open
         }
         return Int.random(in: 1...limits.updateReturnSeconds(connections: open))
+    }
+
+    /// How long a connection whose client cannot be told when to come back goes on after the server was asked to end: at most
+    /// half of the time that the server has.
+    func delayUntilEnd() -> TimeAmount {
+        let open = state.withLock { state in
+            let open = state.openAtEnd ?? state.open
+            state.openAtEnd = open
+            return open
+        }
+        // At most as many as there may be connections.
+        let spread = open * 1000 / max(1, limits.updateReturnsPerSecond)
+        return .milliseconds(Int64.random(in: 0...Int64(max(0, min(spread, limits.shutdownSeconds * 500)))))
     }
 
     /// The seconds after which a client may come back to a server that has too many connections.

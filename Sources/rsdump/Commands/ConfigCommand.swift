@@ -6,6 +6,7 @@ import RemoteSettings
 import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotExchange
+import SnapshotSources
 import TargetFilter
 
 /// `rsdump config`
@@ -109,10 +110,12 @@ struct ConfigCheck: AsyncParsableCommand {
         discussion: """
             Found are records that are no parameters, keys with several records without filter, filters that cannot be parsed \
             (errors, exit code 2); keys whose values have different types, and keys that have no record for every device \
-            (warnings).
+            (warnings). With --defaults also keys that the app has no default for, and values of another type than the app's \
+            default (warnings).
 
             Examples:
               rsdump config check main/app-config
+              rsdump config check main/app-config --defaults RemoteConfigDefaults.plist
               rsdump config check parameters.json    an array of records, or an answer of a server
             """)
 
@@ -122,11 +125,17 @@ struct ConfigCheck: AsyncParsableCommand {
             valueName: "file|bucket/collection"))
     var file: String
 
+    @Option(
+        help: ArgumentHelp(
+            "The app's own defaults to compare with: an XML property list, JSON, or Android's defaults XML.",
+            valueName: "file"))
+    var defaults: String?
+
     @OptionGroup var dumps: DumpsOptions
 
     func run() async throws {
         let (parameters, name) = try ParameterSource.parameters(file, dumps)
-        let findings = parameters.findings()
+        let findings = parameters.findings(inAppDefaults: try defaults.map { try DefaultsFile(path: $0).inAppDefaults })
         for finding in findings { Console.print("\(finding.isError ? "error" : "warning"): \(name): \(finding)") }
         let errors = findings.count(where: \.isError)
         guard errors == 0 else {
@@ -135,6 +144,16 @@ struct ConfigCheck: AsyncParsableCommand {
         if findings.isEmpty {
             Console.print("\(name): \(Counted.text(parameters.keys.count, "parameter")), nothing to complain about")
         }
+    }
+}
+
+extension DefaultsFile {
+    /// Reads a file of in-app defaults, of at most 16 MiB.
+    init(path: String) throws {
+        guard let bytes = try FileStore.read(path, limit: 16 << 20) else {
+            throw CommandFailure(.usage, "\(path): expected a file of defaults, found none; name another path")
+        }
+        try self.init(bytes, file: path)
     }
 }
 

@@ -13,8 +13,7 @@ struct ExportCommand: AsyncParsableCommand {
         commandName: "export",
         abstract: "Write bundles in the layout that another project uses.",
         discussion: """
-            Layouts:
-            \(ExportLayout.allCases.map { "  \($0.rawValue): \($0.summary)" }.joined(separator: "\n"))
+            Layouts:\(ExportLayout.allCases.reduce("") { "\($0)\n  \($1.rawValue): \($1.summary)" })
               mirror: plain files that nginx, an object store or a CDN serves as an origin
 
             The bundles are first checked against the lock, byte by byte. The output appears complete or not at all, and \

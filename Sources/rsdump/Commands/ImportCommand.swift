@@ -13,8 +13,7 @@ struct ImportCommand: AsyncParsableCommand {
         commandName: "import",
         abstract: "Import collections from Firefox, application-services, archives or saved changesets.",
         discussion: """
-            Formats:
-            \(ImportFormat.allCases.map { "  \($0.rawValue): \($0.summary)" }.joined(separator: "\n"))
+            Formats:\(ImportFormat.allCases.reduce("") { "\($0)\n  \($1.rawValue): \($1.summary)" })
               firebase-template: a Remote Config template, JSON, as a source file
               defaults: in-app defaults (plist, JSON or XML), as a source file
 

@@ -72,6 +72,7 @@ struct KeysCommand: AsyncParsableCommand {
 extension KeysCommand {
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "create",
             abstract: "Make a root, an intermediate and a signing certificate, and their keys.")
 
         @OptionGroup var directory: DirectoryArgument
@@ -140,6 +141,7 @@ extension KeysCommand {
 
     struct Request: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "request",
             abstract: "Make a key, and the request for its certificate, for whoever holds the issuer's key.")
 
         @OptionGroup var directory: DirectoryArgument
@@ -165,6 +167,7 @@ extension KeysCommand {
 
     struct Issue: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "issue",
             abstract: "Answer a request for an intermediate certificate with the root's key, or for a signing one.")
 
         @OptionGroup var directory: DirectoryArgument
@@ -198,6 +201,7 @@ extension KeysCommand {
 
     struct Renew: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "renew",
             abstract: "Replace the signing key and its certificate, or take over one that was issued elsewhere.",
             discussion: """
                 Sign the collections again afterwards: rsdump publish --resign. Nothing changes for apps: they pin the root.

@@ -45,6 +45,7 @@ enum RSBench {
                 deflated: dumps, stored: try PackagedDumps(words[1], words[3]), storage: words[2],
                 runs: try number(4, 20))
             print(try rows.table().text)
+            print(try rows.ratios())
             print(try rows.comparison().text)
         case ("sync", 2...3):
             print(try await SyncRows(dumps: try PackagedDumps(words[0], words[1]), seconds: try number(2, 3)).text())

@@ -1,3 +1,5 @@
+import ContentSignature
+import Deflate
 import Foundation
 import RemoteSettings
 import RemoteSettingsModel
@@ -70,6 +72,69 @@ struct RuntimeRows {
                 goal: "≤ 0.1 ms")
         }
         return table
+    }
+
+    /// First reads beside what each of them has to do at least, on the same bytes, all in turn.
+    func ratios() throws -> String {
+        let limits = Limits()
+        let bundle = try BundleReader(path: "\(deflated.path)/\(deflated.entry.bundle.path)")
+        let payload = Bytes(try bundle.payloadText().array)
+        guard let pem = try bundle.chain(), case .signed(let verdict) = deflated.entry.trust,
+            let packed = Deflater(level: 9)?.smaller(payload)
+        else { throw BenchmarkError("\(deflated.id) is not signed, or cannot be deflated") }
+        let stream = Bytes(packed)
+        let policy = TrustPolicy(roots: TrustAnchors([verdict.root]))
+        let work: [(name: String, run: () throws -> Void)] = [
+            ("scan", { _ = try Payload(parsing: payload, limits: limits) }),
+            ("inflate", { _ = try Inflater.inflate(stream, size: payload.count) }),
+            ("SHA-384", { _ = SignedMessage(payload) }),
+            (
+                "chain",
+                {
+                    _ = try CertificateChain(pem: pem, limits: limits).verified(
+                        anchors: policy.roots, signer: policy.signer(for: deflated.id), at: verdict.verifiedAt)
+                }
+            ),
+        ]
+        let places = try places()
+        let reads = places.map { place in
+            (name: place.name, run: { _ = try records(client(place)) })
+        }
+        let all = work + reads
+        var times = [[Double]](repeating: [], count: all.count)
+        let clock = ContinuousClock()
+        for round in 0...runs {
+            for (index, each) in all.enumerated() {
+                let start = clock.now
+                try each.run()
+                let time = (clock.now - start).milliseconds
+                if round > 0 { times[index].append(time) }
+            }
+        }
+        func numbers(_ index: Int) -> [Double] {
+            let sorted = times[index].sorted()
+            return [sorted[0], sorted[sorted.count / 2]]
+        }
+        func text(_ numbers: [Double], digits: Int) -> String {
+            numbers.map { Table.text($0, digits: digits) }.joined(separator: " / ")
+        }
+        // What a read is compared with: the longest of these.
+        let least = [[0], [1], [1, 2, 3], [2, 3]]
+        let goals = ["1.5", "1.2", "1.3", "1.3"]
+        var lines = [
+            "### First reads beside what they have to do at least, \(payload.count) bytes", "",
+            "min / median of \(runs) alternating runs", "", "| | ms | the longest of | × | goal |",
+            "| --- | --- | --- | --- | --- |",
+        ]
+        for index in work.indices { lines.append("| \(work[index].name) | \(text(numbers(index), digits: 2)) | | | |") }
+        for (number, read) in reads.enumerated() {
+            let found = numbers(work.count + number)
+            let longest = least[number].map(numbers).reduce([0, 0]) { [max($0[0], $1[0]), max($0[1], $1[1])] }
+            let names = least[number].map { work[$0].name }.joined(separator: ", ")
+            let ratio = text([found[0] / longest[0], found[1] / longest[1]], digits: 2)
+            lines.append("| \(read.name) | \(text(found, digits: 2)) | \(names) | \(ratio) | \(goals[number]) |")
+        }
+        return lines.joined(separator: "\n") + "\n"
     }
 
     /// What Foundation takes for the same text. It gives less: nothing is verified, and of a record only two members.

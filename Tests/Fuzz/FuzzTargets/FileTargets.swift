@@ -8,7 +8,7 @@ import SnapshotBundle
 import SnapshotExchange
 
 /// A directory of this process alone, in memory where the system has such a place.
-private struct Scratch: Sendable {
+struct Scratch: Sendable {
     let path: String
 
     init(_ name: String) {

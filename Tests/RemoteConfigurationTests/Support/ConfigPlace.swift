@@ -53,7 +53,7 @@ final class ConfigPlace: Sendable {
 
     func config(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> RemoteSettingsConfig {
         var config = RemoteSettingsConfig(
-            server: .custom(url: server.url), trustRoots: server.root, transport: server)
+            server: .custom(url: server.url), trustRoots: server.root, transport: server, updates: .off)
         config.logger.logLevel = .critical
         config.environment.now = { [self] in now }
         config.environment.random = { [self] in world.withLock { $0.random } }

@@ -1,0 +1,38 @@
+#if canImport(Darwin)
+    import Foundation
+    import Network
+#endif
+
+extension UpdateChannel {
+    /// Watches the app's life cycle and the device's network, where the system tells about them: on Apple systems. Elsewhere
+    /// the app calls ``RemoteSettingsService/pauseUpdates()`` and ``RemoteSettingsService/networkChanged()``.
+    func deviceWatch() -> [Task<Void, Never>] {
+        #if canImport(Darwin)
+            // By their names, so that neither UIKit nor AppKit is linked. Where the system never posts them, nothing happens.
+            func watch(_ name: String, _ body: @escaping @Sendable (UpdateChannel) -> Void) -> Task<Void, Never> {
+                Task { [weak self] in
+                    let notifications = NotificationCenter.default.notifications(named: Notification.Name(name))
+                    for await _ in notifications.map({ _ in () }) {
+                        guard let self else { return }
+                        body(self)
+                    }
+                }
+            }
+            return [
+                watch("UIApplicationDidEnterBackgroundNotification") { $0.set(isInBackground: true) },
+                watch("UIApplicationWillEnterForegroundNotification") { $0.set(isInBackground: false) },
+                watch("NSExtensionHostDidEnterBackgroundNotification") { $0.set(isInBackground: true) },
+                watch("NSExtensionHostWillEnterForegroundNotification") { $0.set(isInBackground: false) },
+                Task { [weak self] in
+                    // The first path is the present one.
+                    for await path in NWPathMonitor().dropFirst() where path.status == .satisfied {
+                        guard let self else { return }
+                        self.tryAgain()
+                    }
+                },
+            ]
+        #else
+            return []
+        #endif
+    }
+}

@@ -1,0 +1,47 @@
+import RemoteSettingsModel
+import UpdateEvents
+
+/// The broadcast part of Mozilla's push protocol, as far as a client needs that has no push subscriptions of its own
+/// (mozilla-services/push-service, `docs/design.md`).
+package enum PushBroadcast {
+    /// Mozilla's push service.
+    package static let mozilla = "wss://push.services.mozilla.com/"
+    package static let subprotocol = "push-notification"
+    /// The longest message of a server, in bytes.
+    package static let mostMessageBytes = 64 << 10
+    /// Seconds within which the server must answer the client's first message.
+    package static let helloSeconds = 30
+    /// Seconds of silence after which the client asks for a sign of life.
+    package static let pingSeconds = 1800
+
+    private static let id = "remote-settings/monitor_changes"
+
+    /// The first message of a client. It claims to know nothing, so that the answer tells the present state.
+    package static let hello =
+        #"{"messageType":"hello","use_webpush":true,"broadcasts":{"\#(id)":"\"0\""}}"#
+
+    /// What a server's message says.
+    ///
+    /// - Throws: ``UpdateSourceError`` where the server refuses the client.
+    package static func message(_ text: String) throws(UpdateSourceError) -> UpdateMessage {
+        guard text.utf8.count <= mostMessageBytes,
+            let document = try? JSONValue(parsing: Bytes(utf8: text), limits: Limits()),
+            case .object = document
+        else {
+            throw UpdateSourceError(
+                .failed, "expected a message of at most \(mostMessageBytes) bytes of JSON, found \(text.prefix(80))")
+        }
+        let type = document["messageType"]?.string
+        if type == "hello" {
+            guard let status = document["status"]?.number?.uint64, status == 200 else {
+                throw UpdateSourceError(
+                    .failed, "the push server refused the greeting: \(VisibleText.escape(String(text.prefix(200))))")
+            }
+        }
+        guard type == "hello" || type == "broadcast", let version = document["broadcasts"]?[id]?.string,
+            // The timestamp is an ETag, with quotation marks.
+            let timestamp = Timestamp(version.filter { $0 != "\"" })
+        else { return .heartbeat }
+        return .event(.update(timestamp: timestamp, collections: nil))
+    }
+}

@@ -1,0 +1,257 @@
+import NIOCore
+import NIOHTTP1
+import NIOWebSocket
+import RemoteSettingsModel
+
+/// One client of the broadcast part of Mozilla's push protocol, from the end of the WebSocket handshake on.
+///
+/// A client that does not take what it is sent is not read from, and gets the newest version when it takes something again; the
+/// guard behind this handler ends a connection that stays behind for ``ServerLimits/stallSeconds``.
+package final class PushHandler: ChannelInboundHandler, UpdateSubscriber {
+    package typealias InboundIn = WebSocketFrame
+    package typealias OutboundOut = WebSocketFrame
+
+    /// Heartbeats between two pings.
+    private static let beatsPerPing = 3
+    /// The most frames that a client may send between two heartbeats.
+    private static let mostFrames = 32
+    /// Seconds that a client must leave between two pings of its own, as in Mozilla's server.
+    private static let pingSeconds: Int64 = 45
+
+    private let hub: UpdateHub
+    private var place: UpdateHub.Place?
+    private var subscribers: LoopSubscribers?
+    private var slot = 0
+    private var context: ChannelHandlerContext?
+    private var helloDeadline: Scheduled<Void>?
+    private var hasSaidHello = false
+    private var isSubscribed = false
+    /// The version of the monitor's broadcast that the client has.
+    private var version = ""
+    private var isBehind = false
+    private var isBlocked = false
+    private var isEnding = false
+    private var beats = 0
+    /// Frames since the last heartbeat.
+    private var frames = 0
+    /// Pings since the client last sent anything.
+    private var unanswered = 0
+    private var lastPing: NIODeadline?
+
+    package init(_ hub: UpdateHub, _ place: UpdateHub.Place) {
+        self.hub = hub
+        self.place = place
+    }
+
+    /// What a connection consists of: WebSocket's frames, and this handler.
+    package func handlers() -> [any ChannelHandler] {
+        let bytes = hub.limits.pushMessageBytes
+        return [
+            WebSocketFrameEncoder(), ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: bytes)),
+            ClientFrameCheck(),
+            NIOWebSocketFrameAggregator(
+                minNonFinalFragmentSize: 1, maxAccumulatedFrameCount: 16, maxAccumulatedFrameSize: bytes),
+            self,
+        ]
+    }
+
+    /// Awaits the first message. The head of the answer must have been written.
+    package func begin() {
+        guard let context else { return }
+        let subscribers = hub.subscribers(on: context.eventLoop)
+        slot = subscribers.add(self)
+        self.subscribers = subscribers
+        let seconds = Int64(hub.limits.pushHelloSeconds)
+        helloDeadline = context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(seconds)) { [weak self] in
+            self?.close(.unexpectedServerError)
+        }
+        context.read()
+    }
+
+    package func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    package func handlerRemoved(context: ChannelHandlerContext) {
+        giveUpPlace()
+        self.context = nil
+    }
+
+    package func channelInactive(context: ChannelHandlerContext) {
+        if isBlocked, let place { hub.metrics.streamShed(place.kind) }
+        giveUpPlace()
+        context.fireChannelInactive()
+    }
+
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isEnding else { return }
+        let frame = unwrapInboundIn(data)
+        unanswered = 0
+        frames += 1
+        guard frames <= Self.mostFrames else { return close(.policyViolation) }
+        switch frame.opcode {
+        case .text: receive(frame.unmaskedData)
+        case .ping: send(.pong, frame.unmaskedData)
+        case .pong: break
+        case .connectionClose: close(.normalClosure)
+        default: close(.unacceptableData)
+        }
+    }
+
+    package func channelReadComplete(context: ChannelHandlerContext) {
+        // Nothing is read from a client that takes nothing.
+        if context.channel.isWritable { context.read() }
+    }
+
+    package func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isActive { isBlocked = !context.channel.isWritable }
+        if !isBlocked {
+            if isBehind, let present = hub.present { announce(present) }
+            context.read()
+        }
+        context.fireChannelWritabilityChanged()
+    }
+
+    package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        switch error {
+        case NIOWebSocketError.invalidFrameLength, NIOWebSocketFrameAggregator.Error.accumulatedFrameSizeIsTooLarge:
+            close(.messageTooLarge)
+        case is NIOWebSocketError, is NIOWebSocketFrameAggregator.Error, is ClientFrameCheck.Violation:
+            close(.protocolError)
+        default: context.close(promise: nil)
+        }
+    }
+
+    package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        case ChannelEvent.inputClosed: context.close(promise: nil)
+        case is ChannelShouldQuiesceEvent:
+            // Clients of this protocol cannot be told when to come back; they come a few seconds after the end.
+            context.eventLoop.assumeIsolated().scheduleTask(in: hub.delayUntilEnd()) { [weak self] in
+                guard let self, !self.isEnding else { return }
+                self.hub.metrics.streamPaused(.push)
+                self.close(.goingAway)
+            }
+        default: context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    private func receive(_ text: ByteBuffer) {
+        let bytes = Array(text.readableBytesView)
+        guard String(validating: bytes, as: UTF8.self) != nil else { return close(.dataInconsistentWithMessage) }
+        guard let message = try? PushMessage(Bytes(bytes)), let present = hub.present else {
+            return close(.unacceptableData)
+        }
+        guard hasSaidHello else {
+            guard case .hello(let known) = message else { return close(.protocolError) }
+            hasSaidHello = true
+            helloDeadline?.cancel()
+            helloDeadline = nil
+            subscribe(known, present)
+            return send(PushReply.hello(uaid: Self.uaid(), known, version: present.version))
+        }
+        switch message {
+        case .hello: close(.protocolError)
+        case .subscribe(let known):
+            subscribe(known, present)
+            if let reply = PushReply.subscribed(known, version: present.version) { send(reply) }
+        case .ping:
+            if let lastPing, .now() - lastPing < .seconds(Self.pingSeconds) { return close(.unexpectedServerError) }
+            lastPing = .now()
+            send(Array("{}".utf8))
+        case .register(let channel): send(PushReply.registrationRefused(channel: channel))
+        case .unregister(let channel): send(PushReply.unregistered(channel: channel))
+        case .ignored: break
+        }
+    }
+
+    private func subscribe(_ known: [PushBroadcast], _ present: Announcement) {
+        guard known.contains(where: { $0.id == PushBroadcast.monitor }) else { return }
+        isSubscribed = true
+        version = present.version
+    }
+
+    /// A new name for each connection: nothing is kept for a client, and a client whose name has changed knows that.
+    private static func uaid() -> String {
+        let digits = (0..<32).map { _ in String(Int.random(in: 0..<16), radix: 16) }
+        return digits.joined()
+    }
+
+    package func announce(_ announcement: Announcement) {
+        guard let context, isSubscribed, !isEnding, announcement.version != version else { return }
+        guard context.channel.isWritable else {
+            if isBehind { hub.metrics.updateLeftOut(.push) }
+            isBehind = true
+            return
+        }
+        isBehind = false
+        version = announcement.version
+        send(.text, announcement.broadcast)
+        hub.metrics.updateSent(.push)
+    }
+
+    package func beat() {
+        frames = 0
+        beats = (beats + 1) % Self.beatsPerPing
+        guard beats == 0, !isEnding, let context, context.channel.isWritable else { return }
+        guard unanswered < 2 else { return context.close(promise: nil) }
+        unanswered += 1
+        send(.ping, ByteBuffer())
+    }
+
+    private func send(_ json: [UInt8]) { send(.text, ByteBuffer(bytes: json)) }
+
+    private func send(_ opcode: WebSocketOpcode, _ data: ByteBuffer, promise: EventLoopPromise<Void>? = nil) {
+        context?.writeAndFlush(wrapOutboundOut(WebSocketFrame(fin: true, opcode: opcode, data: data)), promise: promise)
+    }
+
+    private func close(_ code: WebSocketErrorCode) {
+        guard !isEnding, let context else { return }
+        isEnding = true
+        leave()
+        var data = ByteBuffer()
+        data.write(webSocketErrorCode: code)
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
+        send(.connectionClose, data, promise: written)
+    }
+
+    private func leave() {
+        helloDeadline?.cancel()
+        helloDeadline = nil
+        subscribers?.remove(self, from: slot)
+        subscribers = nil
+    }
+
+    private func giveUpPlace() {
+        leave()
+        if let place { hub.leave(place) }
+        place = nil
+    }
+}
+
+/// Refuses what a client must not send (RFC 6455 §5.1, §5.2) and the decoder lets through.
+private final class ClientFrameCheck: ChannelInboundHandler {
+    typealias InboundIn = WebSocketFrame
+    typealias InboundOut = WebSocketFrame
+
+    struct Violation: Error {}
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = unwrapInboundIn(data)
+        let isKnown = [.continuation, .text, .binary, .connectionClose, .ping, .pong].contains(frame.opcode)
+        guard frame.maskKey != nil, !frame.rsv1, !frame.rsv2, !frame.rsv3, isKnown else {
+            return context.fireErrorCaught(Violation())
+        }
+        context.fireChannelRead(data)
+    }
+}
+
+extension HTTPRequestHead {
+    /// Whether it asks for the push protocol in a way that can be granted (RFC 6455 §4.2.1).
+    var isPushHandshake: Bool {
+        method == .GET && version == .http1_1 && RequestTarget(uri).isForPush
+            && headers[canonicalForm: "upgrade"].contains { $0.lowercased() == "websocket" }
+            && headers[canonicalForm: "connection"].contains { $0.lowercased() == "upgrade" }
+            && headers["sec-websocket-version"] == ["13"]
+            && headers["sec-websocket-key"].map(\.utf8.count) == [24]
+    }
+}

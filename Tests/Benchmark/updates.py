@@ -1,0 +1,158 @@
+"""Connections that wait for updates at rsdump serve, on loopback: memory, time until all know of a change, others meanwhile.
+
+    updates.py [--streams N] [--changes N] [--push]
+
+Each process of clients holds some thousands of connections, from addresses of its own in 127/8: one address has no ports for
+all. The clients run on the same cores as the server, so the times are upper bounds. The time of a change begins when the first
+client is told of it, or when the request that publishes it is answered, whichever comes first.
+"""
+import argparse
+import base64
+import contextlib
+import multiprocessing
+import pathlib
+import resource
+import selectors
+import socket
+import statistics
+import struct
+import sys
+import threading
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "Integration"))
+
+from serve import Serving
+
+PROCESSES = 2
+EVENTS = b"GET /v2/updates HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n"
+PUSH = (b"GET /push HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+        b"Sec-WebSocket-Key: " + base64.b64encode(b"0123456789abcdef") + b"\r\n\r\n")
+HELLO = b'{"messageType":"hello","broadcasts":{"remote-settings/monitor_changes":""}}'
+# Masked by zeros, which leaves it as it is.
+HELLO = b"\x81" + struct.pack("!B", 0x80 | len(HELLO)) + bytes(4) + HELLO
+
+
+def hold(serving, number, count, is_push, pipe):
+    """Holds connections; for each timestamp that it is sent, answers when each connection was told of it."""
+    selector = selectors.DefaultSelector()
+    connections, opened = {}, time.monotonic()
+    for index in range(count):
+        connection = socket.socket()
+        connection.bind((f"127.{1 + number}.{index // 200}.{1 + index % 200}", 0))
+        connection.connect(serving)
+        connection.sendall(PUSH if is_push else EVENTS)
+        connections[connection] = bytearray()
+        selector.register(connection, selectors.EVENT_READ)
+    needle, waiting, times = (b"remote-settings" if is_push else b"event: update"), set(connections), []
+    greeted = set()
+    pipe_key = selector.register(pipe, selectors.EVENT_READ)
+    while True:
+        if not waiting and needle is not None:
+            pipe.send((time.monotonic() - opened, times))
+            needle = None
+        for key, _ in selector.select():
+            if key is pipe_key:
+                message = pipe.recv()
+                if message is None:
+                    return
+                needle, waiting, times = message, set(connections), []
+                for buffer in connections.values():
+                    buffer.clear()
+                pipe.send("ready")
+                continue
+            connection = key.fileobj
+            part = connection.recv(1 << 16)
+            now = time.monotonic()
+            if not part:
+                raise SystemExit("the server has ended a connection")
+            buffer = connections[connection]
+            buffer += part
+            if is_push and connection not in greeted and b"\r\n\r\n" in buffer:
+                greeted.add(connection)
+                connection.sendall(HELLO)
+            if needle is not None and needle in buffer and connection in waiting:
+                waiting.discard(connection)
+                times.append(now)
+            del buffer[:-256]
+
+
+def memory(process):
+    status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1])
+
+
+def percentile(values, part):
+    return sorted(values)[min(len(values) - 1, int(len(values) * part))]
+
+
+def milliseconds(seconds):
+    return f"{seconds * 1000:.0f} ms"
+
+
+def ask_repeatedly(serving, stop, times):
+    """Other clients: a collection again and again."""
+    while not stop.is_set():
+        began = time.monotonic()
+        assert serving.changeset("main/settings").status == 200
+        times.append(time.monotonic() - began)
+        time.sleep(0.005)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--streams", type=int, default=10_000)
+    parser.add_argument("--changes", type=int, default=5)
+    parser.add_argument("--push", action="store_true", help="by Mozilla's push protocol instead of event streams")
+    arguments = parser.parse_args()
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    with Serving("--demo") as serving, contextlib.ExitStack() as stack:
+        for _ in range(50):
+            serving.ask("/v2/")
+        before = memory(serving.process)
+        pipes = []
+        for number in range(PROCESSES):
+            ours, theirs = multiprocessing.Pipe()
+            count = arguments.streams // PROCESSES + (number < arguments.streams % PROCESSES)
+            process = multiprocessing.Process(
+                target=hold, args=((serving.host, serving.port), number, count, arguments.push, theirs), daemon=True)
+            process.start()
+            stack.callback(process.terminate)
+            pipes.append(ours)
+        seconds = max(pipe.recv()[0] for pipe in pipes)
+        time.sleep(2)
+        kibibytes = (memory(serving.process) - before) / arguments.streams
+        name = "push" if arguments.push else "event-stream"
+        found = serving.metric(f'rsdump_update_streams{{protocol="{name}"}}')
+        assert found == arguments.streams, f"{found} connections wait, expected {arguments.streams}"
+
+        stop, others = threading.Event(), []
+        asking = threading.Thread(target=ask_repeatedly, args=(serving, stop, others), daemon=True)
+        asking.start()
+        latencies = []
+        for _ in range(arguments.changes):
+            for pipe in pipes:
+                pipe.send(b'"messageType":"broadcast"' if arguments.push else b'"collections"')
+            assert [pipe.recv() for pipe in pipes] == ["ready"] * PROCESSES
+            asked = len(others)
+            assert serving.ask("/demo/publish", method="POST").status == 200
+            published = time.monotonic()
+            told = [each for pipe in pipes for each in pipe.recv()[1]]
+            latencies += [each - min(published, *told) for each in told]
+            while len(others) < asked + 20:
+                time.sleep(0.01)
+        stop.set()
+        asking.join()
+        print(f"| | {name}, {arguments.streams} connections |\n| --- | --- |")
+        print(f"| memory each, of the server | {kibibytes:.1f} KiB |")
+        print(f"| all connected and told the present in | {seconds:.1f} s |")
+        print(f"| a change has reached half; 99 %; all | {milliseconds(percentile(latencies, 0.5))}; "
+              f"{milliseconds(percentile(latencies, 0.99))}; {milliseconds(max(latencies))} |")
+        print(f"| other requests meanwhile: median; 99 %; most | {milliseconds(statistics.median(others))}; "
+              f"{milliseconds(percentile(others, 0.99))}; {milliseconds(max(others))} ({len(others)} requests) |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+import RemoteSettings
+import RemoteSettingsModel
+import Synchronization
+
+/// An update channel that says what a test tells it to.
+package final class ScriptedUpdates: UpdateSource {
+    private struct State {
+        var connects = 0
+        var most = 0
+        var open: [Int: AsyncThrowingStream<UpdateMessage, any Error>.Continuation] = [:]
+        var refusal: UpdateSourceError?
+        var greeting: [UpdateMessage] = []
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    /// Connections so far, those that were refused included.
+    package var connects: Int { state.withLock { $0.connects } }
+    /// Connections that are open now.
+    package var open: Int { state.withLock { $0.open.count } }
+    /// The most connections that were open at once.
+    package var most: Int { state.withLock { $0.most } }
+
+    /// Refuses connections from now on; `nil` to take them again.
+    package func refuse(_ error: UpdateSourceError?) { state.withLock { $0.refusal = error } }
+
+    /// Says this at the beginning of each connection.
+    package func greet(_ messages: UpdateMessage...) { state.withLock { $0.greeting = messages } }
+
+    package func send(_ messages: UpdateMessage...) {
+        for connection in state.withLock({ Array($0.open.values) }) {
+            for message in messages { connection.yield(message) }
+        }
+    }
+
+    /// Announces a state of the server.
+    package func announce(_ timestamp: UInt64, _ collections: [CollectionID]? = nil) {
+        send(.event(.update(timestamp: Timestamp(milliseconds: timestamp), collections: collections)))
+    }
+
+    /// Ends all connections, properly where there is no error.
+    package func end(_ error: UpdateSourceError? = nil) {
+        let connections = state.withLock { state in
+            defer { state.open = [:] }
+            return state.open.values
+        }
+        for connection in connections { connection.finish(throwing: error) }
+    }
+
+    package func connect() async throws(UpdateSourceError) -> any UpdateConnection {
+        let (stream, continuation) = AsyncThrowingStream<UpdateMessage, any Error>.makeStream()
+        let result = state.withLock { state -> Result<Int, UpdateSourceError> in
+            state.connects += 1
+            if let refusal = state.refusal { return .failure(refusal) }
+            state.open[state.connects] = continuation
+            state.most = max(state.most, state.open.count)
+            for message in state.greeting { continuation.yield(message) }
+            return .success(state.connects)
+        }
+        let number = try result.get()
+        continuation.onTermination = { [weak self] _ in self?.state.withLock { _ = $0.open.removeValue(forKey: number) }
+        }
+        return Connection(messages: stream.makeAsyncIterator())
+    }
+
+    private struct Connection: UpdateConnection {
+        var messages: AsyncThrowingStream<UpdateMessage, any Error>.Iterator
+
+        mutating func next() async throws(UpdateSourceError) -> UpdateMessage? {
+            do {
+                return try await messages.next()
+            } catch {
+                throw error as? UpdateSourceError ?? UpdateSourceError(.failed, "\(error)")
+            }
+        }
+    }
+}
+
+extension OriginTransport {
+    /// The queries of the requests for the server's list of collections so far.
+    package var polls: [String] {
+        requests.map(\.path).filter { $0.contains("/monitor/") }.map { String($0.drop { $0 != "?" }) }
+    }
+
+    /// The timestamp of the server's list of collections.
+    package func monitorTimestamp() throws -> UInt64 {
+        let document = try JSONValue(parsing: Bytes(utf8: try monitor()), limits: Limits())
+        return document["timestamp"]?.number?.uint64 ?? 0
+    }
+}

@@ -1,0 +1,107 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import Synchronization
+
+/// A clock on which code sleeps until a test moves it. The time of day can be set apart from it.
+package final class SteppedTime: Sendable {
+    private struct State {
+        var uptime = Duration.zero
+        var start: Timestamp
+        var sleepers: [Int: (due: Duration, continuation: CheckedContinuation<Void, any Error>)] = [:]
+        var cancelled: Set<Int> = []
+        var count = 0
+        var random: UInt64 = 1
+        var fixedChance: Double?
+    }
+
+    private let state: Mutex<State>
+
+    /// - Parameter chance: the answer to every question for a random number; `nil` for a series that is always the same.
+    package init(chance: Double? = nil, seed: UInt64 = 1) {
+        state = Mutex(
+            State(start: HTTPEnvironment.system.now(), random: seed &* 0x9E37_79B9_7F4A_7C15 | 1, fixedChance: chance))
+    }
+
+    package var uptime: Duration { state.withLock { $0.uptime } }
+    package var now: Timestamp { state.withLock { $0.start.advanced(by: $0.uptime) } }
+
+    /// Sets the time of day, forward or back. Whoever sleeps goes on sleeping.
+    package func setClock(by difference: Duration) {
+        state.withLock { $0.start = $0.start.advanced(by: difference) }
+    }
+
+    package var environment: HTTPEnvironment { environment(random: { self.random() }) }
+
+    package func environment(random: @escaping @Sendable () -> Double) -> HTTPEnvironment {
+        HTTPEnvironment(now: { self.now }, sleep: { try await self.sleep($0) }, random: random, uptime: { self.uptime })
+    }
+
+    private func random() -> Double {
+        state.withLock { state in
+            if let fixed = state.fixedChance { return fixed }
+            state.random ^= state.random << 13
+            state.random ^= state.random >> 7
+            state.random ^= state.random << 17
+            return Double(state.random >> 11) / Double(1 << 53)
+        }
+    }
+
+    private func sleep(_ duration: Duration) async throws {
+        let number = state.withLock { state in
+            state.count += 1
+            return state.count
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                let isOver = state.withLock { state -> Bool? in
+                    if state.cancelled.remove(number) != nil { return false }
+                    if duration <= .zero { return true }
+                    state.sleepers[number] = (state.uptime + duration, continuation)
+                    return nil
+                }
+                if isOver == true { continuation.resume() }
+                if isOver == false { continuation.resume(throwing: CancellationError()) }
+            }
+        } onCancel: {
+            let sleeper = state.withLock { state in
+                let sleeper = state.sleepers.removeValue(forKey: number)
+                if sleeper == nil { state.cancelled.insert(number) }
+                return sleeper
+            }
+            sleeper?.continuation.resume(throwing: CancellationError())
+        }
+    }
+
+    /// Moves the clock forward in steps, and lets the code under test run after each.
+    ///
+    /// - Parameter step: everybody whose time ends within one step wakes up at once; `nil` for one step for each sleeper.
+    package func pass(_ duration: Duration, step: Duration? = nil) async {
+        let end = uptime + duration
+        await settle()
+        while true {
+            let woken = state.withLock { state -> [CheckedContinuation<Void, any Error>]? in
+                guard state.uptime < end else { return nil }
+                let next = state.sleepers.values.map(\.due).min() ?? end
+                state.uptime = min(end, max(next, state.uptime) + (step ?? .zero))
+                let due = state.sleepers.filter { $0.value.due <= state.uptime }
+                for number in due.keys { state.sleepers[number] = nil }
+                return due.sorted { $0.value.due < $1.value.due }.map(\.value.continuation)
+            }
+            guard let woken else { return }
+            for continuation in woken { continuation.resume() }
+            if !woken.isEmpty { await settle() }
+        }
+    }
+
+    /// Gives the tasks that can go on the time to do so.
+    package func settle() async {
+        var seen = -1
+        for _ in 0..<50 {
+            for _ in 0..<20 { await Task.yield() }
+            try? await Task.sleep(for: .milliseconds(1))
+            let count = state.withLock { $0.count }
+            if count == seen { return }
+            seen = count
+        }
+    }
+}
