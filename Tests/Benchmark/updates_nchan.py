@@ -152,10 +152,12 @@ class Mirror(nginx.Nginx):
     def configuration(self, user):
         temporary = "".join(f" {kind}_temp_path {self.folder}/tmp-{kind};\n"
                             for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        # nginx ends waiting connections where fewer than a sixteenth of them are free.
+        room = self.connections * 5 // 4 + 100
         return (
             f"load_module /usr/lib/nginx/modules/ngx_nchan_module.so;\n{user}\npid {self.folder}/nginx.pid;\n"
             f"error_log {self.folder}/error.log warn;\nworker_processes 1;\n"
-            f"worker_rlimit_nofile {self.connections + 200};\nevents {{ worker_connections {self.connections + 100}; }}\n"
+            f"worker_rlimit_nofile {room + 100};\nevents {{ worker_connections {room}; }}\n"
             f"http {{\n access_log off;\n{temporary} include {self.folder}/mirror/nginx.conf;\n}}\n")
 
 
