@@ -287,6 +287,10 @@ let package = Package(
         .testTarget(
             name: "FuzzTargetsTests", dependencies: ["FuzzTargets", "FuzzServerTargets"], swiftSettings: strict),
         .testTarget(
+            name: "UpdateChannelTests",
+            dependencies: ["UpdateChannel", "UpdateEvents", "RemoteSettingsHTTP", "RemoteSettingsModel"],
+            swiftSettings: strict),
+        .testTarget(
             name: "RemoteSettingsModelTests", dependencies: ["RemoteSettingsModel"],
             exclude: ["canonical_cases.py", "canonical_cases.txt"],
             swiftSettings: strict),

@@ -13,7 +13,8 @@ EXAMPLES = rsdump.REPOSITORY / "Examples/nightly"
 TOOLS = os.path.dirname(sys.executable)
 WORKFLOWS = sorted((rsdump.REPOSITORY / ".github/workflows").glob("*.yml"))
 ACTION = rsdump.REPOSITORY / ".github/actions/nightly/action.yml"
-UNITS = ("remote-settings-dumps.service", "remote-settings-dumps.timer")
+WATCH = rsdump.REPOSITORY / "Examples/watch/remote-settings-watch.service"
+UNITS = ("remote-settings-dumps.service", "remote-settings-dumps.timer", WATCH.name)
 
 
 def run(*command):
@@ -32,8 +33,10 @@ def systemd_root(tmp_path):
     script = tmp_path / "usr/local/bin/remote-settings-nightly"
     script.parent.mkdir(parents=True)
     shutil.copy(rsdump.REPOSITORY / "scripts/nightly", script)
-    for unit in UNITS:
+    shutil.copy("/bin/true", script.parent / "rsdump")
+    for unit in UNITS[:2]:
         shutil.copy(EXAMPLES / unit, units)
+    shutil.copy(WATCH, units)
     return tmp_path
 
 
@@ -46,8 +49,9 @@ def test_the_units_verify(systemd_root):
     assert "PrivateTemp" in run("systemd-analyze", "verify", f"--root={systemd_root}", *UNITS).stderr
 
 
-def test_the_service_is_hardened(systemd_root):
-    judged = run("systemd-analyze", "security", "--offline=true", f"--root={systemd_root}", "--threshold=15", UNITS[0])
+@pytest.mark.parametrize("unit", [UNITS[0], WATCH.name])
+def test_the_service_is_hardened(systemd_root, unit):
+    judged = run("systemd-analyze", "security", "--offline=true", f"--root={systemd_root}", "--threshold=15", unit)
     assert judged.returncode == 0, judged.stdout[-2000:] + judged.stderr
 
 

@@ -1,4 +1,5 @@
 """The update channel of a mirror: real nginx with Debian's nchan, set up by the nginx.conf of `export --updates`."""
+import contextlib
 import subprocess
 
 import pytest
@@ -9,6 +10,7 @@ import rsdump
 import toolchain
 from event_stream import EventStream
 from mirror import Mirror
+from watching import Watching
 
 MODULE = "/usr/lib/nginx/modules/ngx_nchan_module.so"
 
@@ -60,6 +62,16 @@ def test_subscribers_get_what_is_posted_and_newcomers_the_last(mirror, dumps):
                 assert (event.name, event.json()) == ("update", {"timestamp": 2})
 
 
+def test_many_may_come_before_there_is_an_event(mirror, dumps):
+    """With `nchan_subscriber_first_message -1`, nchan 1.3.6 ends its worker here."""
+    mirror.publish(dumps)
+    with mirror, contextlib.ExitStack() as stack:
+        streams = [stack.enter_context(mirror.listen()) for _ in range(50)]
+        assert mirror.post('{"timestamp":1}') == 201
+        assert [stream.next().json() for stream in streams] == 50 * [{"timestamp": 1}]
+        assert "alert" not in (mirror.folder / "error.log").read_text()
+
+
 def test_a_mirror_tells_its_subscribers_once_it_has_changed(mirror, dumps, sample):
     mirror.publish(dumps)
     with mirror:
@@ -99,6 +111,20 @@ def test_a_mirror_tells_its_subscribers_once_it_has_changed(mirror, dumps, sampl
     mirror.output = letters
     outcome = Mirror.publish(mirror, dumps, options=notify)
     assert outcome.code == rsdump.USAGE and [path.name for path in letters.iterdir()] == ["letter.txt"]
+
+
+def test_a_directory_follows_the_mirror(mirror, dumps, sample, tmp_path):
+    mirror.publish(dumps)
+    copy = dumps.copy(tmp_path / "copy")
+    with mirror, Watching(f"{mirror.origin}/v1", "--refresh", "--dumps", copy.path) as watching:
+        # nginx has no event yet; what changed before the connection is found out all the same.
+        assert watching.next("refreshed")["exitCode"] == 0
+        change(sample, "main/regions", dumps.bundle("main/regions").records[0]["id"])
+        assert dumps.refresh().code == rsdump.DONE
+        mirror.publish(dumps, options=("--notify", mirror.publisher))
+        assert watching.next("update")["collections"] == ["main/regions"]
+        assert watching.next("refreshed")["changed"] == ["main/regions"]
+        assert copy.bundle("main/regions").payload == dumps.bundle("main/regions").payload
 
 
 def change(server, name, record):

@@ -3,50 +3,24 @@ import json
 import os
 import pathlib
 import signal
-import subprocess
-import threading
 import time
 
 import pytest
 
 import rsdump
+from dumps import Dumps
+from event_stream import EventStream
+from publishing import Team
 from scripted_stream import HEAD, ScriptedStream, answer, update
+from serve import Serving
+from watching import Watching
 
 
-class Watching:
-    """A running `rsdump watch`; its lines are read as they come. The end of the `with` block ends it by SIGTERM."""
-
-    def __init__(self, url, *arguments, env=None):
-        self.process = subprocess.Popen(
-            [rsdump.BINARY, "watch", "--server", url, *map(str, arguments)], stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=rsdump.environment(env))
-        self.errors = []
-        self.reader = threading.Thread(target=lambda: self.errors.extend(self.process.stderr), daemon=True)
-        self.reader.start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        code = self.end()
-        assert code == 0, f"exit code {code}: {''.join(self.errors)}"
-
-    def end(self, number=signal.SIGTERM):
-        if self.process.poll() is None:
-            self.process.send_signal(number)
-        try:
-            return self.process.wait(30)
-        finally:
-            self.process.kill()
-            self.reader.join(10)
-
-    def next(self, *names):
-        """The next line of one of these kinds, or of any."""
-        while line := self.process.stdout.readline():
-            event = json.loads(line)
-            if not names or event["event"] in names:
-                return event
-        raise AssertionError(f"rsdump watch has ended: {''.join(self.errors)}")
+@pytest.fixture
+def team(tmp_path):
+    team = Team(tmp_path)
+    team.publish()
+    return team
 
 
 def children(process):
@@ -151,3 +125,35 @@ def test_the_end_leaves_no_child(tmp_path, number):
                 if pathlib.Path(f"/proc/{sleeper}/stat").read_text().split()[2] == "Z":
                     raise ProcessLookupError
                 time.sleep(0.05)
+
+
+def test_a_mirror_follows_a_server_that_watches_its_dumps(team, tmp_path):
+    """publish, serve --watch, watch --refresh, serve --watch of the copy, and whoever listens there."""
+    with Serving("--dumps", team.dumps.path, "--watch") as server:
+        copy = Dumps(tmp_path / "copy")
+        root = rsdump.run("keys", "status", team.path / "keys").out.split("trust-root ")[1].split()[0]
+        assert copy.add(None, "main/one", url=f"{server.url}/v1", root=root).code == rsdump.DONE
+        with Watching(f"{server.url}/v1", "--refresh", "--dumps", copy.path, "--exec", "echo ran >&2") as watching:
+            # The first event tells the present state, which is fetched.
+            assert watching.next("update").get("collections") is None
+            refreshed = watching.next("refreshed")
+            assert refreshed["changed"] == ["main/one"] and refreshed["exitCode"] == 0
+            assert watching.next("executed")["exitCode"] == 0
+            with Serving("--dumps", copy.path, "--watch") as second, EventStream(f"{second.url}/v2/updates") as stream:
+                before = stream.next().json()["timestamp"]
+                team.change("one")
+                team.publish()
+                update = watching.next("update")
+                assert update["collections"] == ["main/one"] and update["timestamp"] > before
+                assert watching.next("refreshed")["changed"] == ["main/one"]
+                assert stream.next().json() == {"timestamp": update["timestamp"], "collections": ["main/one"]}
+                assert copy.bundle("main/one").payload == team.dumps.bundle("main/one").payload
+                # What the copy does not hold costs nothing.
+                team.change("two")
+                team.publish()
+                assert watching.next("update")["collections"] == ["main/two"]
+                team.change("one")
+                team.publish()
+                assert watching.next("update", "refreshed")["collections"] == ["main/one"]
+                assert watching.next("refreshed")["changed"] == ["main/one"]
+        assert rsdump.run("verify", "--dumps", copy.path).code == rsdump.DONE

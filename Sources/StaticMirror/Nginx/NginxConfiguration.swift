@@ -38,8 +38,9 @@ struct NginxConfiguration {
 
     /// The subscribers' locations: an event stream at `/v1/updates` and `/v2/updates`.
     ///
-    /// `-1` sends the last message to a newcomer at once; `newest` would wait for the next one. The id that a client brings is
-    /// not looked at: of one from a host whose clock is ahead, nchan would make a subscriber that hears nothing.
+    /// As one message is kept, `oldest` is the last one, which a newcomer gets at once; `newest` would wait for the next one. With
+    /// `-1`, two newcomers to a channel without a message end the worker (an assertion in nchan 1.3.6). The id that a client
+    /// brings is not looked at: of one from a host whose clock is ahead, nchan would make a subscriber that hears nothing.
     private func subscribers(_ port: Int) -> String {
         """
             # The update channel, which Debian's libnginx-mod-nchan serves: the last event, and each one that is posted
@@ -48,7 +49,7 @@ struct NginxConfiguration {
                 nchan_subscriber eventsource;
                 nchan_channel_group remote_settings_\(port);
                 nchan_channel_id updates;
-                nchan_subscriber_first_message -1;
+                nchan_subscriber_first_message oldest;
                 nchan_subscriber_last_message_id "";
                 nchan_eventsource_ping_interval 15;
                 nchan_eventsource_ping_event "";

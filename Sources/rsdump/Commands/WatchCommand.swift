@@ -254,8 +254,11 @@ private struct UpdateWork {
             for failure in report.failed {
                 Console.error("rsdump: \(failure.id): \(Console.visible(failure.error.map { "\($0)" } ?? ""))")
             }
-            // What failed is tried again, though something else changed.
-            if report.exitStatus != .done && changed.isEmpty { return .failed }
+            if report.exitStatus != .done {
+                guard !changed.isEmpty else { return .failed }
+                // What failed is tried again, though something else changed.
+                due.add(.init())
+            }
             return changed.isEmpty && report.recovered.isEmpty ? .unchanged : .changed
         } catch {
             guard !Task.isCancelled else { return .failed }
