@@ -45,7 +45,7 @@ package struct DefaultsFile: Sendable {
             default: text.line(1, "\(SourceText.key(member.key)): \(SourceText.value(member.value.json))")
             }
         }
-        source = Bytes(utf8: text.text)
+        source = try text.checked(file, limits)
         count = members.count
     }
 
