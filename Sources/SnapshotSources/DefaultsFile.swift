@@ -49,7 +49,7 @@ package struct DefaultsFile: Sendable {
             default: text.line(1, "\(SourceText.key(member.key)): \(SourceText.value(member.value.json))")
             }
         }
-        source = Bytes(utf8: text.text)
+        source = try text.checked(file, limits)
         inAppDefaults = InAppDefaults(
             values: Dictionary(members.map { ($0.key, $0.value.json) }) { _, last in last }, hasTypes: hasTypes)
     }

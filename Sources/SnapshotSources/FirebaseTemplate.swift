@@ -28,7 +28,7 @@ package struct FirebaseTemplate: Sendable {
         guard fatal.isEmpty else { throw SourceProblems(problems: fatal.sorted { ($0.line ?? 0) < ($1.line ?? 0) }) }
         skipped = unsupported.map { "\($0.file):\($0.line ?? 1): \($0.problem)" }
         notes = converter.notes()
-        source = Bytes(utf8: converter.text.text)
+        source = try converter.text.checked(file, limits)
     }
 }
 
@@ -301,6 +301,32 @@ struct SourceText {
 
     var count: Int { lines.count }
     var text: String { lines.joined(separator: "\n") + "\n" }
+
+    /// The source file, once `publish` takes it: what it refuses, such as a number that no double can hold, is refused at
+    /// the import. No I/O.
+    ///
+    /// - Parameter file: the imported file, for errors.
+    func checked(_ file: String, _ limits: Limits) throws(SourceProblems) -> Bytes {
+        let source = Bytes(utf8: text)
+        guard let id = try? CollectionID(bucket: "main", name: "imported") else { return source }
+        var builder = CollectionBuilder(id: id, root: ".")
+        do throws(ConfigurationError) {
+            builder.add(
+                collection: try SourceReader(file: "\(file).yaml", limits: limits).node(source), file: file)
+        } catch {
+            builder.problems.add(error)
+        }
+        do throws(SourceProblems) {
+            _ = try builder.finish(limits: limits)
+        } catch {
+            throw SourceProblems(
+                problems: error.problems.map {
+                    ConfigurationError(
+                        file: file, problem: "what comes of it cannot be published: \($0.problem)", remedy: $0.remedy)
+                })
+        }
+        return source
+    }
 
     mutating func line(_ level: Int, _ text: String) {
         lines.append(String(repeating: "  ", count: level) + text)

@@ -218,6 +218,8 @@ struct ValueTests {
         refused(nested(130, "<string><![CDATA[</array>]]></string>"), "deeper than 128 levels")
         refused(nested(1, "<string a=\"/>\">"), "an attribute")
         refused(Data("<!DOCTYPE x [<!ENTITY a 'b'>]><plist><dict/></plist>".utf8), "a document type of its own")
+        let integer = Data("<plist version=\"1.0\"><dict><key>a</key><integer>".utf8) + [0xFC]
+        refused(integer + Data("7</integer></dict></plist>".utf8), "not UTF-8")
         refused(Data("<plist><dict/></plist>".utf16.flatMap { [UInt8($0 & 255), UInt8($0 >> 8)] }), "not UTF-8")
     }
 

@@ -120,6 +120,16 @@ import Testing
         #expect(try records(template("{}").source).isEmpty)
     }
 
+    /// Numbers and texts that publish would refuse later.
+    @Test(arguments: [
+        #"{"defaultValue": {"value": "-18446744073709551615"}, "valueType": "NUMBER"}"#,
+        #"{"defaultValue": {"value": "\#(String(repeating: "[", count: 129))"}}"#,
+    ])
+    func whatCannotBePublishedIsRefused(_ parameter: String) {
+        let error = #expect(throws: SourceProblems.self) { try template(#"{"parameters": {"a": \#(parameter)}}"#) }
+        #expect(error?.description.contains("template: what comes of it cannot be published: ") ?? false)
+    }
+
     // MARK: Defaults
 
     private func defaults(_ text: String) throws -> [String: JSONValue] {

@@ -92,8 +92,10 @@ struct PropertyListShape {
 
     /// Counts the tags that are open. What is no XML has no tags that matter here.
     private func checkText() throws(Problem) {
-        // The bytes of UTF-16 and UTF-32 are not those of the tags.
-        guard !bytes.contains(0) else { throw Problem(text: "a text that is not UTF-8") }
+        // The bytes of UTF-16 and UTF-32 are not those of the tags; and Foundation traps on invalid UTF-8 in an <integer>.
+        guard !bytes.contains(0), String(validating: bytes, as: UTF8.self) != nil else {
+            throw Problem(text: "a text that is not UTF-8")
+        }
         let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         let isXML = bytes[start...].first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } == UInt8(ascii: "<")
         guard isXML else { return }
