@@ -4,8 +4,14 @@
 //     config-process STORAGE SERVER ROOT COLLECTION ROUNDS
 //
 // Each round prints a line, `<value of "state"> <number of keys>`. With 0 rounds it reads once and does not fetch.
+//
+//     config-process STORAGE SERVER ROOT COLLECTION watch
+//
+// fetches once, waits over the library's own transport for what is published, activates it, and prints a line for each. It
+// ends with its standard input.
 
 import AsyncHTTPTransport
+import Foundation
 import RemoteConfiguration
 
 #if canImport(Glibc)
@@ -15,8 +21,9 @@ import RemoteConfiguration
 #endif
 
 let arguments = CommandLine.arguments
-guard arguments.count == 6, let rounds = Int(arguments[5]) else {
-    print("usage: config-process STORAGE SERVER ROOT COLLECTION ROUNDS")
+let watches = arguments.last == "watch"
+guard arguments.count == 6, let rounds = watches ? 1 : Int(arguments[5]) else {
+    print("usage: config-process STORAGE SERVER ROOT COLLECTION ROUNDS|watch")
     exit(2)
 }
 let transport = AsyncHTTPClientTransport()
@@ -25,7 +32,7 @@ let roots = try TrustAnchors(parsing: [arguments[3]])
 /// A remote config as a process that has just started has it.
 func start() -> RemoteConfig {
     var config = RemoteSettingsConfig(
-        server: .custom(url: CommandLine.arguments[2]), trustRoots: roots, transport: transport)
+        server: .custom(url: CommandLine.arguments[2]), trustRoots: roots, transport: watches ? nil : transport)
     config.logger.logLevel = .error
     return RemoteConfig(
         collection: CommandLine.arguments[4],
@@ -37,7 +44,7 @@ func report(_ config: RemoteConfig) {
     let values = config.snapshot()
     let keys = values.keys(withPrefix: nil)
     let states = Set(keys.map { values[$0].stringValue })
-    print(states.sorted().joined(separator: ","), keys.count)
+    FileHandle.standardOutput.write(Data("\(states.sorted().joined(separator: ",")) \(keys.count)\n".utf8))
 }
 
 func fetch(rounds: Int) async {
@@ -54,6 +61,30 @@ func fetch(rounds: Int) async {
     }
 }
 
+func watch() async throws {
+    let config = start()
+    try await config.fetchAndActivate()
+    report(config)
+    let updates = config.configUpdates
+    for try await _ in updates {
+        try await config.activate()
+        report(config)
+    }
+}
+
+/// Ends the process with its standard input.
+func endWithInput() {
+    Thread.detachNewThread {
+        while readLine() != nil {}
+        exit(0)
+    }
+}
+
 if rounds == 0 { report(start()) }
-await fetch(rounds: rounds)
+if watches {
+    endWithInput()
+    try await watch()
+} else {
+    await fetch(rounds: rounds)
+}
 await transport.shutdown()

@@ -462,7 +462,11 @@ struct UpdateChannelTests {
         for round in 1...2 {
             source.send(.event(.pause(.disabled)))
             await time.settle()
+            // Neither a change of the network nor a resumption ends it.
             service.networkChanged()
+            service.pauseUpdates()
+            await time.settle()
+            service.resumeUpdates()
             await time.pass(.seconds(14_390))
             #expect(source.connects == round)
             await time.pass(.seconds(20))

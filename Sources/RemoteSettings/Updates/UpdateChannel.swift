@@ -42,6 +42,8 @@ final class UpdateChannel: Sendable {
         var ended: Task<Void, Never>?
         /// The uptime of the last try.
         var lastTry: Duration?
+        /// The uptime before which there is no connection, because the server has switched its channel off.
+        var disabledUntil = Duration.zero
         var device: [Task<Void, Never>] = []
         var status = UpdateStatus.idle
         /// Counts the reasons to look at the time again.
@@ -103,7 +105,7 @@ final class UpdateChannel: Sendable {
         session.onAnswer { [weak self] in self?.noteAnswer() }
         let old = state.withLock { state in
             state.session = session
-            state.problem = nil
+            (state.problem, state.disabledUntil) = (nil, .zero)
             if let loop = state.loop { state.ended = loop }
             defer { state.loop = nil }
             return state.loop
@@ -136,10 +138,10 @@ final class UpdateChannel: Sendable {
     }
 
     /// Something newer was announced by another way than the channel.
-    func announce(_ announced: Timestamp?, changed: [CollectionID]? = nil) {
+    func announce(_ announced: Timestamp?, changed: [CollectionID]? = nil, isGreeting: Bool = false) {
         let (session, service) = state.withLock { ($0.session, $0.service) }
         guard !session.isClosed else { return }
-        syncs.announce(announced, changed: changed, session: session) { [weak service] in
+        syncs.announce(announced, changed: changed, isGreeting: isGreeting, session: session) { [weak service] in
             service?.clientCollections ?? []
         }
     }
@@ -187,8 +189,8 @@ final class UpdateChannel: Sendable {
         let path = session.storage.updatesPath
         var retries = UpdateRetries.read(path, of: name, limits: session.limits)
         var kept = retries
-        // The uptimes before which there is no next try.
-        var (notBefore, disabledUntil) = (Duration.zero, Duration.zero)
+        // The uptime before which there is no next try.
+        var notBefore = Duration.zero
         var shortConnections = 0
         // A start, or whoever listens anew, is a reason for one more try.
         var mayTry = true
@@ -203,9 +205,9 @@ final class UpdateChannel: Sendable {
             try? retries.write(to: path, of: name)
         }
         while !Task.isCancelled {
-            let (reasons, isAsked, lastTry) = state.withLock { state in
+            let (reasons, isAsked, lastTry, disabledUntil) = state.withLock { state in
                 defer { state.mayTry = false }
-                return (state.reasons, state.mayTry, state.lastTry)
+                return (state.reasons, state.mayTry, state.lastTry, state.disabledUntil)
             }
             let now = environment.uptime()
             if isAsked {
@@ -275,7 +277,8 @@ final class UpdateChannel: Sendable {
                 retries.notePause(seconds: seconds, at: environment.now())
             case .paused(.disabled, _):
                 reason = "the server has switched its update channel off"
-                disabledUntil = environment.uptime() + UpdateRetries.longestPause
+                let until = environment.uptime() + UpdateRetries.longestPause
+                state.withLock { $0.disabledUntil = until }
                 tell(UpdateSourceError(.unsupported, reason), session, if: true)
             }
             session.logger.info("the update channel is closed: \(reason)")
@@ -395,8 +398,7 @@ final class UpdateChannel: Sendable {
         }
         watch.cancel()
         asked = pulse.state.withLock { $0.reconnectionTime }
-        let isDead = pulse.state.withLock { $0.isDead }
-        if isDead, case .failed? = end { return lost(pulse, environment, "nothing arrived any more") }
+        if pulse.state.withLock({ $0.isDead }) { return lost(pulse, environment, "nothing arrived any more") }
         return end ?? .failed(UpdateSourceError(.failed, "the service is gone"))
     }
 
@@ -419,7 +421,7 @@ final class UpdateChannel: Sendable {
             syncs.forgetRefuted()
             let compare = Task { [weak self] in
                 try await environment.sleep(Self.firstEventTime)
-                if pulse.state.withLock({ !$0.hasUpdate }) { self?.announce(nil) }
+                if pulse.state.withLock({ !$0.hasUpdate }) { self?.announce(nil, isGreeting: true) }
             }
             defer { compare.cancel() }
             while let message = try await connection.next() {
@@ -444,7 +446,7 @@ final class UpdateChannel: Sendable {
                         defer { state.hasUpdate = true }
                         return !state.hasUpdate
                     }
-                    announce(timestamp, changed: isFirst ? nil : changed)
+                    announce(timestamp, changed: isFirst ? nil : changed, isGreeting: isFirst)
                 }
             }
             return lost(pulse, environment, "the server ended the connection")

@@ -22,6 +22,8 @@ final class UpdateSyncs: Sendable {
     private struct Pending {
         var announced: Timestamp?
         var tries = 0
+        /// Whether it tells the present state at the beginning of a connection. That nothing is new then is no lie.
+        var isGreeting = false
     }
 
     private let state = Mutex(State())
@@ -31,9 +33,10 @@ final class UpdateSyncs: Sendable {
     /// - Parameters:
     ///   - announced: the monitor's timestamp; `nil` where it is not known.
     ///   - changed: the collections that have changed; `nil` where any may have.
+    ///   - isGreeting: whether it tells the present state at the beginning of a connection.
     ///   - collections: the collections of the service's clients.
     func announce(
-        _ announced: Timestamp?, changed: [CollectionID]? = nil, session: Session,
+        _ announced: Timestamp?, changed: [CollectionID]? = nil, isGreeting: Bool = false, session: Session,
         collections: @escaping @Sendable () -> [LocalCollection]
     ) {
         let present = Set(collections().map(\.id))
@@ -43,8 +46,9 @@ final class UpdateSyncs: Sendable {
             if let announced, announced == state.refuted { return }
             var pending = state.pending ?? Pending()
             if let announced, pending.announced.map({ $0 < announced }) ?? true {
-                pending = Pending(announced: announced)
+                pending = Pending(announced: announced, isGreeting: pending.isGreeting)
             }
+            pending.isGreeting = pending.isGreeting || isGreeting
             state.pending = pending
             guard state.worker == nil else { return }
             state.worker = Task { await self.work(session, collections) }
@@ -105,8 +109,8 @@ final class UpdateSyncs: Sendable {
                 return retry(pending, from: now + Self.pauseAfterNothing)
             }
             guard let announced = pending.announced, !session.hasSynced(present, upTo: announced) else {
-                let hasChanged = results.contains(where: \.isChanged)
-                return state.withLock { $0.earliest = hasChanged ? nil : now + Self.pauseAfterNothing }
+                let wasWorthIt = pending.isGreeting || results.contains(where: \.isChanged)
+                return state.withLock { $0.earliest = wasWorthIt ? nil : now + Self.pauseAfterNothing }
             }
             retry(pending, from: now + Self.pauseAfterNothing)
         }
