@@ -11,7 +11,8 @@ import RemoteConfiguration
 /// (12 hours by default).
 ///
 /// With `--once` it draws what it has without asking the server. Otherwise it also fetches and activates once a second, where
-/// a fetch is due, until standard input ends, or for `--seconds N`. Each line of standard input is taken as a push message of
+/// a fetch is due, until standard input ends, or for `--seconds N`. With `--listen` it also holds a connection to the server's
+/// update channel, and activates what is published as soon as it has been fetched. Each line of standard input is taken as a push message of
 /// the form `KEY=VALUE KEY=VALUE`, such as `CONFIG_STATE=STALE`.
 @main
 struct ConfigExample {
@@ -19,6 +20,8 @@ struct ConfigExample {
     enum Occasion: Sendable {
         case poll
         case activation
+        /// What was published has been fetched: the app was told of it over the server's update channel.
+        case update
         case message(String)
         case end
     }
@@ -32,7 +35,7 @@ struct ConfigExample {
             guard let arguments = Arguments(CommandLine.arguments.dropFirst()) else {
                 say(
                     "usage: config-example STORAGE SERVER TRUST_ROOT COLLECTION [--packaged DIR] [--id NAME] "
-                        + "[--interval SECONDS] [--once] [--seconds N]")
+                        + "[--interval SECONDS] [--once] [--listen] [--seconds N]")
                 exit(2)
             }
             var example = try ConfigExample(arguments)
@@ -82,15 +85,34 @@ struct ConfigExample {
             while let line = readLine() { continuation.yield(.message(line)) }
             if seconds == nil { continuation.yield(.end) }
         }
+        var listening: Task<Void, Never>?
         for await occasion in occasions {
             switch occasion {
             case .end:
                 clock.cancel()
+                listening?.cancel()
                 observer.remove()
                 return
             case .activation: draw()
+            case .update:
+                // Whoever is told activates where it suits the app; the observer draws.
+                _ = try? await config.activate()
             case .message(let line): await fetch(onMessage: line)
-            case .poll: await fetch()
+            case .poll:
+                await fetch()
+                // Not before: what the server has at the start needs no second fetch.
+                if arguments.isListening, listening == nil { listening = listen { continuation.yield(.update) } }
+            }
+        }
+    }
+
+    /// Holds the connection until the task is cancelled.
+    func listen(_ onUpdate: @escaping @Sendable () -> Void) -> Task<Void, Never> {
+        Task { [config] in
+            do {
+                for try await _ in config.configUpdates { onUpdate() }
+            } catch {
+                Self.say("no longer listening: \(error)")
             }
         }
     }
@@ -155,6 +177,7 @@ struct Arguments {
     let collection: String
     var options: [String: String] = [:]
     var isOnce = false
+    var isListening = false
 
     /// - Returns: `nil` where they are not what the usage says.
     init?(_ arguments: some Collection<String>) {
@@ -163,6 +186,8 @@ struct Arguments {
         while let argument = rest.next() {
             if argument == "--once" {
                 isOnce = true
+            } else if argument == "--listen" {
+                isListening = true
             } else if Self.known.contains(argument) {
                 guard let value = rest.next() else { return nil }
                 options[argument] = value
