@@ -43,10 +43,14 @@ def hold(serving, number, count, is_push, pipe):
         connection.bind((f"127.{1 + number}.{index // 200}.{1 + index % 200}", 0))
         connection.connect(serving)
         connection.sendall(PUSH if is_push else EVENTS)
+        if is_push:
+            # At once: a hello must come within seconds. Nothing follows the head of the answer before it.
+            while not connection.recv(1 << 16).endswith(b"\r\n\r\n"):
+                pass
+            connection.sendall(HELLO)
         connections[connection] = bytearray()
         selector.register(connection, selectors.EVENT_READ)
     needle, waiting, times = (b"remote-settings" if is_push else b"event: update"), set(connections), []
-    greeted = set()
     pipe_key = selector.register(pipe, selectors.EVENT_READ)
     while True:
         if not waiting and needle is not None:
@@ -69,9 +73,6 @@ def hold(serving, number, count, is_push, pipe):
                 raise SystemExit("the server has ended a connection")
             buffer = connections[connection]
             buffer += part
-            if is_push and connection not in greeted and b"\r\n\r\n" in buffer:
-                greeted.add(connection)
-                connection.sendall(HELLO)
             if needle is not None and needle in buffer and connection in waiting:
                 waiting.discard(connection)
                 times.append(now)

@@ -35,7 +35,7 @@ import UpdateEvents
                     number: number, timestamp: Timestamp(milliseconds: timestamp), changed: changed,
                     version: "\"\(timestamp)\"")
             }
-            loop.run()
+            loop.advanceTime(by: .milliseconds(50))
         }
 
         /// What was written since the last call.
@@ -138,7 +138,7 @@ import UpdateEvents
                     number: $0, timestamp: Timestamp(milliseconds: timestamp), changed: [], version: "\(timestamp)")
             }
         }
-        bench.loop.run()
+        bench.loop.advanceTime(by: .milliseconds(50))
         for stream in streams {
             let events = try bench.events(stream)
             #expect(events.last == (try update(9)))

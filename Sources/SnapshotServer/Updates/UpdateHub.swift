@@ -213,7 +213,8 @@ package final class LoopSubscribers {
             self.next = nil
             begin(next)
         } else {
-            eventLoop.assumeIsolated().execute { self.tellBatch() }
+            // Not at once: a loop runs all tasks that are due before it looks at its connections again.
+            eventLoop.assumeIsolated().scheduleTask(in: .microseconds(200)) { self.tellBatch() }
         }
     }
 
