@@ -11,7 +11,10 @@ import rsdump
 
 EXAMPLES = rsdump.REPOSITORY / "Examples/nightly"
 TOOLS = os.path.dirname(sys.executable)
-WORKFLOWS = sorted((rsdump.REPOSITORY / ".github/workflows").glob("*.yml"))
+# The project's own; one of them is an example, to be copied where it is to run.
+WORKFLOWS = [
+    *sorted((rsdump.REPOSITORY / ".github/workflows").glob("*.yml")),
+    rsdump.REPOSITORY / "Examples/nightly-tests/github-actions.yml"]
 ACTION = rsdump.REPOSITORY / ".github/actions/nightly/action.yml"
 WATCH = rsdump.REPOSITORY / "Examples/watch/remote-settings-watch.service"
 UNITS = ("remote-settings-dumps.service", "remote-settings-dumps.timer", WATCH.name)
@@ -72,7 +75,7 @@ def test_the_workflows_pass_actionlint(tmp_path):
     for name, find, put, word in (
             ("github-actions.yml", "inputs.full", "input.full", "input"),
             ("release.yml", 'run: grep -qF', "run: cd $TAG && grep -qF", "SC2086")):
-        [path] = [each for each in (EXAMPLES / "github-actions.yml", *WORKFLOWS) if each.name == name]
+        [path, *_] = [each for each in (EXAMPLES / "github-actions.yml", *WORKFLOWS) if each.name == name]
         broken = tmp_path / "broken.yml"
         broken.write_text(path.read_text().replace(find, put))
         judged = run("actionlint", "-no-color", broken)
