@@ -152,7 +152,14 @@ struct NotifyOptions: ParsableArguments {
     }
 }
 
-extension NotificationTarget.Format: ExpressibleByArgument {}
+extension NotificationTarget.Format: ExpressibleByArgument {
+    // What ArgumentParser would make of the cases costs the start of every refresh a dozen look-ups of types.
+    package init?(argument: String) { self.init(rawValue: argument) }
+
+    package static var allValueStrings: [String] { allCases.map { $0.rawValue } }
+
+    package var defaultValueDescription: String { rawValue }
+}
 
 /// What became of the targets of `--notify`, in the output of a command.
 enum NotificationReport {
