@@ -229,7 +229,7 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "UpdateChannel",
+            name: "UpdateDelivery",
             dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "UpdateEvents", "FileStorage", "Dumps"],
             swiftSettings: strict),
         .executableTarget(
@@ -239,7 +239,7 @@ let package = Package(
                 "SnapshotBundle", "Dumps", "DumpsRefresh", "SnapshotServer", "SnapshotExchange", "SnapshotDiff",
                 "SnapshotHistory", "SnapshotOrigin", "StaticMirror", "DemoOrigin", "RemoteSettings",
                 "FileStorage", "LibC", "SigningKeys", "SnapshotSources", "Publish",
-                "ConfigParameters", "TargetFilter", "UpdateChannel", "UpdateEvents",
+                "ConfigParameters", "TargetFilter", "UpdateDelivery", "UpdateEvents",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Subprocess", package: "swift-subprocess", condition: tools),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle", condition: tools),
@@ -287,8 +287,8 @@ let package = Package(
         .testTarget(
             name: "FuzzTargetsTests", dependencies: ["FuzzTargets", "FuzzServerTargets"], swiftSettings: strict),
         .testTarget(
-            name: "UpdateChannelTests",
-            dependencies: ["UpdateChannel", "UpdateEvents", "RemoteSettingsHTTP", "RemoteSettingsModel"],
+            name: "UpdateDeliveryTests",
+            dependencies: ["UpdateDelivery", "UpdateEvents", "RemoteSettingsHTTP", "RemoteSettingsModel"],
             swiftSettings: strict),
         .testTarget(
             name: "RemoteSettingsModelTests", dependencies: ["RemoteSettingsModel"],

@@ -16,7 +16,7 @@
         ///   - url: `wss` or, on this machine only, `ws`; `nil` for Mozilla's service.
         ///   - session: makes the connections.
         public init(url: String? = nil, session: URLSession = .shared) {
-            self.url = url ?? PushBroadcast.mozilla
+            self.url = url ?? MozillaPush.mozilla
             self.session = session
         }
 
@@ -31,13 +31,13 @@
             guard url.scheme == "wss" || isHere else {
                 throw UpdateSourceError(.unsupported, "\(url): plain ws is refused; use wss")
             }
-            let task = session.webSocketTask(with: url, protocols: [PushBroadcast.subprotocol])
-            task.maximumMessageSize = PushBroadcast.mostMessageBytes
+            let task = session.webSocketTask(with: url, protocols: [MozillaPush.subprotocol])
+            task.maximumMessageSize = MozillaPush.mostMessageBytes
             task.resume()
             let connection = Connection(task: task)
             do {
                 try await withTaskCancellationHandler {
-                    try await task.send(.string(PushBroadcast.hello))
+                    try await task.send(.string(MozillaPush.hello))
                 } onCancel: {
                     task.cancel(with: .goingAway, reason: nil)
                 }
@@ -65,7 +65,7 @@
                     do {
                         while true {
                             guard case .string(let text) = try await task.receive() else { continue }
-                            continuation.yield(try PushBroadcast.message(text))
+                            continuation.yield(try MozillaPush.message(text))
                         }
                     } catch {
                         continuation.finish(throwing: error)
@@ -73,7 +73,7 @@
                 }
                 pinger = Task {
                     while true {
-                        try await Task.sleep(for: .seconds(PushBroadcast.pingSeconds))
+                        try await Task.sleep(for: .seconds(MozillaPush.pingSeconds))
                         task.sendPing { error in
                             guard let error else {
                                 continuation.yield(.heartbeat)

@@ -6,7 +6,7 @@ import LibC
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import StaticMirror
-import UpdateChannel
+import UpdateDelivery
 
 /// The options that tell somebody of a change: `--notify` and what belongs to it.
 struct NotifyOptions: ParsableArguments {

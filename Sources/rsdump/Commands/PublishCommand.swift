@@ -8,7 +8,7 @@ import RemoteSettingsModel
 import SigningKeys
 import SnapshotDiff
 import SnapshotSources
-import UpdateChannel
+import UpdateDelivery
 
 /// The option that names the directory of sources.
 struct SourcesOptions: ParsableArguments {

@@ -8,7 +8,7 @@ import RemoteSettingsModel
 import Subprocess
 import Synchronization
 import UnixSignals
-import UpdateChannel
+import UpdateDelivery
 import UpdateEvents
 
 /// `rsdump watch`

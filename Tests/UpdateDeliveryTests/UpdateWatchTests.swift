@@ -2,7 +2,7 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import Synchronization
 import Testing
-import UpdateChannel
+import UpdateDelivery
 import UpdateEvents
 
 /// A server's answers, one for each connection, on a clock that moves only while code waits.

@@ -3,19 +3,19 @@ import RemoteSettingsModel
 import Testing
 
 /// The messages of Mozilla's push protocol, as autopush sends them.
-struct PushBroadcastTests {
+struct MozillaPushTests {
     private let update = UpdateMessage.event(
         .update(timestamp: Timestamp(milliseconds: 1_740_558_489_816), collections: nil))
 
     @Test func announcements() throws {
         let version = #""remote-settings/monitor_changes":"\"1740558489816\"""#
         let hello = #"{"messageType":"hello","uaid":"0123","status":200,"use_webpush":true,"broadcasts":{\#(version)}}"#
-        #expect(try PushBroadcast.message(hello) == update)
+        #expect(try MozillaPush.message(hello) == update)
         #expect(
-            try PushBroadcast.message(#"{"messageType":"broadcast","broadcasts":{"other/one":"v2",\#(version)}}"#)
+            try MozillaPush.message(#"{"messageType":"broadcast","broadcasts":{"other/one":"v2",\#(version)}}"#)
                 == update)
-        #expect(PushBroadcast.hello.contains(#""remote-settings/monitor_changes":"\"0\"""#))
-        #expect((try? JSONValue(parsing: Bytes(utf8: PushBroadcast.hello), limits: Limits())) != nil)
+        #expect(MozillaPush.hello.contains(#""remote-settings/monitor_changes":"\"0\"""#))
+        #expect((try? JSONValue(parsing: Bytes(utf8: MozillaPush.hello), limits: Limits())) != nil)
     }
 
     @Test(arguments: [
@@ -25,7 +25,7 @@ struct PushBroadcastTests {
         #"{"messageType":"notification","channelID":"x","version":1}"#,
     ])
     func whatAnnouncesNothing(text: String) throws {
-        #expect(try PushBroadcast.message(text) == .heartbeat)
+        #expect(try MozillaPush.message(text) == .heartbeat)
     }
 
     @Test(arguments: [
@@ -33,6 +33,6 @@ struct PushBroadcastTests {
         "{\"a\":\"" + String(repeating: "x", count: 70_000) + "\"}",
     ])
     func whatIsRefused(text: String) {
-        #expect(throws: UpdateSourceError.self) { try PushBroadcast.message(text) }
+        #expect(throws: UpdateSourceError.self) { try MozillaPush.message(text) }
     }
 }

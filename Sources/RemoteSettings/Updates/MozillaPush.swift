@@ -3,7 +3,7 @@ import UpdateEvents
 
 /// The broadcast part of Mozilla's push protocol, as far as a client needs that has no push subscriptions of its own
 /// (mozilla-services/push-service, `docs/design.md`).
-package enum PushBroadcast {
+package enum MozillaPush {
     /// Mozilla's push service.
     package static let mozilla = "wss://push.services.mozilla.com/"
     package static let subprotocol = "push-notification"
