@@ -502,7 +502,8 @@ extension Lie {
         func file(_ etag: String, _ body: String, from start: Int = 0, fields: String = "") -> [Part] {
             let status = start == 0 ? "200 OK" : "206 Partial Content"
             let range = start == 0 ? "" : "Content-Range: bytes \(start)-\(length - 1)/\(length)\r\n"
-            let head = "HTTP/1.1 \(status)\r\nETag: \(etag)\r\nContent-Length: \(length - start)\r\n\(range)\r\n"
+            let head =
+                "HTTP/1.1 \(status)\r\nETag: \(etag)\r\nContent-Length: \(length - start)\r\n\(range)\(fields)\r\n"
             return [.bytes(Array("\(head)\(body)".utf8))]
         }
         let cut = file("\"one\"", String(evil.prefix(10)))
@@ -515,10 +516,10 @@ extension Lie {
             Lie(
                 "another file, of which other parts are sent", .error,
                 [cut, file("\"one\"", String(truth.dropFirst(5)), from: 5)], asking: fresh, tries: 2),
+            // What is too much would else be the beginning of the answer to another lie, if the connection was kept.
             Lie(
-                "another length at the next try", .either, [cut, file("\"two\"", truth + truth)], asking: fresh,
-                tries: 2
-            ),
+                "another length at the next try", .either, [cut, file("\"two\"", truth + truth, fields: close)],
+                asking: fresh, tries: 2),
             Lie(
                 "an error at the next try", .error, [cut, [.bytes(Array("HTTP/1.1 404 No\r\n\r\n".utf8))]],
                 asking: fresh, tries: 2),
