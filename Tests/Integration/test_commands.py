@@ -33,7 +33,7 @@ def test_help_has_examples_that_are_right(tmp_path):
             words = shlex.split(re.split(r"   | \|", re.sub(r"\\\n +", "", line), maxsplit=1)[0])
             folder = tmp_path / f"{name}-{number}"
             folder.mkdir()
-            if name in ("serve", "sync"):    # These would go on the network; the others stop before.
+            if name in ("serve", "sync", "watch"):    # These would go on the network; the others stop before.
                 words.append("--help")
             outcome = rsdump.run(*words[1:], cwd=folder)
             assert "Usage:" not in outcome.err, str(outcome)
