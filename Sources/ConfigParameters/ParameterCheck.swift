@@ -94,7 +94,7 @@ extension ParameterSet {
             find(.missingInAppDefault, in: candidates)
             return findings
         }
-        let expected = inAppDefault.kind
+        let expected = Self.kind(of: Bytes(JSONText.compact(inAppDefault)))
         let others = typed.filter { $0.1 != expected }
         if inAppDefaults.hasTypes, !others.isEmpty {
             find(
@@ -116,25 +116,18 @@ package struct InAppDefaults: Sendable {
     }
 }
 
-extension JSONValue {
-    /// How a message names the type of the value.
-    fileprivate var kind: String {
-        switch self {
-        case .string: "a string"
-        case .object: "an object"
-        case .array: "an array"
-        case .bool: "a boolean"
-        case .null: "null"
-        case .number: "a number"
-        }
-    }
-}
-
 extension ParameterRecord {
     /// How a message names the type of the value; `nil` where there is none.
     package var kind: String? {
         guard case .value(let json) = content else { return nil }
-        return json.withSpan { span in
+        return ParameterSet.kind(of: json)
+    }
+}
+
+extension ParameterSet {
+    /// How a message names the type of a value.
+    fileprivate static func kind(of json: Bytes) -> String {
+        json.withSpan { span in
             switch span.isEmpty ? 0 : span[0] {
             case UInt8(ascii: "\""): "a string"
             case UInt8(ascii: "{"): "an object"

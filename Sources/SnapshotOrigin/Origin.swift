@@ -26,6 +26,9 @@ package final class Origin: Sendable {
     /// The version of the broadcast that announces changes: the newest change outside of previews, in quotation marks.
     package let broadcastVersion: String
 
+    /// The name of that broadcast.
+    package static let broadcastID = "remote-settings/monitor_changes"
+
     let broadcasts: OriginResource
     let version: OriginResource
     let made = MadeResources()
@@ -72,7 +75,7 @@ package final class Origin: Sendable {
             .members([
                 "code": .count(200),
                 "broadcasts": .members([
-                    "remote-settings/monitor_changes": .string(broadcastVersion)
+                    Self.broadcastID: .string(broadcastVersion)
                 ]),
             ]), freshness: .seconds(60))
         version = Self.document(

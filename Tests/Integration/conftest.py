@@ -17,6 +17,7 @@ for folder in (SERVERS, SERVERS / "kinto", SERVERS / "demo-collections", SERVERS
 import rsdump
 import samples
 from dumps import Dumps
+from publishing import Team
 from rs_server.client import Server
 
 REAL_COLLECTIONS = REPOSITORY / ".cache/real-collections"
@@ -102,3 +103,11 @@ def add_and_refresh(dumps, server, names):
     refreshed = dumps.refresh()
     assert refreshed.code == rsdump.DONE, str(refreshed)
     return dumps
+
+
+@pytest.fixture
+def team(tmp_path):
+    """Sources, keys and dumps of somebody who publishes, with a first state."""
+    team = Team(tmp_path)
+    team.publish()
+    return team

@@ -15,15 +15,7 @@ import nginx
 import rsdump
 from dumps import Dumps
 from endpoint import Endpoint
-from publishing import Team
 from serve import Serving
-
-@pytest.fixture
-def team(tmp_path):
-    team = Team(tmp_path)
-    team.publish()
-    return team
-
 
 def test_the_event_is_posted_once_the_new_state_is_in_place(team):
     seen = []

@@ -10,17 +10,9 @@ import pytest
 import rsdump
 from dumps import Dumps
 from event_stream import EventStream
-from publishing import Team
 from scripted_stream import HEAD, ScriptedStream, answer, update
 from serve import Serving
 from watching import Watching
-
-
-@pytest.fixture
-def team(tmp_path):
-    team = Team(tmp_path)
-    team.publish()
-    return team
 
 
 def children(process):

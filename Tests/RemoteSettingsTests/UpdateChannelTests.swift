@@ -54,6 +54,43 @@ struct UpdateChannelTests {
         return (service, client)
     }
 
+    // MARK: Who wants a connection
+
+    /// A channel that cannot be is told, and not taken for one that nobody has configured.
+    @Test(arguments: ["not a URL", "ftp://example.org/updates", ""])
+    func anEventStreamWithoutAURLIsTold(_ url: String) async throws {
+        let service = service { $0.updates = UpdatePolicy(channel: .eventStream(url: url)) }
+        let problems = Mutex<[UpdateSourceError]>([])
+        let listening = service.makeClient(collection: collection.id).listenForUpdates { problem in
+            problems.withLock { $0.append(problem) }
+        }
+        #expect(try await eventually { problems.withLock { !$0.isEmpty } })
+        #expect(problems.withLock { $0.map(\.kind) } == [.unsupported])
+        guard case .waiting(let reason) = service.updateStatus else {
+            Issue.record("\(service.updateStatus)")
+            return
+        }
+        #expect(reason.contains("not a usable URL"))
+        withExtendedLifetime(listening) {}
+    }
+
+    /// Of a stream that ends and one that begins at the same time, the one that is left keeps the channel open.
+    @Test func aStreamThatBeginsWhileAnotherEndsIsListened() async throws {
+        let service = service()
+        let client = service.makeClient(collection: collection.id)
+        var present = client.changes
+        for _ in 0..<300 {
+            let ending = present
+            let reader = Task { for await _ in ending {} }
+            async let next = Task { client.changes }.value
+            reader.cancel()
+            await reader.value
+            present = await next
+            #expect(service.updateStatus != .idle)
+        }
+        withExtendedLifetime(present) {}
+    }
+
     // MARK: Syncs
 
     @Test func anAnnouncementIsSyncedAfterARandomMoment() async throws {

@@ -5,9 +5,9 @@ import SnapshotBundle
 /// A `dumps/` directory: the paths of its files, and how they are read and replaced.
 ///
 /// It contains `dumps.yaml`, `dumps.lock.json` and `<bucket>/<collection>.zip`. `.rsdump/` is a refresh's work directory:
-/// downloads that are not packed yet, lock entries of bundles that are not in the lock yet, and pauses that the server asked
-/// for, and the notifications that could not be delivered. It contains a `.gitignore` for itself, and a refresh that leaves
-/// nothing to do removes it.
+/// downloads that are not packed yet, lock entries of bundles that are not in the lock yet, pauses that the server asked for,
+/// and notifications that could not be delivered. It contains a `.gitignore` for itself, and a refresh that leaves nothing
+/// to do removes it.
 package struct DumpsDirectory: Sendable {
     package let path: String
 

@@ -42,9 +42,9 @@ public final class RemoteSettingsService: Sendable {
     public init(storageDir: String, config: RemoteSettingsConfig) {
         let session = Session(config, storage: StorageDirectory(path: storageDir), changes: changes)
         state = Mutex(State(session: session))
-        updates = UpdateChannel(session)
+        updates = UpdateChannel(session) { [changes] in changes.hasListeners }
         updates.attach(self)
-        changes.onListeners { [weak updates] in updates?.set(hasStreams: $0) }
+        changes.onListeners { [weak updates] in updates?.evaluate() }
     }
 
     deinit {

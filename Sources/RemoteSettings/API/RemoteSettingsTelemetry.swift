@@ -172,11 +172,3 @@ extension UptakeEvent.Status {
         }
     }
 }
-
-extension Duration {
-    /// Rounded down; the nearest value that there is where it lies beyond.
-    var wholeMilliseconds: Int64 {
-        let (seconds, attoseconds) = components
-        return seconds.saturatingMultiplying(by: 1000).saturatingAdding(attoseconds / 1_000_000_000_000_000)
-    }
-}

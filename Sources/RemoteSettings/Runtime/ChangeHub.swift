@@ -15,23 +15,27 @@ final class ChangeHub: Sendable {
         var stores: [Int: (id: CollectionID, stream: AsyncStream<Void>.Continuation)] = [:]
         var count = 0
         var isFinished = false
-        /// Told whether there are listeners, whenever that changes.
-        var onListeners: (@Sendable (Bool) -> Void)?
+        /// Called after the first listener has come, and after the last one has gone.
+        var onListeners: (@Sendable () -> Void)?
         var hadListeners = false
     }
 
     private let state = Mutex(State())
 
-    /// - Parameter body: told whether there are listeners, whenever that changes.
-    func onListeners(_ body: @escaping @Sendable (Bool) -> Void) { state.withLock { $0.onListeners = body } }
+    /// Whether any collection has a listener.
+    var hasListeners: Bool { state.withLock { !$0.listeners.isEmpty } }
+
+    /// - Parameter body: called after the first listener has come, and after the last one has gone. It looks at
+    ///   ``hasListeners`` itself: of two calls at once, either may come last.
+    func onListeners(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.onListeners = body } }
 
     private func checkListeners() {
-        let (body, hasListeners) = state.withLock { state in
+        let body = state.withLock { state in
             let hasListeners = !state.listeners.isEmpty
             defer { state.hadListeners = hasListeners }
-            return (hasListeners == state.hadListeners ? nil : state.onListeners, hasListeners)
+            return hasListeners == state.hadListeners ? nil : state.onListeners
         }
-        body?(hasListeners)
+        body?()
     }
 
     /// - Parameter owner: the client that gives the stream out.

@@ -194,7 +194,7 @@ extension Session {
     /// - Parameter body: called whenever the server has answered a sync.
     func onAnswer(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.onAnswer = body } }
 
-    /// Tells who wants to know that the server has answered a sync.
+    /// Calls what ``onAnswer(_:)`` was given: the server has answered a sync.
     func noteAnswer() { state.withLock { $0.onAnswer }?() }
 
     /// Notes that nothing of the server's state at the monitor's timestamp is missing here.
@@ -208,29 +208,20 @@ extension Session {
             ?? false
     }
 
-    /// Where announcements come from; `nil` where no connection is made.
-    var updateSource: (any UpdateSource)? {
+    /// Where announcements come from, and the name under which failed connections are remembered; `nil` where no connection
+    /// is made.
+    var updateChannel: (name: String, source: any UpdateSource)? {
         switch config.updates.channel {
-        case .off: nil
-        case .source(let source): source
-        case .automatic, .eventStream: EventStreamSource(session: self, url: updatesURL)
+        case .off: return nil
+        case .source(let source):
+            return ("\(type(of: source)) of \((try? server.get())?.withoutVersion ?? "")", source)
+        case .eventStream(let url): return (url, EventStreamSource(session: self, url: url))
+        case .automatic:
+            guard let server = try? server.get(),
+                ![ServerURL.prod, .stage, .dev].contains(where: { $0.isSameServer(as: server) })
+            else { return nil }
+            return ("\(server.updates)", EventStreamSource(session: self, url: nil))
         }
-    }
-
-    /// The name under which failed connections are remembered; `nil` where no connection is made.
-    var updateChannelName: String? {
-        switch config.updates.channel {
-        case .off: nil
-        case .source(let source): "\(type(of: source)) of \((try? server.get())?.withoutVersion ?? "")"
-        case .automatic, .eventStream: updatesURL.map { "\($0)" }
-        }
-    }
-
-    private var updatesURL: HTTPURL? {
-        guard let server = try? server.get() else { return nil }
-        if case .eventStream(let url) = config.updates.channel { return try? HTTPURL(url) }
-        let isMozillas = [ServerURL.prod, .stage, .dev].contains { $0.isSameServer(as: server) }
-        return isMozillas ? nil : server.updates
     }
 
     /// Runs `body` while no other process or session writes to the storage directory. Waits for others up to

@@ -5,8 +5,8 @@ import UpdateEvents
 /// A server's event stream, over the transport of the service.
 struct EventStreamSource: UpdateSource {
     let session: Session
-    /// `nil` for the stream of the server itself.
-    let url: HTTPURL?
+    /// As the app has configured it; `nil` for the stream of the server itself.
+    let url: String?
 
     func connect() async throws(UpdateSourceError) -> any UpdateConnection {
         let client: ServerClient
@@ -17,6 +17,7 @@ struct EventStreamSource: UpdateSource {
         }
         defer { session.keepBackoff(client) }
         do throws(HTTPError) {
+            let url = if let url { try HTTPURL(url) } else { nil as HTTPURL? }
             return Connection(stream: try await client.updates(at: url))
         } catch {
             throw UpdateSourceError(error)

@@ -29,7 +29,9 @@ package enum MozillaPush {
             case .object = document
         else {
             throw UpdateSourceError(
-                .failed, "expected a message of at most \(mostMessageBytes) bytes of JSON, found \(text.prefix(80))")
+                .failed,
+                "expected a message of at most \(mostMessageBytes) bytes of JSON, found "
+                    + VisibleText.escape(String(text.prefix(80))))
         }
         let type = document["messageType"]?.string
         if type == "hello" {

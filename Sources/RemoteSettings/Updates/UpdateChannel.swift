@@ -22,17 +22,13 @@ final class UpdateChannel: Sendable {
     /// How soon a change of the network leads to another try.
     private static let afterNetworkChange = Duration.seconds(30)
 
-    private struct Listener {
-        let onProblem: @Sendable (UpdateSourceError) -> Void
-    }
-
     private struct State {
         var session: Session
         weak var service: RemoteSettingsService?
-        var listeners: [Int: Listener] = [:]
+        /// What listeners are told where there are no announcements for a longer time.
+        var listeners: [Int: @Sendable (UpdateSourceError) -> Void] = [:]
         var count = 0
         var isStarted = false
-        var hasStreams = false
         var isPaused = false
         var isInBackground = false
         var isClosed = false
@@ -54,15 +50,18 @@ final class UpdateChannel: Sendable {
         /// What listeners were told last.
         var problem: UpdateSourceError?
 
-        var isWanted: Bool {
+        func isWanted(_ hasStreams: Bool) -> Bool {
             !isClosed && !isPaused && !isInBackground && (isStarted || hasStreams || !listeners.isEmpty)
         }
     }
 
     private let state: Mutex<State>
+    private let hasStreams: @Sendable () -> Bool
     private let syncs = UpdateSyncs()
 
-    init(_ session: Session) {
+    /// - Parameter hasStreams: whether there are streams of changes. ``evaluate()`` is called whenever that has changed.
+    init(_ session: Session, hasStreams: @escaping @Sendable () -> Bool) {
+        self.hasStreams = hasStreams
         state = Mutex(State(session: session))
         session.onAnswer { [weak self] in self?.noteAnswer() }
     }
@@ -80,7 +79,7 @@ final class UpdateChannel: Sendable {
     func listen(onProblem: @escaping @Sendable (UpdateSourceError) -> Void) -> UpdateListening {
         let number = state.withLock { state in
             state.count += 1
-            state.listeners[state.count] = Listener(onProblem: onProblem)
+            state.listeners[state.count] = onProblem
             return state.count
         }
         evaluate()
@@ -91,7 +90,6 @@ final class UpdateChannel: Sendable {
     }
 
     func set(isStarted: Bool) { change { $0.isStarted = isStarted } }
-    func set(hasStreams: Bool) { change { $0.hasStreams = hasStreams } }
     func set(isPaused: Bool) { change { $0.isPaused = isPaused } }
     func set(isInBackground: Bool) { change { $0.isInBackground = isInBackground } }
 
@@ -146,11 +144,12 @@ final class UpdateChannel: Sendable {
         }
     }
 
-    /// Starts or ends the loop as it is wanted.
-    private func evaluate() {
+    /// Starts or ends the loop as it is wanted now. What that depends on has changed before the call, so that the last of
+    /// several calls at once decides by what is true in the end.
+    func evaluate() {
         let ended = state.withLock { state -> [Task<Void, Never>] in
             let session = state.session
-            guard state.isWanted, session.updateChannelName != nil else {
+            guard state.isWanted(hasStreams()), session.updateChannel != nil else {
                 let ended = state.loop
                 state.status = state.isPaused || state.isInBackground ? .paused : .idle
                 if let ended { state.ended = ended }
@@ -185,7 +184,7 @@ final class UpdateChannel: Sendable {
 
     private func run(_ session: Session) async {
         let environment = session.config.environment
-        guard let source = session.updateSource, let name = session.updateChannelName else { return }
+        guard let (name, source) = session.updateChannel else { return }
         let path = session.storage.updatesPath
         var retries = UpdateRetries.read(path, of: name, limits: session.limits)
         var kept = retries
@@ -321,13 +320,13 @@ final class UpdateChannel: Sendable {
     /// Tells listeners that there are no announcements for a longer time, once for each cause.
     private func tell(_ problem: UpdateSourceError, _ session: Session, if isLasting: Bool) {
         guard isLasting else { return }
-        let listeners = state.withLock { state -> [Listener] in
+        let listeners = state.withLock { state -> [@Sendable (UpdateSourceError) -> Void] in
             guard state.problem != problem else { return [] }
             state.problem = problem
             return Array(state.listeners.values)
         }
-        session.logger.notice("no announcements from \(session.updateChannelName ?? ""): \(problem)")
-        for listener in listeners { listener.onProblem(problem) }
+        session.logger.notice("no announcements from \(session.updateChannel?.name ?? ""): \(problem)")
+        for tell in listeners { tell(problem) }
     }
 
     // MARK: One connection
@@ -402,6 +401,7 @@ final class UpdateChannel: Sendable {
         return end ?? .failed(UpdateSourceError(.failed, "the service is gone"))
     }
 
+    /// A connection ended; one that was never open has failed.
     private func lost(_ pulse: Pulse, _ environment: HTTPEnvironment, _ reason: String) -> End {
         guard let opened = pulse.state.withLock({ $0.opened }) else {
             return .failed(UpdateSourceError(.failed, reason))
@@ -452,14 +452,8 @@ final class UpdateChannel: Sendable {
             return lost(pulse, environment, "the server ended the connection")
         } catch {
             guard error.kind == .failed else { return .failed(error) }
-            return lost(pulse, environment, error.description) { .failed(error) }
+            return lost(pulse, environment, error.description)
         }
-    }
-
-    private func lost(
-        _ pulse: Pulse, _ environment: HTTPEnvironment, _ reason: String, orElse other: () -> End
-    ) -> End {
-        pulse.state.withLock { $0.opened } == nil ? other() : lost(pulse, environment, reason)
     }
 
     /// Ends a connection on which nothing arrives any more.

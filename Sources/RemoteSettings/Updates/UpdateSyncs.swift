@@ -125,11 +125,10 @@ final class UpdateSyncs: Sendable {
                 state.refuted = pending.announced
                 return
             }
-            // What was announced meanwhile may be higher.
-            guard let newer = state.pending?.announced, pending.announced.map({ $0 < newer }) ?? true else {
-                state.pending = pending
-                return
-            }
+            // What was announced meanwhile, and is higher, takes its place.
+            let isReplaced =
+                if let newer = state.pending?.announced { pending.announced.map { $0 < newer } ?? true } else { false }
+            if !isReplaced { state.pending = pending }
         }
     }
 }

@@ -37,6 +37,14 @@ public struct Timestamp: Hashable, Sendable {
     }
 }
 
+extension Duration {
+    /// Milliseconds, rounded towards zero; the nearest value that there is where it lies beyond.
+    package var wholeMilliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        return seconds.saturatingMultiplying(by: 1000).saturatingAdding(attoseconds / 1_000_000_000_000_000)
+    }
+}
+
 extension Timestamp: Comparable {
     public static func < (left: Timestamp, right: Timestamp) -> Bool { left.milliseconds < right.milliseconds }
 }

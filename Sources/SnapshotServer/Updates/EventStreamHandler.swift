@@ -22,9 +22,7 @@ package final class EventStreamHandler: ChannelInboundHandler, UpdateSubscriber 
 
     private let hub: UpdateHub
     private let isChunked: Bool
-    private var place: UpdateHub.Place?
-    private var subscribers: LoopSubscribers?
-    private var slot = 0
+    private var subscription: UpdateSubscription
     private var context: ChannelHandlerContext?
     /// The number of the announcement that was sent last; 0 for none.
     private var sent = 0
@@ -38,7 +36,7 @@ package final class EventStreamHandler: ChannelInboundHandler, UpdateSubscriber 
     ///   - isChunked: whether the answer's head says `Transfer-Encoding: chunked`.
     package init(_ hub: UpdateHub, _ place: UpdateHub.Place?, isChunked: Bool) {
         self.hub = hub
-        self.place = place
+        subscription = UpdateSubscription(hub, place)
         self.isChunked = isChunked
     }
 
@@ -51,23 +49,20 @@ package final class EventStreamHandler: ChannelInboundHandler, UpdateSubscriber 
     /// Sends what a newcomer is told. The head of the answer must have been written.
     package func begin() {
         send(Self.opening)
-        guard let context, place != nil else { return pause(seconds: hub.secondsUntilRetry()) }
-        let subscribers = hub.subscribers(on: context.eventLoop)
-        slot = subscribers.add(self)
-        self.subscribers = subscribers
+        guard let context, subscription.hasPlace else { return pause(seconds: hub.secondsUntilRetry()) }
+        subscription.begin(self, on: context.eventLoop)
         if let present = hub.present { announce(present) }
     }
 
     package func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
     package func handlerRemoved(context: ChannelHandlerContext) {
-        giveUpPlace()
+        subscription.close(self)
         self.context = nil
     }
 
     package func channelInactive(context: ChannelHandlerContext) {
-        if isBlocked, let place { hub.metrics.streamShed(place.kind) }
-        giveUpPlace()
+        subscription.close(self, isShed: isBlocked)
         context.fireChannelInactive()
     }
 
@@ -123,20 +118,9 @@ package final class EventStreamHandler: ChannelInboundHandler, UpdateSubscriber 
     private func end() {
         guard !isEnding, let context else { return }
         isEnding = true
-        leave()
+        subscription.end(self)
         let written = context.eventLoop.makePromise(of: Void.self)
         written.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
         context.writeAndFlush(wrapOutboundOut(isChunked ? Self.lastChunk : ByteBuffer()), promise: written)
-    }
-
-    private func leave() {
-        subscribers?.remove(self, from: slot)
-        subscribers = nil
-    }
-
-    private func giveUpPlace() {
-        leave()
-        if let place { hub.leave(place) }
-        place = nil
     }
 }

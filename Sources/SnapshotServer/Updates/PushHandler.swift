@@ -2,6 +2,7 @@ import NIOCore
 import NIOHTTP1
 import NIOWebSocket
 import RemoteSettingsModel
+import SnapshotOrigin
 
 /// One client of the broadcast part of Mozilla's push protocol, from the end of the WebSocket handshake on.
 ///
@@ -19,9 +20,7 @@ package final class PushHandler: ChannelInboundHandler, UpdateSubscriber {
     private static let pingSeconds: Int64 = 45
 
     private let hub: UpdateHub
-    private var place: UpdateHub.Place?
-    private var subscribers: LoopSubscribers?
-    private var slot = 0
+    private var subscription: UpdateSubscription
     private var context: ChannelHandlerContext?
     private var helloDeadline: Scheduled<Void>?
     private var hasSaidHello = false
@@ -40,7 +39,7 @@ package final class PushHandler: ChannelInboundHandler, UpdateSubscriber {
 
     package init(_ hub: UpdateHub, _ place: UpdateHub.Place) {
         self.hub = hub
-        self.place = place
+        subscription = UpdateSubscription(hub, place)
     }
 
     /// What a connection consists of: WebSocket's frames, and this handler.
@@ -58,9 +57,7 @@ package final class PushHandler: ChannelInboundHandler, UpdateSubscriber {
     /// Awaits the first message. The head of the answer must have been written.
     package func begin() {
         guard let context else { return }
-        let subscribers = hub.subscribers(on: context.eventLoop)
-        slot = subscribers.add(self)
-        self.subscribers = subscribers
+        subscription.begin(self, on: context.eventLoop)
         let seconds = Int64(hub.limits.pushHelloSeconds)
         helloDeadline = context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(seconds)) { [weak self] in
             self?.close(.unexpectedServerError)
@@ -71,13 +68,12 @@ package final class PushHandler: ChannelInboundHandler, UpdateSubscriber {
     package func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
     package func handlerRemoved(context: ChannelHandlerContext) {
-        giveUpPlace()
+        giveUpPlace(isShed: false)
         self.context = nil
     }
 
     package func channelInactive(context: ChannelHandlerContext) {
-        if isBlocked, let place { hub.metrics.streamShed(place.kind) }
-        giveUpPlace()
+        giveUpPlace(isShed: isBlocked)
         context.fireChannelInactive()
     }
 
@@ -164,7 +160,7 @@ package final class PushHandler: ChannelInboundHandler, UpdateSubscriber {
     }
 
     private func subscribe(_ known: [PushBroadcast], _ present: Announcement) {
-        guard known.contains(where: { $0.id == PushBroadcast.monitor }) else { return }
+        guard known.contains(where: { $0.id == Origin.broadcastID }) else { return }
         isSubscribed = true
         version = present.version
     }
@@ -217,14 +213,13 @@ package final class PushHandler: ChannelInboundHandler, UpdateSubscriber {
     private func leave() {
         helloDeadline?.cancel()
         helloDeadline = nil
-        subscribers?.remove(self, from: slot)
-        subscribers = nil
+        subscription.end(self)
     }
 
-    private func giveUpPlace() {
+    /// The connection is closed.
+    private func giveUpPlace(isShed: Bool) {
         leave()
-        if let place { hub.leave(place) }
-        place = nil
+        subscription.close(self, isShed: isShed)
     }
 }
 

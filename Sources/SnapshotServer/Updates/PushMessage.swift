@@ -1,4 +1,5 @@
 import RemoteSettingsModel
+import SnapshotOrigin
 
 /// A message from a client of Mozilla's push protocol, of which this server speaks the part about broadcasts.
 package enum PushMessage: Hashable, Sendable {
@@ -75,9 +76,6 @@ package struct PushBroadcast: Hashable, Sendable {
         self.id = id
         self.version = version
     }
-
-    /// The one broadcast that this server has: the monitor's timestamp, in quotation marks.
-    package static let monitor = "remote-settings/monitor_changes"
 }
 
 /// The messages that this server sends, as JSON.
@@ -101,7 +99,7 @@ package enum PushReply {
     }
 
     package static func broadcast(version: String) -> [UInt8] {
-        broadcast([.init(key: PushBroadcast.monitor, value: .string(version))])
+        broadcast([.init(key: Origin.broadcastID, value: .string(version))])
     }
 
     /// The refusal of a registration. The protocol has no status for "never": this one says that the server cannot.
@@ -129,7 +127,7 @@ package enum PushReply {
         var members: [JSONValue.Member] = []
         var errors: [JSONValue.Member] = []
         for broadcast in known {
-            if broadcast.id != PushBroadcast.monitor {
+            if broadcast.id != Origin.broadcastID {
                 errors.append(.init(key: broadcast.id, value: .string("Broadcast not found")))
             } else if broadcast.version != version {
                 members.append(.init(key: broadcast.id, value: .string(version)))

@@ -148,6 +148,46 @@ extension ServerLimits {
     }
 }
 
+/// What a connection that waits for updates has of the hub: its place, and where it is told. Used on its event loop only.
+struct UpdateSubscription {
+    private let hub: UpdateHub
+    private var place: UpdateHub.Place?
+    private var subscribers: LoopSubscribers?
+    private var slot = 0
+
+    /// - Parameter place: `nil` where there was none left.
+    init(_ hub: UpdateHub, _ place: UpdateHub.Place?) {
+        self.hub = hub
+        self.place = place
+    }
+
+    var hasPlace: Bool { place != nil }
+
+    /// From now on, `subscriber` is told.
+    mutating func begin(_ subscriber: any UpdateSubscriber, on eventLoop: any EventLoop) {
+        let subscribers = hub.subscribers(on: eventLoop)
+        slot = subscribers.add(subscriber)
+        self.subscribers = subscribers
+    }
+
+    /// From now on, `subscriber` is told nothing. The connection keeps its place until it is closed.
+    mutating func end(_ subscriber: any UpdateSubscriber) {
+        subscribers?.remove(subscriber, from: slot)
+        subscribers = nil
+    }
+
+    /// The connection is closed, and gives its place back.
+    ///
+    /// - Parameter isShed: whether the client took nothing of what it was sent.
+    mutating func close(_ subscriber: any UpdateSubscriber, isShed: Bool = false) {
+        end(subscriber)
+        guard let place else { return }
+        if isShed { hub.metrics.streamShed(place.kind) }
+        hub.leave(place)
+        self.place = nil
+    }
+}
+
 /// The connections of one event loop that wait for updates. Used on this loop only.
 package final class LoopSubscribers {
     /// How many connections are told before other work of the event loop has its turn.

@@ -161,10 +161,9 @@ struct ExportCommand: AsyncParsableCommand {
         let older = history.isEmpty ? nil : try await BundleHistory(of: directory.path, in: history)
         let address = try OriginAddress(url ?? "")
         let target = try FileStore.absolute(folder)
-        let configuration = notify.names.isEmpty ? DumpsConfiguration() : try directory.configurationOrDefault()
         let (report, told) = try await notify.telling(
-            ofMirror: target, state: { try StaticMirror.published(in: target, address: address) }, configuration,
-            file: directory.configurationPath
+            ofMirror: target, state: { try StaticMirror.published(in: target, address: address) },
+            directory.configurationOrDefault(), file: directory.configurationPath
         ) {
             try await StaticMirror.publish(
                 collections, of: directory, to: target, address: address, history: older, updatesPort: updatesPort,

@@ -62,11 +62,14 @@ struct NotifyOptions: ParsableArguments {
     }
 
     /// Makes a change to a directory of dumps, and tells the targets of it.
+    ///
+    /// - Parameter configuration: asked for only where there are targets.
     func telling<Value>(
-        of directory: DumpsDirectory, _ configuration: DumpsConfiguration, _ change: () async throws -> Value
+        of directory: DumpsDirectory, _ configuration: @autoclosure () throws -> DumpsConfiguration,
+        _ change: () async throws -> Value
     ) async throws -> (Value, [Notifier.Outcome]) {
         guard !names.isEmpty else { return (try await change(), []) }
-        let recipients = try recipients(configuration, file: directory.configurationPath)
+        let recipients = try recipients(configuration(), file: directory.configurationPath)
         try directory.prepareNotifications()
         defer { try? directory.finishNotifications() }
         return try await tell(recipients, keeping: directory.notificationsPath, change) {
@@ -76,11 +79,11 @@ struct NotifyOptions: ParsableArguments {
 
     /// Publishes a mirror, and tells the targets of it.
     func telling<Value>(
-        ofMirror folder: String, state: () throws -> Notifier.State, _ configuration: DumpsConfiguration, file: String,
-        _ change: () async throws -> Value
+        ofMirror folder: String, state: () throws -> Notifier.State,
+        _ configuration: @autoclosure () throws -> DumpsConfiguration, file: String, _ change: () async throws -> Value
     ) async throws -> (Value, [Notifier.Outcome]) {
         guard !names.isEmpty else { return (try await change(), []) }
-        let recipients = try recipients(configuration, file: file)
+        let recipients = try recipients(configuration(), file: file)
         try StaticMirror.check(folder)
         try FileStore.makeDirectories(folder)
         return try await tell(

@@ -248,7 +248,7 @@ private struct UpdateWork {
                 [
                     "changed": .array(changed.map { .string("\($0)") }),
                     "failed": .array(report.failed.map { .string("\($0.id)") }),
-                    "milliseconds": .count((ContinuousClock.now - start).milliseconds),
+                    "milliseconds": .count((ContinuousClock.now - start).wholeMilliseconds),
                     "exitCode": .count(report.exitStatus.rawValue),
                 ])
             for failure in report.failed {
@@ -316,7 +316,7 @@ private enum WatchLine {
         case .disconnected(let error, let wait):
             print(
                 "disconnected",
-                ["error": error.map { .string("\($0)") }, "wait_milliseconds": .count(wait.milliseconds)])
+                ["error": error.map { .string("\($0)") }, "wait_milliseconds": .count(wait.wholeMilliseconds)])
         }
     }
 
@@ -327,12 +327,5 @@ private enum WatchLine {
             JSONValue.Member(key: "time", value: .count(HTTPEnvironment.system.now().milliseconds)),
         ]
         Console.write(JSONText.compact(.object(head + list)) + [UInt8(ascii: "\n")], to: 1)
-    }
-}
-
-extension Duration {
-    fileprivate var milliseconds: Int64 {
-        let (seconds, attoseconds) = components
-        return seconds.multipliedReportingOverflow(by: 1000).partialValue &+ attoseconds / 1_000_000_000_000_000
     }
 }
