@@ -25,24 +25,18 @@ struct FuzzTargetsTests {
 
     /// Runs a target with its seeds and changes of them. Returns what the first wrong answer is, with its input.
     private func finding(of target: FuzzTarget, from seeds: [[UInt8]]) -> String? {
-        var (round, input) = (0, [UInt8]())
+        var last = (round: 0, input: [UInt8]())
         // A budget in time, because some targets sign certificates and write files; RSFUZZ_SECONDS makes it more.
         let seconds = ProcessInfo.processInfo.environment["RSFUZZ_SECONDS"].flatMap(Int.init)
         let end = ContinuousClock.now + (seconds.map { .seconds($0) } ?? .milliseconds(200))
-        while seconds != nil || round < 20 * seeds.count, ContinuousClock.now < end {
-            // Three changes on top of each other, then the next seed.
-            if round % 4 == 0 {
-                input = seeds[round / 4 % seeds.count]
-            } else {
-                target.mutate(&input, seed: UInt64(round))
+        do {
+            try target.run(from: seeds) { round, input in
+                last = (round, input)
+                return (seconds != nil || round < 20 * seeds.count) && ContinuousClock.now < end
             }
-            do {
-                try target.run(input)
-            } catch {
-                return "round \(round): \(error): \(Data(input).base64EncodedString())"
-            }
-            round += 1
+        } catch {
+            return "round \(last.round): \(error): \(Data(last.input).base64EncodedString())"
         }
-        return round > 0 ? nil : "no input was run"
+        return last.round > 0 ? nil : "no input was run"
     }
 }

@@ -149,6 +149,24 @@ import Testing
         #expect(try !problems(["main/c.yaml": text]).isEmpty)
     }
 
+    @Test(arguments: ["null,,null", ",null", "true,,true", "1,,1", "{\"a\":,null}", "null null", "null,"])
+    func jsonIsReadStrictly(_ elements: String) throws {
+        let found = try problems(["main/c.json": "{\"records\":\n[{\"id\":\"a\",\n\"x\":[\(elements)]}]}"])
+        #expect(found.map(\.line) == [3])
+    }
+
+    /// The server's canonical form has no such numbers, so that no signature could cover them.
+    @Test(arguments: ["-4294967298e308", "1e309", "18446744073709551616", "-9223372036854775809"])
+    func numbersBeyondTheirRangeAreRefused(_ number: String) throws {
+        for (file, text) in [
+            ("main/c.yaml", "records:\n- id: a\n  v: [\(number)]"), ("main/c.yaml", "metadata:\n\n  v: \(number)"),
+            ("main/c.json", "{\"records\":\n{\"a\":\n{\"v\":\(number)}}}"),
+        ] {
+            let found = try problems([file: text])
+            #expect(found.map(\.line) == [3] && found[0].problem.contains("\(number) is out of range"))
+        }
+    }
+
     @Test(arguments: ["1.2.3", "12e", "v1", "2026-01-01", "1-2", "10.0.0.1", "noon", "0xyz", "e5", "-", "."])
     func textsThatOnlyLookLikeNumbersAreTexts(_ text: String) throws {
         let found = try read(["main/c.yaml": "records: {a: {v: \(text)}}"])

@@ -94,6 +94,12 @@ public struct JSONNumber: Hashable, Sendable {
 
     /// The nearest double; infinite where the number is beyond its range.
     public var double: Double { Double(text) ?? .nan }
+
+    /// The number as canonical JSON has it; `nil` where it is beyond 64 bits, or beyond a double.
+    package var canonical: String? {
+        let isInteger = text.utf8.allSatisfy { $0 == UInt8(ascii: "-") || ($0 &- 48) < 10 }
+        return isInteger ? CanonicalNumber.integer(text) : CanonicalNumber.double(text)
+    }
 }
 
 extension JSONNumber: CustomStringConvertible {

@@ -31,7 +31,8 @@ extension FuzzTarget {
             "\n", " ", "\t", "MII", "AAAA", "/", "+", "-", "_", "\u{0}",
         ],
         seeds: { source in
-            try [[], [1], [UInt8](repeating: 2, count: 40)].map { input in
+            guard !source.isRepeatable else { return [SeedSource.chain] }
+            return try [[], [1], [UInt8](repeating: 2, count: 40)].map { input in
                 var recipe = ChainRecipe(input)
                 return Array(try recipe.issue().map(ChainRecipe.pem).joined().utf8)
             } + source.bundles.compactMap { (try? $0.chain())??.array }

@@ -13,7 +13,8 @@ struct Scratch: Sendable {
 
     init(_ name: String) {
         let parent = FileManager.default.fileExists(atPath: "/dev/shm") ? "/dev/shm" : NSTemporaryDirectory()
-        path = "\(parent)/rsfuzz-\(ProcessInfo.processInfo.processIdentifier)-\(name)"
+        // As long in each process, since what reads a path would take other ways through the code.
+        path = parent + String(format: "/rsfuzz-%010d-", ProcessInfo.processInfo.processIdentifier) + name
     }
 
     func remove() { try? FileManager.default.removeItem(atPath: path) }

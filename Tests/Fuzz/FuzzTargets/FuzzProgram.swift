@@ -19,18 +19,31 @@ package struct FuzzProgram: Sendable {
         return target
     }
 
-    /// Called before the fuzzer's first run. With RSFUZZ_SEEDS, writes the seeds there and ends.
+    /// Called before the fuzzer's first run. With RSFUZZ_SEEDS, writes the seeds there and ends. With RSFUZZ_ROUNDS, runs
+    /// as many inputs as that says, the same on every machine, and ends; RSFUZZ_INPUT names the file that has the last.
     package func begin() {
         let target = chosen
-        guard let directory = ProcessInfo.processInfo.environment["RSFUZZ_SEEDS"] else { return }
+        let environment = ProcessInfo.processInfo.environment
+        let root = FileManager.default.currentDirectoryPath
         do {
-            let source = SeedSource(root: FileManager.default.currentDirectoryPath)
-            for (index, seed) in try target.seeds(source).enumerated() {
-                try Data(seed).write(to: URL(filePath: "\(directory)/seed-\(index)"))
+            if let directory = environment["RSFUZZ_SEEDS"] {
+                for (index, seed) in try target.seeds(SeedSource(root: root)).enumerated() {
+                    try Data(seed).write(to: URL(filePath: "\(directory)/seed-\(index)"))
+                }
+            } else if let rounds = environment["RSFUZZ_ROUNDS"].flatMap(Int.init) {
+                let place = environment["RSFUZZ_INPUT"].map { URL(filePath: $0) }
+                try target.run(
+                    from: try target.seeds(SeedSource(root: root, isRepeatable: true))
+                ) { round, input in
+                    if let place { try Data(input).write(to: place) }
+                    return round < rounds
+                }
+            } else {
+                return
             }
             exit(0)
         } catch {
-            fatalError("rsfuzz: \(target.name): \(error)")
+            fatalError("\(target.name): \(error)")
         }
     }
 

@@ -35,6 +35,27 @@ package struct FuzzTarget: Sendable {
     /// - Throws: ``Finding`` where the answer is wrong. An input that the package refuses is no finding.
     package func run(_ input: [UInt8]) throws { try body(input) }
 
+    /// Runs the target with each seed, then with three changes of it on top of each other, again and again.
+    ///
+    /// - Parameter goesOn: called before each run, with the number of runs so far; `false` ends.
+    /// - Throws: as ``run(_:)``, and what `goesOn` throws.
+    package func run(
+        from seeds: [[UInt8]], while goesOn: (_ round: Int, _ input: [UInt8]) throws -> Bool
+    ) throws {
+        guard !seeds.isEmpty else { throw Finding("there are no seeds") }
+        var (round, input) = (0, [UInt8]())
+        while true {
+            if round % 4 == 0 {
+                input = seeds[round / 4 % seeds.count]
+            } else {
+                mutate(&input, seed: UInt64(round))
+            }
+            guard try goesOn(round, input) else { return }
+            try run(input)
+            round += 1
+        }
+    }
+
     /// All targets, the fastest first.
     package static let all: [FuzzTarget] = [
         .url, .events, .compressed, .lock, .manifest, .monitor, .filter, .pattern, .cache, .json, .changeset, .delta,

@@ -1,5 +1,6 @@
 import ConfigParameters
 import ContentSignature
+import Crypto
 import FileStorage
 import Foundation
 import RemoteSettingsModel
@@ -263,6 +264,11 @@ extension FuzzTarget {
             "\r\n", "=", "MIG2", "AAAA", "/", "+", "\u{0}", "-----BEGIN EC PARAMETERS-----\n",
         ],
         seeds: { source in
+            if source.isRepeatable {
+                let key = try P384.Signing.PrivateKey(rawRepresentation: [UInt8](repeating: 0, count: 47) + [1])
+                let pem = Array(key.pemRepresentation.utf8)
+                return [pem, SeedSource.chain, pem + SeedSource.chain]
+            }
             let scratch = Scratch("keys-seeds")
             defer { scratch.remove() }
             try FileStore.makeDirectories(scratch.path)
