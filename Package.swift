@@ -10,6 +10,9 @@ let strict: [SwiftSetting] = [
 /// runtime never sees libarchive, NIO or Yams.
 let tools: TargetDependencyCondition? = .when(traits: ["Tools"])
 
+/// What a server-side app may want of NIO, without the rest of the tool's dependencies.
+let push: TargetDependencyCondition? = .when(traits: ["Tools", "PushBroadcasts"])
+
 /// The library reaches the network by URLSession on Apple systems, elsewhere by libcurl, which an app needs only there.
 let apple: TargetDependencyCondition? = .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])
 let notApple: TargetDependencyCondition? = .when(platforms: [.linux, .android, .openbsd])
@@ -25,10 +28,12 @@ let package = Package(
         .library(name: "RemoteSettings", targets: ["RemoteSettings"]),
         .library(name: "RemoteConfiguration", targets: ["RemoteConfiguration"]),
         .library(name: "FirefoxDumps", targets: ["FirefoxDumps"]),
+        .library(name: "PushBroadcasts", targets: ["PushBroadcasts"]),
         .executable(name: "rsdump", targets: ["rsdump"]),
     ],
     traits: [
         .trait(name: "Tools", description: "The command-line tool rsdump and what only it needs."),
+        .trait(name: "PushBroadcasts", description: "The product PushBroadcasts, which needs NIO."),
         .default(enabledTraits: ["Tools"]),
     ],
     dependencies: [
@@ -114,6 +119,18 @@ let package = Package(
             name: "RemoteConfiguration",
             dependencies: [
                 "RemoteSettings", "RemoteSettingsModel", "TargetFilter", "ConfigParameters", "FileStorage", "LibC",
+            ],
+            swiftSettings: strict),
+
+        .target(
+            name: "PushBroadcasts",
+            dependencies: [
+                "RemoteSettings", "RemoteSettingsHTTP", "RemoteSettingsModel", "UpdateEvents",
+                .product(name: "NIOCore", package: "swift-nio", condition: push),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: push),
+                .product(name: "NIOPosix", package: "swift-nio", condition: push),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: push),
+                .product(name: "NIOWebSocket", package: "swift-nio", condition: push),
             ],
             swiftSettings: strict),
 
@@ -309,7 +326,8 @@ let package = Package(
         .testTarget(
             name: "TransportTests",
             dependencies: [
-                "AsyncHTTPTransport", "CurlTransport", "FaultyServer", "RemoteSettingsHTTP", "RemoteSettingsModel",
+                "AsyncHTTPTransport", "CurlTransport", "FaultyServer", "PushBroadcasts", "RemoteSettings",
+                "RemoteSettingsHTTP", "RemoteSettingsModel", "UpdateEvents",
                 .product(name: "NIOCore", package: "swift-nio", condition: tools),
                 .product(name: "NIOPosix", package: "swift-nio", condition: tools),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: tools),
@@ -417,7 +435,7 @@ let package = Package(
             name: "config-example", dependencies: ["RemoteConfiguration"], path: "Examples/ConfigExample",
             swiftSettings: strict),
         .executableTarget(
-            name: "config-process", dependencies: ["RemoteConfiguration", "AsyncHTTPTransport"],
+            name: "config-process", dependencies: ["RemoteConfiguration", "AsyncHTTPTransport", "PushBroadcasts"],
             path: "Tests/ConfigProcess", swiftSettings: strict),
         .testTarget(
             name: "RemoteConfigurationTests",

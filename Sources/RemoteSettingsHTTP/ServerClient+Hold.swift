@@ -59,10 +59,10 @@ extension ServerClient {
         let status = answer.response.status
         let isRefusal = status == 429 || (500...599).contains(status)
         var wait: Duration = .zero
-        if let seconds = headers["Backoff"].flatMap({ Self.seconds($0, atMost: longest) }) {
+        if let seconds = headers["Backoff"].flatMap({ HTTPHeaders.seconds($0, atMost: longest) }) {
             wait = .seconds(seconds)
         }
-        let retry = headers["Retry-After"].map { retryAfter($0, date: headers["Date"], now: now) } ?? .zero
+        let retry = headers.retryAfter(now: now, atMost: longest)
         let stop = isRefusal ? max(wait, retry) : status >= 400 ? retry : .zero
         wait = max(wait, retry)
         guard wait > .zero else { return }
@@ -78,15 +78,6 @@ extension ServerClient {
         onEvent(.hold(hold))
     }
 
-    /// The time that a `Retry-After` asks for, in seconds or as a date; zero for anything else.
-    private func retryAfter(_ text: String, date: String?, now: Timestamp) -> Duration {
-        if let seconds = Self.seconds(text, atMost: limits.backoffSeconds) { return .seconds(seconds) }
-        guard let end = HTTPDate.parse(text, now: now) else { return .zero }
-        // By the server's clock where it sends `Date`, so that a wrong clock here does not matter.
-        let reference = date.flatMap { HTTPDate.parse($0, now: now) } ?? now
-        return min(end.elapsed(since: reference), .seconds(limits.backoffSeconds))
-    }
-
     /// Reports an `Alert` once.
     func noteAlert(_ answer: Answer) {
         guard let text = answer.response.headers["Alert"].map({ String($0.prefix(4096)) }), !text.isEmpty else {
@@ -95,8 +86,22 @@ extension ServerClient {
         let isNew = shared.withLock { $0.alerts.count < 64 && $0.alerts.insert(text).inserted }
         if isNew { onEvent(.alert(text, url: answer.url)) }
     }
+}
 
-    private static func seconds(_ text: String, atMost longest: Int) -> Int? {
+extension HTTPHeaders {
+    /// The time that `Retry-After` asks for, in seconds or as a date; zero for anything else.
+    ///
+    /// - Parameter longest: the most seconds that count.
+    package func retryAfter(now: Timestamp, atMost longest: Int) -> Duration {
+        guard let text = self["Retry-After"] else { return .zero }
+        if let seconds = Self.seconds(text, atMost: longest) { return .seconds(seconds) }
+        guard let end = HTTPDate.parse(text, now: now) else { return .zero }
+        // By the server's clock where it sends `Date`, so that a wrong clock here does not matter.
+        let reference = self["Date"].flatMap { HTTPDate.parse($0, now: now) } ?? now
+        return max(.zero, min(end.elapsed(since: reference), .seconds(longest)))
+    }
+
+    fileprivate static func seconds(_ text: String, atMost longest: Int) -> Int? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
         return min(Int(text) ?? longest, longest)
     }

@@ -32,12 +32,23 @@ PUSH = (b"GET /push HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: webso
 HELLO = b'{"messageType":"hello","broadcasts":{"remote-settings/monitor_changes":""}}'
 # Masked by zeros, which leaves it as it is.
 HELLO = b"\x81" + struct.pack("!B", 0x80 | len(HELLO)) + bytes(4) + HELLO
+PING, PONG = b"\x89\x00", b"\x8a\x80" + bytes(4)
 
 
 def hold(serving, number, count, is_push, pipe):
     """Holds connections; for each timestamp that it is sent, answers when each connection was told of it."""
     selector = selectors.DefaultSelector()
     connections, opened = {}, time.monotonic()
+
+    def receive(connection):
+        part = connection.recv(1 << 16)
+        if not part:
+            raise SystemExit("the server has ended a connection")
+        # A client that leaves two pings unanswered is disconnected; no message contains these bytes.
+        if is_push and PING in part:
+            connection.sendall(PONG)
+        connections[connection] += part
+
     for index in range(count):
         connection = socket.socket()
         connection.bind((f"127.{1 + number}.{index // 200}.{1 + index % 200}", 0))
@@ -45,12 +56,21 @@ def hold(serving, number, count, is_push, pipe):
         connection.sendall(PUSH if is_push else EVENTS)
         if is_push:
             # At once: a hello must come within seconds. Nothing follows the head of the answer before it.
-            while not connection.recv(1 << 16).endswith(b"\r\n\r\n"):
-                pass
+            head = b""
+            while not head.endswith(b"\r\n\r\n"):
+                part = connection.recv(1 << 16)
+                head += part
+                if not part or not head.startswith(b"HTTP/1.1 101 "[:len(head)]):
+                    raise SystemExit(f"the server has refused connection {index}: {head[:200]}")
             connection.sendall(HELLO)
         connections[connection] = bytearray()
         selector.register(connection, selectors.EVENT_READ)
-    needle, waiting, times = (b"remote-settings" if is_push else b"event: update"), set(connections), []
+        # All of them take minutes to open on a slow server, which pings the first ones meanwhile.
+        if index % 100 == 0:
+            for key, _ in selector.select(0):
+                receive(key.fileobj)
+    needle, times = b"remote-settings" if is_push else b"event: update", []
+    waiting = {connection for connection, buffer in connections.items() if needle not in buffer}
     pipe_key = selector.register(pipe, selectors.EVENT_READ)
     while True:
         if not waiting and needle is not None:
@@ -67,12 +87,9 @@ def hold(serving, number, count, is_push, pipe):
                 pipe.send("ready")
                 continue
             connection = key.fileobj
-            part = connection.recv(1 << 16)
+            receive(connection)
             now = time.monotonic()
-            if not part:
-                raise SystemExit("the server has ended a connection")
             buffer = connections[connection]
-            buffer += part
             if needle is not None and needle in buffer and connection in waiting:
                 waiting.discard(connection)
                 times.append(now)

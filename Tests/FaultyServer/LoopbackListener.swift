@@ -117,13 +117,13 @@ package final class Connection {
     }
 
     /// Closes the connection so that the client's system is told of an error, once ``close()`` is called.
-    func reset() {
+    package func reset() {
         var now = linger(l_onoff: 1, l_linger: 0)
         _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
     }
 
     /// Sends nothing any more.
-    func halfClose() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
+    package func halfClose() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
 
     /// - Returns: `nil` where the client has gone away, or speaks no HTTP.
     package func nextRequest() throws -> ReceivedRequest? {
@@ -157,10 +157,21 @@ package final class Connection {
         }
     }
 
-    /// Waits until the client goes away.
-    func hang() { while !receive().isEmpty {} }
+    /// The next so many bytes; `nil` where the client has gone away.
+    package func next(_ count: Int) -> [UInt8]? {
+        while buffer.count < count {
+            let received = receive()
+            guard !received.isEmpty else { return nil }
+            buffer += received
+        }
+        defer { buffer.removeFirst(count) }
+        return Array(buffer[..<count])
+    }
 
-    func send(_ bytes: [UInt8]) throws {
+    /// Waits until the client goes away.
+    package func hang() { while !receive().isEmpty {} }
+
+    package func send(_ bytes: [UInt8]) throws {
         #if canImport(Darwin)
             let flags: Int32 = 0
         #else
@@ -184,9 +195,9 @@ package final class Connection {
         }
     }
 
-    func send(_ text: String) throws { try send(Array(text.utf8)) }
+    package func send(_ text: String) throws { try send(Array(text.utf8)) }
 
-    func sendHead(_ status: String, _ fields: [(String, String)]) throws {
+    package func sendHead(_ status: String, _ fields: [(String, String)]) throws {
         try send("HTTP/1.1 \(status)\r\n" + fields.map { "\($0.0): \($0.1)\r\n" }.joined() + "\r\n")
     }
 

@@ -329,6 +329,25 @@ def test_the_push_protocol_is_spoken_nowhere_else(demo):
             assert push.status != 101
 
 
+def test_whoever_finds_no_room_is_told_when_to_come_back():
+    # So many open files allow 64 connections, 48 of which may wait.
+    limited = Serving("--demo", wrapper=("prlimit", "--nofile=576:576"))
+    with limited as serving, contextlib.ExitStack() as stack:
+        for index in range(48):
+            stream = stack.enter_context(EventStream(serving, source=f"127.0.0.{2 + index % 2}"))
+            assert next(stream.events())[0] == "update"
+        with EventStream(serving) as late:
+            name, data, _ = next(late.events())
+            assert name == "pause" and 60 <= data["retry_after"] <= 120
+        answers = []
+        for _ in range(8):
+            with WebSocket(serving) as push:
+                assert push.status == 503
+                answers.append(int(push.headers["retry-after"]))
+        assert all(60 <= seconds <= 120 for seconds in answers) and len(set(answers)) > 1
+        assert serving.ask("/v1/").status == 200
+
+
 # What takes a while comes last: it began with the first test.
 
 def test_a_stream_that_waits_gets_heartbeats(waiting):

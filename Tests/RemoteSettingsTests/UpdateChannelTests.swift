@@ -549,6 +549,41 @@ struct UpdateChannelTests {
         withExtendedLifetime(service) {}
     }
 
+    /// A connection that is lost before its second heartbeat is noticed as well.
+    @Test func oneHeartbeatPromisesAnother() async throws {
+        let (service, _) = try await listening()
+        // A comment at the beginning is a greeting.
+        source.send(.heartbeat)
+        await time.pass(.seconds(3580))
+        #expect(source.connects == 1)
+        await time.pass(.seconds(70))
+        #expect(source.connects == 2)
+        await time.pass(.seconds(20))
+        source.send(.heartbeat)
+        await time.pass(.seconds(890))
+        #expect(source.connects == 2)
+        await time.pass(.seconds(70))
+        #expect(source.connects == 3)
+        withExtendedLifetime(service) {}
+    }
+
+    @Test func theNextConnectionExpectsTheSameHeartbeats() async throws {
+        let (service, _) = try await listening()
+        for _ in 0..<4 {
+            await time.pass(.seconds(20))
+            source.send(.heartbeat)
+        }
+        source.end()
+        await time.pass(.seconds(20))
+        #expect(source.connects == 2)
+        await time.pass(.seconds(65))
+        #expect(source.connects == 3)
+        // That was wrong, or the server is another one: so long a silence is not taken for an end again.
+        await time.pass(.seconds(3000))
+        #expect(source.connects == 3)
+        withExtendedLifetime(service) {}
+    }
+
     @Test func changesOfTheNetworkDoNotMakeAStorm() async throws {
         source.refuse(down)
         let service = service()

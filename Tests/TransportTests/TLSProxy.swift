@@ -1,21 +1,21 @@
-import FaultyServer
 import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// Speaks TLS for a ``FaultyServer``, at a port of its own, until the process ends.
+/// Speaks TLS for a server on loopback, at a port of its own, until the process ends.
 struct TLSProxy {
     /// The port of the proxy.
     let port: Int
 
-    /// - Parameter pem: the server's certificates and its key.
-    init(to server: FaultyServer, pem: String) async throws {
+    /// - Parameters:
+    ///   - serverPort: of the server.
+    ///   - pem: the server's certificates and its key.
+    init(to serverPort: Int, pem: String) async throws {
         let certificates = try NIOSSLCertificate.fromPEMBytes(Array(pem.utf8))
             .map { NIOSSLCertificateSource.certificate($0) }
         let key = try NIOSSLPrivateKey(bytes: Array(pem.utf8), format: .pem)
         let context = try NIOSSLContext(
             configuration: .makeServerConfiguration(certificateChain: certificates, privateKey: .privateKey(key)))
-        let serverPort = server.port
         let listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .childChannelInitializer { channel in
                 ClientBootstrap(group: channel.eventLoop).connect(host: "127.0.0.1", port: serverPort).flatMapThrowing {

@@ -16,7 +16,7 @@ struct TLSTests {
         let roots = folder.appending(path: "roots.pem")
         try (authority ?? certificate).authority.write(to: roots, atomically: true, encoding: .utf8)
         let server = try FaultyServer(transport: CurlTransport())
-        let proxy = try await TLSProxy(to: server, pem: certificate.certificateAndKey)
+        let proxy = try await TLSProxy(to: server.port, pem: certificate.certificateAndKey)
         let client = ServerClient(
             server: try ServerURL(server.url("ok", at: "https://\(host):\(proxy.port)") + "/v1"),
             transport: CurlTransport(certificateAuthorities: roots.path),
@@ -56,7 +56,7 @@ struct TLSTests {
 
     @Test func notOneOfTheSystems() async throws {
         let (_, server) = try await ask(ServerCertificate())
-        let proxy = try await TLSProxy(to: server, pem: ServerCertificate().certificateAndKey)
+        let proxy = try await TLSProxy(to: server.port, pem: ServerCertificate().certificateAndKey)
         let client = ServerClient(
             server: try ServerURL(server.url("ok", at: "https://localhost:\(proxy.port)") + "/v1"),
             transport: CurlTransport(),

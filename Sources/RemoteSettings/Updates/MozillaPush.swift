@@ -22,8 +22,9 @@ package enum MozillaPush {
 
     /// What a server's message says.
     ///
-    /// - Throws: ``UpdateSourceError`` where the server refuses the client.
-    package static func message(_ text: String) throws(UpdateSourceError) -> UpdateMessage {
+    /// - Parameter isFirst: whether it must be the answer to ``hello``.
+    /// - Throws: ``UpdateSourceError`` where it is no message of this protocol, or where the server refuses the client.
+    package static func message(_ text: String, isFirst: Bool = false) throws(UpdateSourceError) -> UpdateMessage {
         guard text.utf8.count <= mostMessageBytes,
             let document = try? JSONValue(parsing: Bytes(utf8: text), limits: Limits()),
             case .object = document
@@ -34,8 +35,8 @@ package enum MozillaPush {
                     + VisibleText.escape(String(text.prefix(80))))
         }
         let type = document["messageType"]?.string
-        if type == "hello" {
-            guard let status = document["status"]?.number?.uint64, status == 200 else {
+        if type == "hello" || isFirst {
+            guard type == "hello", document["status"]?.number?.uint64 == 200 else {
                 throw UpdateSourceError(
                     .failed, "the push server refused the greeting: \(VisibleText.escape(String(text.prefix(200))))")
             }

@@ -17,6 +17,9 @@ final class UpdateChannel: Sendable {
     private static let firstEventTime = Duration.seconds(10)
     /// How long the silence is where the server sends heartbeats: three of them, though at least so long.
     private static let shortestSilence = Duration.seconds(45)
+    /// How long it is after a single heartbeat, where the time between two is not known yet: three times the longest time that
+    /// servers are known to leave, which is that of Mozilla's push service.
+    private static let silenceAfterHeartbeat = Duration.seconds(900)
     /// After this number of messages within a minute, the connection is given up.
     private static let mostMessagesPerMinute = 600
     /// How soon a change of the network leads to another try.
@@ -196,6 +199,8 @@ final class UpdateChannel: Sendable {
         // Whether `notBefore` belongs to such a reason, which a further one does not postpone.
         var hasReason = false
         var reason = "earlier connections failed"
+        // The time between two heartbeats of this server, from earlier connections.
+        var beat = Duration.zero
         func keep() {
             guard retries != kept else { return }
             kept = retries
@@ -233,7 +238,7 @@ final class UpdateChannel: Sendable {
             state.withLock { $0.lastTry = now }
             (mayTry, hasReason) = (false, false)
             var asked: Duration?
-            let end = await follow(source, session, asked: &asked) {
+            let end = await follow(source, session, asked: &asked, beat: &beat) {
                 guard retries.failures > 0 else { return }
                 retries = UpdateRetries()
                 keep()
@@ -337,7 +342,10 @@ final class UpdateChannel: Sendable {
             /// The uptime at which something arrived last, and at which the last two heartbeats did.
             var last: Duration
             var heartbeat: Duration?
-            var longestBeat = Duration.zero
+            /// The longest time between two heartbeats; zero where it is not known.
+            var longestBeat: Duration
+            /// Whether that is of this connection, and not of one before.
+            var hasMeasured = false
             var opened: Duration?
             /// The time before the next connection that the server asked for.
             var reconnectionTime: Duration?
@@ -350,17 +358,23 @@ final class UpdateChannel: Sendable {
 
         let state: Mutex<State>
 
-        init(at now: Duration) { state = Mutex(State(last: now, minute: now)) }
+        /// - Parameter beat: the time between two heartbeats on earlier connections; zero where it is not known.
+        init(at now: Duration, beat: Duration) { state = Mutex(State(last: now, longestBeat: beat, minute: now)) }
 
         func noteHeartbeat(at now: Duration) {
             state.withLock { state in
-                // Several at once tell nothing about the time between them.
-                if let before = state.heartbeat, now - before >= .seconds(1) {
+                // Several at once tell nothing about the time between them, nor does a greeting about a heartbeat.
+                guard now - (state.heartbeat ?? state.opened ?? now) >= .seconds(1) else { return }
+                if let before = state.heartbeat {
                     state.longestBeat = max(state.longestBeat, now - before)
+                    state.hasMeasured = true
                 }
                 state.heartbeat = now
             }
         }
+
+        /// What the next connection may expect. A server that was silent for longer than expected has changed its ways.
+        var beat: Duration { state.withLock { $0.isDead && !$0.hasMeasured ? .zero : $0.longestBeat } }
 
         /// - Returns: whether the server may go on.
         func noteMessage(at now: Duration, mostPerMinute: Int) -> Bool {
@@ -377,12 +391,14 @@ final class UpdateChannel: Sendable {
     ///
     /// - Parameters:
     ///   - asked: receives the time before the next connection that the server asked for.
+    ///   - beat: the time between two heartbeats of this server, as far as it is known.
     ///   - succeeded: called when the connection has lasted long enough.
     private func follow(
-        _ source: any UpdateSource, _ session: Session, asked: inout Duration?, succeeded: () -> Void
+        _ source: any UpdateSource, _ session: Session, asked: inout Duration?, beat: inout Duration,
+        succeeded: () -> Void
     ) async -> End {
         let environment = session.config.environment
-        let pulse = Pulse(at: environment.uptime())
+        let pulse = Pulse(at: environment.uptime(), beat: beat)
         let (successes, success) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let reader = Task { [weak self] in
             defer { success.finish() }
@@ -397,6 +413,7 @@ final class UpdateChannel: Sendable {
         }
         watch.cancel()
         asked = pulse.state.withLock { $0.reconnectionTime }
+        beat = pulse.beat
         if pulse.state.withLock({ $0.isDead }) { return lost(pulse, environment, "nothing arrived any more") }
         return end ?? .failed(UpdateSourceError(.failed, "the service is gone"))
     }
@@ -461,8 +478,12 @@ final class UpdateChannel: Sendable {
         let environment = session.config.environment
         let longest = Duration.seconds(session.limits.updateIdleSeconds)
         while true {
-            let (last, beat, isOpen) = pulse.state.withLock { ($0.last, $0.longestBeat, $0.opened != nil) }
-            let silence = beat > .zero ? min(max(beat * 3, Self.shortestSilence), longest) : longest
+            let (last, beat, isOpen, hasBeat) = pulse.state.withLock {
+                ($0.last, $0.longestBeat, $0.opened != nil, $0.heartbeat != nil)
+            }
+            let unknown = hasBeat ? Self.silenceAfterHeartbeat : longest
+            let expected = beat > .zero ? max(beat * 3, Self.shortestSilence) : unknown
+            let silence = min(expected, longest)
             let left = last + silence - environment.uptime()
             // Before the connection is open, its source watches over the time.
             if left <= .zero, isOpen {

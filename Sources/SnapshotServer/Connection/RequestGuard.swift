@@ -298,7 +298,7 @@ extension RequestGuard {
     private func shakeHands(_ request: HTTPRequestHead, _ context: ChannelHandlerContext) {
         guard let place = updates.enter(.push, network: ConnectionTable.network(context.remoteAddress)) else {
             count(.tooManyStreams, "too many connections that wait for updates")
-            return answerRefusal(.serviceUnavailable)
+            return answerRefusal(.serviceUnavailable, retryAfter: updates.secondsUntilRetry())
         }
         let offered = request.headers[canonicalForm: "sec-websocket-protocol"]
         let upgrader = NIOWebSocketServerUpgrader(
@@ -402,10 +402,12 @@ extension RequestGuard {
         takeNext()
     }
 
-    private func answerRefusal(_ status: HTTPResponseStatus) {
-        let headers: NIOHTTP1.HTTPHeaders = [
+    /// - Parameter seconds: after which the client may come back; `nil` where that changes nothing.
+    private func answerRefusal(_ status: HTTPResponseStatus, retryAfter seconds: Int? = nil) {
+        var headers: NIOHTTP1.HTTPHeaders = [
             "Server": "rsdump", "Content-Length": "0", "Date": HTTPDate.text(now()), "Connection": "close",
         ]
+        if let seconds { headers.add(name: "Retry-After", value: "\(seconds)") }
         metrics.answered(.refused, status: Int(status.code), bytes: 0)
         context?.write(wrapOutboundOut(.head(.init(version: .http1_1, status: status, headers: headers))), promise: nil)
         context?.write(wrapOutboundOut(.end(nil)), promise: nil)
