@@ -20,6 +20,9 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import time
+import urllib.error
+import urllib.request
 
 from table import run_measured
 
@@ -114,11 +117,23 @@ class Scale:
             try:
                 if not server.stdout.readline().startswith("http"):
                     raise RuntimeError(f"the server did not start:\n{(self.scratch / 'serve.log').read_text()}")
+                self.wait_until_loaded()
                 yield
             finally:
                 server.terminate()
                 server.wait()
                 server.stdout.close()
+
+    def wait_until_loaded(self):
+        while True:
+            try:
+                urllib.request.urlopen(f"{self.url}/").close()
+                return
+            except urllib.error.HTTPError as answer:
+                # It is not ready while it reads its bundles.
+                if answer.code != 503:
+                    raise
+                time.sleep(0.05)
 
     def all(self):
         copy, old, origin, storage = (self.scratch / name for name in ("copy", "old", "origin", "storage"))
