@@ -9,6 +9,18 @@ import tempfile
 MEASURE = pathlib.Path(__file__).resolve().parent.parent / "Servers/measure.py"
 
 
+def run_measured(command, name=None):
+    """Runs a command to its end; its wall and CPU seconds and its peak memory in bytes. What it prints is dropped."""
+    with tempfile.NamedTemporaryFile("r", suffix=".json") as result:
+        finished = subprocess.run(
+            [sys.executable, "-I", "-S", MEASURE, result.name, *map(str, command)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        measured = json.load(result)
+    if measured["code"] != 0:
+        raise RuntimeError(f"{name or command} failed with {measured['code']}:\n{finished.stdout[-4000:]}")
+    return measured
+
+
 class Row:
     """A command in a table. `command(folder)` gives its arguments; the folder is a fresh one, or what `prepare` made.
 
@@ -26,13 +38,7 @@ class Row:
         folder = pathlib.Path(tempfile.mkdtemp(dir=scratch))
         if self.prepare:
             folder = self.prepare(folder)
-        with tempfile.NamedTemporaryFile("r", suffix=".json") as result:
-            finished = subprocess.run(
-                [sys.executable, "-I", "-S", MEASURE, result.name, *map(str, self.command(folder))],
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-            measured = json.load(result)
-        if measured["code"] != 0:
-            raise RuntimeError(f"{self.name} failed with {measured['code']}:\n{finished.stdout[-4000:]}")
+        measured = run_measured(self.command(folder), self.name)
         self.runs.append(measured)
 
 

@@ -52,6 +52,21 @@ struct ConfigurationEditorTests {
             editor.text.contains("  main/zones:\n  security-state/onecrl:\n    attachments: all\n# The end.\n"))
     }
 
+    /// As one edit, because thousands of edits would each read all of the file.
+    @Test(arguments: [
+        "", "  main/b:\n  main/f: # last\n\n", "  main/f:\n    attachments: none\n  main/b:\n# The end.\n",
+    ])
+    func addsManyAsOneAfterAnother(_ block: String) throws {
+        let ids = try ["main/g", "main/c", "main/b", "main/a", "main/c", "other/a"].map { try CollectionID($0) }
+        var one = try editor("version: 1\ncollections:\n\(block)")
+        var all = one
+        let new = Set(try ids.filter { try one.add($0, attachments: "all") })
+        #expect(try all.add(ids, attachments: "all") == new)
+        #expect(all.text == one.text)
+        #expect(try all.add(ids, attachments: "none").isEmpty)
+        #expect(all.text == one.text)
+    }
+
     @Test func removesAndKeepsComments() throws {
         var editor = try editor(text)
         #expect(try editor.remove(try CollectionID("main/regions")))

@@ -135,4 +135,32 @@ import Testing
             #expect(!FileManager.default.fileExists(atPath: path + "3"))
         }
     }
+
+    /// A large entry is deflated into the archive at once. Where only its first 1 MiB became smaller, that is taken back.
+    @Test func whatDoesNotBecomeSmallerIsStoredAfterAll() throws {
+        var random = SplitMix(state: 4)
+        var fixture = Fixture()
+        var noise = (0..<5 << 20).map { _ in UInt8.random(in: 0...255, using: &random) }
+        // Zeros save more than deflating the first 1 MiB of noise costs, and less than all of it costs.
+        for index in 0..<800 { noise[index] = 0 }
+        fixture.records = [
+            ("more", (Array(repeating: 7, count: 5 << 20), "more")),
+            ("part", (Array(noise[..<(1 << 20)]), "part")), ("whole", (noise, "whole")),
+        ]
+        try TemporaryDirectory.with { directory in
+            let path = directory + "/b.zip"
+            let written = try fixture.writer().write(toNewFile: path)
+            let file = try contents(path)
+            #expect(written.size == file.count)
+            #expect(written.sha256 == digest(file))
+            let reader = try BundleReader(path: path)
+            try reader.verifyContents()
+            for record in fixture.records {
+                let bytes = try #require(record.attachment?.bytes)
+                let entry = try #require(try reader.packedAttachment(digest(bytes)))
+                #expect(entry.isDeflated == (record.id != "whole"))
+                if !entry.isDeflated { #expect(entry.bytes == Bytes(bytes)) }
+            }
+        }
+    }
 }

@@ -110,7 +110,19 @@ struct ComparisonTests {
         #expect(SnapshotDiff(from: signed, to: try States.snapshot(records))?.status == .changed)
         let later = try States.snapshot(records, at: 1_760_000_000_001, signer: "one")
         #expect(SnapshotDiff(from: signed, to: later)?.status == .changed)
-        #expect(SnapshotDiff(from: signed, to: later)?.records == [])
+        #expect(SnapshotDiff(from: signed, to: later)?.records.isEmpty == true)
+    }
+
+    @Test func theLargestChangesAreFoundInTheirOrder() throws {
+        let sizes = (0..<200).map { $0 * 37 % 50 }
+        let records = sizes.enumerated().map { index, size in
+            #"{"id":"r\#(1_000 + index)","value":"\#(String(repeating: "x", count: size))"}"#
+        }
+        let changes = try #require(try States.diff([], records)).records
+        let sorted = changes.sorted { $0.bytes == $1.bytes ? $0.id < $1.id : $0.bytes > $1.bytes }
+        for most in [0, 1, 7, 60, 200, 300] {
+            #expect(changes.largest(most).map(\.id) == sorted.prefix(most).map(\.id))
+        }
     }
 
     @Test func oneChangeInTwoThousandRecordsIsFound() throws {

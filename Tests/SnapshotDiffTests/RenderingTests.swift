@@ -45,9 +45,18 @@ struct RenderingTests {
         }
     }
 
+    /// What the report's JSON says, which is indented as any other of this tool.
+    private func json(_ report: DiffReport) throws -> JSONValue {
+        var text: [UInt8] = []
+        DiffJSON.write(report) { text += $0 }
+        let document = try JSONValue(parsing: Bytes(text), limits: Limits())
+        #expect(JSONText.indented(document) == text)
+        return document
+    }
+
     @Test func jsonHasOneShape() throws {
-        let document = DiffJSON.document(
-            try States.report(
+        let document = try json(
+            States.report(
                 [#"{"id":"r","value":null}"#], [States.attached("n", "1", size: 3), #"{"id":"r","value":1}"#]))
         let text = String(decoding: JSONText.compact(document), as: UTF8.self)
         #expect(

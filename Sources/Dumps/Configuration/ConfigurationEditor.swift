@@ -28,23 +28,36 @@ package struct ConfigurationEditor {
 
         """
 
-    /// Adds a collection.
+    /// Adds a collection, as ``add(_:attachments:)-([CollectionID],_)`` does.
     ///
-    /// - Parameter attachments: `all` or `none`; `nil` leaves it to the file's default.
     /// - Returns: `false` where it was there already; nothing is changed then.
     package mutating func add(_ id: CollectionID, attachments: String?) throws(ConfigurationError) -> Bool {
-        let before = try ConfigurationReader.read(text, file: file)
-        guard !before.collections.contains(where: { $0.id == id }) else { return false }
-        var lines = self.lines
+        try !add([id], attachments: attachments).isEmpty
+    }
+
+    /// Adds collections, in one edit: the text is parsed as often as for one of them.
+    ///
+    /// - Parameter attachments: `all` or `none`; `nil` leaves it to the file's default.
+    /// - Returns: those that were not there already. Where there are none, nothing is changed.
+    package mutating func add(
+        _ ids: [CollectionID], attachments: String?
+    ) throws(ConfigurationError) -> Set<CollectionID> {
+        let before = Set(try ConfigurationReader.read(text, file: file).collections.map(\.id))
+        let new = Set(ids).subtracting(before)
+        guard !new.isEmpty else { return [] }
+        let lines = self.lines
         let block = try collectionsBlock()
         let indent = String(repeating: " ", count: block.indent)
-        var entry = ["\(indent)\(id):"]
-        if let attachments { entry.append("\(indent)\(indent)attachments: \(attachments)") }
-        lines.insert(contentsOf: entry, at: block.insertionLine(for: id))
-        try adopt(lines) {
-            $0.collections.count == before.collections.count + 1 && $0.collections.contains { $0.id == id }
+        var edited: [String] = []
+        var copied = 0
+        for (line, id) in block.places(for: ids.filter(new.contains)) {
+            edited += lines[copied..<line]
+            copied = line
+            edited.append("\(indent)\(id):")
+            if let attachments { edited.append("\(indent)\(indent)attachments: \(attachments)") }
         }
-        return true
+        try adopt(edited + lines[copied...]) { Set($0.collections.map(\.id)) == before.union(new) }
+        return new
     }
 
     /// Removes a collection and its settings; comments stay.
@@ -112,13 +125,20 @@ extension ConfigurationEditor {
         var keys: [(name: String, line: Int)]
         var endLine: Int
 
-        /// Before the first collection that comes later in the alphabet, if they are sorted; else at the end.
-        func insertionLine(for id: CollectionID) -> Int {
+        /// Where new collections go: each before the first one that comes later in the alphabet, if those that are there
+        /// are sorted; else at the end, in the order in which they are given.
+        ///
+        /// - Returns: each collection once, with the line before which it goes, by lines.
+        func places(for ids: [CollectionID]) -> [(line: Int, id: CollectionID)] {
+            var seen: Set<CollectionID> = []
+            let ids = ids.filter { seen.insert($0).inserted }
             let names = keys.map(\.name)
-            guard names == names.sorted(), let later = keys.first(where: { $0.name > id.description }) else {
-                return endLine
+            guard names == names.sorted() else { return ids.map { (endLine, $0) } }
+            var later = keys[...]
+            return ids.sorted { $0.description < $1.description }.map { id in
+                later = later.drop { $0.name <= id.description }
+                return (later.first?.line ?? endLine, id)
             }
-            return later.line
         }
     }
 

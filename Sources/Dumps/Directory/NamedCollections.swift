@@ -21,7 +21,7 @@ extension DumpsDirectory {
         var editor = try ConfigurationEditor(before, file: configurationPath)
         if let server { try editor.setServer(server) }
         for root in roots { try editor.addRoot(root) }
-        let new = Set(try ids.filter { try editor.add($0, attachments: attachments) })
+        let new = try editor.add(ids, attachments: attachments)
         let configuration = try ConfigurationReader.read(editor.text, file: configurationPath)
         try check(configuration)
         if editor.text != before { try writeConfiguration(editor.text) }

@@ -2,20 +2,36 @@
 ///
 /// A value: applying a changeset makes a new table that shares the records' bytes with the old ones.
 package struct RecordTable: Sendable {
+    /// The place of a record: there may be a million of them.
     struct Entry: Sendable {
-        var id: Range<Int>
-        var json: Range<Int>
+        /// Which of the table's sources the record is in.
+        fileprivate(set) var source: Int32 = 0
+        // An id has at most 255 bytes (``Identifier``).
+        private let idCount: UInt16
+        private let idStart: Int
+        let json: Range<Int>
+
+        var id: Range<Int> { idStart..<idStart + Int(idCount) }
+
+        /// - Parameters:
+        ///   - id: where a valid id is.
+        ///   - json: where the whole record is.
+        init(id: Range<Int>, json: Range<Int>) {
+            idStart = id.lowerBound
+            idCount = UInt16(clamping: id.count)
+            self.json = json
+        }
     }
 
     /// The bytes that records are slices of; more than one where a changeset was merged in.
     private let sources: [Bytes]
-    /// For each record its source and place, in the order of ids.
-    private let entries: [(source: Int, entry: Entry)]
+    /// In the order of ids.
+    private let entries: [Entry]
 
     /// Whether a record may have a member `filter_expression`; `false` only where none has.
     package let mayMentionFilters: Bool
 
-    private init(sources: [Bytes], entries: [(source: Int, entry: Entry)], mayMentionFilters: Bool) {
+    private init(sources: [Bytes], entries: [Entry], mayMentionFilters: Bool) {
         self.sources = sources
         self.entries = entries
         self.mayMentionFilters = mayMentionFilters
@@ -43,12 +59,12 @@ package struct RecordTable: Sendable {
             return sorted.map(\.entry)
         }
         if let duplicate { throw .duplicateRecord(duplicate) }
-        self.init(sources: [source], entries: entries.map { (0, $0) }, mayMentionFilters: mentionsFilters)
+        self.init(sources: [source], entries: entries, mayMentionFilters: mentionsFilters)
     }
 
     /// A table over records that are known to be sorted.
     init(_ source: Bytes, sorted: [Entry], mentionsFilters: Bool) {
-        self.init(sources: [source], entries: sorted.map { (0, $0) }, mayMentionFilters: mentionsFilters)
+        self.init(sources: [source], entries: sorted, mayMentionFilters: mentionsFilters)
     }
 
     package init() {
@@ -59,9 +75,12 @@ package struct RecordTable: Sendable {
 
     /// The record at `position` in the order of ids.
     package subscript(position: Int) -> Record {
-        let (source, entry) = entries[position]
-        return Record(id: sources[source][entry.id].text, json: sources[source][entry.json])
+        let entry = entries[position]
+        let source = source(of: entry)
+        return Record(id: source[entry.id].text, json: source[entry.json])
     }
+
+    private func source(of entry: Entry) -> Bytes { sources[Int(entry.source)] }
 
     /// The record with this id, found by binary search; `nil` if there is none.
     package func record(id: String) -> Record? {
@@ -79,21 +98,22 @@ package struct RecordTable: Sendable {
     /// This table with the changeset's records put in and its tombstones taken out.
     package func applying(_ changes: RecordTable, tombstones: [Tombstone]) -> RecordTable {
         let removed = Set(tombstones.map(\.id))
-        let shift = sources.count
-        var merged: [(source: Int, entry: Entry)] = []
+        let shift = Int32(clamping: sources.count)
+        var merged: [Entry] = []
         merged.reserveCapacity(count + changes.count)
         var mine = 0
         var theirs = 0
         while mine < count || theirs < changes.count {
             let order = mine >= count ? 1 : theirs >= changes.count ? -1 : compare(mine, with: theirs, of: changes)
             if order >= 0 {
-                let entry = changes.entries[theirs]
-                merged.append((entry.source + shift, entry.entry))
+                var entry = changes.entries[theirs]
+                entry.source += shift
+                merged.append(entry)
                 theirs += 1
                 if order == 0 { mine += 1 }
             } else {
-                let (source, entry) = entries[mine]
-                if removed.isEmpty || !removed.contains(sources[source][entry.id].text) { merged.append(entries[mine]) }
+                let entry = entries[mine]
+                if removed.isEmpty || !removed.contains(source(of: entry)[entry.id].text) { merged.append(entry) }
                 mine += 1
             }
         }
@@ -103,7 +123,7 @@ package struct RecordTable: Sendable {
     }
 
     /// The bytes of all records together.
-    var byteCount: Int { entries.reduce(0) { $0 + $1.entry.json.count } }
+    var byteCount: Int { entries.reduce(0) { $0 + $1.json.count } }
 
     /// Appends the records, separated by commas.
     ///
@@ -111,11 +131,11 @@ package struct RecordTable: Sendable {
     func write(to output: inout [UInt8]) -> [Entry] {
         var written: [Entry] = []
         written.reserveCapacity(entries.count)
-        for (source, entry) in entries {
+        for entry in entries {
             if !written.isEmpty { output.append(UInt8(ascii: ",")) }
             let start = output.count
             let id = start + entry.id.lowerBound - entry.json.lowerBound
-            unsafe sources[source][entry.json].withUnsafeBytes { unsafe output.append(contentsOf: $0) }
+            unsafe source(of: entry)[entry.json].withUnsafeBytes { unsafe output.append(contentsOf: $0) }
             written.append(Entry(id: id..<id + entry.id.count, json: start..<output.count))
         }
         return written
@@ -123,16 +143,16 @@ package struct RecordTable: Sendable {
 
     /// The canonical JSON of the record at `position`, without its id.
     func json(at position: Int) -> Bytes {
-        let (source, entry) = entries[position]
-        return sources[source][entry.json]
+        let entry = entries[position]
+        return source(of: entry)[entry.json]
     }
 
     /// The order of the ids of two tables' records: negative where this one's comes first, zero where they are equal.
     func compare(_ mine: Int, with theirs: Int, of other: RecordTable) -> Int {
-        let (source, entry) = entries[mine]
-        let (otherSource, otherEntry) = other.entries[theirs]
-        return sources[source].withSpan { left in
-            other.sources[otherSource].withSpan { right in
+        let entry = entries[mine]
+        let otherEntry = other.entries[theirs]
+        return source(of: entry).withSpan { left in
+            other.source(of: otherEntry).withSpan { right in
                 if RecordTable.id(entry.id, in: left, precedes: otherEntry.id, in: right) { return -1 }
                 return RecordTable.id(otherEntry.id, in: right, precedes: entry.id, in: left) ? 1 : 0
             }

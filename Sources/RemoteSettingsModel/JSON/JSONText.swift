@@ -12,6 +12,9 @@ package enum JSONText {
             self.strings = strings
             self.number = number
         }
+
+        /// Two spaces for each level, and strings that no terminal obeys.
+        package static var indented: Style { Style(indent: 2, strings: .terminal) }
     }
 
     /// On one line, without white space.
@@ -21,12 +24,13 @@ package enum JSONText {
 
     /// With two spaces for each level and a line feed at the end.
     package static func indented(_ value: JSONValue) -> [UInt8] {
-        text(value, Style(indent: 2, strings: .terminal)) + [UInt8(ascii: "\n")]
+        text(value, .indented) + [UInt8(ascii: "\n")]
     }
 
-    package static func text(_ value: JSONValue, _ style: Style) -> [UInt8] {
+    /// - Parameter level: how many arrays and objects the value is in, which decides its indentation.
+    package static func text(_ value: JSONValue, _ style: Style, level: Int = 0) -> [UInt8] {
         var output: [UInt8] = []
-        write(value, style, level: 0, to: &output)
+        write(value, style, level: level, to: &output)
         return output
     }
 

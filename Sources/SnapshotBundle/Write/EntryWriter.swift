@@ -21,12 +21,18 @@ struct EntryWriter {
             try attachment.file.read(range) { (piece) throws(BundleError) in
                 try archive.append(piece)
             }
-            try archive.endEntry(crc: attachment.content.crc)
+            _ = try archive.endEntry(crc: attachment.content.crc)
         } else if source.size <= Self.wholeTrial {
             let (content, bytes) = deflater.pack(try source.load(), isStored: isStored)
             try write(source.name, content: content, bytes: bytes)
         } else {
-            try stream(source, isStored: isStored ? true : try !shrinks(source))
+            if !isStored, deflater.smaller(try source.prefix(Self.prefixTrial)) != nil {
+                // Written as it is tried: deflating takes long, and what does not become smaller after all is rare.
+                let mark = try archive.mark()
+                if try stream(source, isStored: false) < source.size { return }
+                try archive.goBack(to: mark)
+            }
+            _ = try stream(source, isStored: true)
         }
     }
 
@@ -34,10 +40,11 @@ struct EntryWriter {
     func write(_ name: String, content: PackedContent, bytes: Bytes) throws(BundleError) {
         try archive.begin(name, size: content.size, isStored: content.isStored)
         try bytes.withSpan { (span) throws(BundleError) in try archive.append(span) }
-        try archive.endEntry(crc: content.crc)
+        _ = try archive.endEntry(crc: content.crc)
     }
 
-    private func stream(_ source: EntrySource, isStored: Bool) throws(BundleError) {
+    /// - Returns: bytes in the archive.
+    private func stream(_ source: EntrySource, isStored: Bool) throws(BundleError) -> Int {
         try archive.begin(source.name, size: source.size, isStored: isStored)
         deflater.reset()
         var crc: UInt32 = 0
@@ -49,17 +56,6 @@ struct EntryWriter {
         if !isStored {
             try deflater.finish { (output) throws(BundleError) in try archive.append(output) }
         }
-        try archive.endEntry(crc: crc)
-    }
-
-    private func shrinks(_ source: EntrySource) throws(BundleError) -> Bool {
-        guard deflater.smaller(try source.prefix(Self.prefixTrial)) != nil else { return false }
-        deflater.reset()
-        var produced = 0
-        try source.read { (piece) throws(BundleError) in
-            deflater.deflate(piece) { produced += $0.count }
-        }
-        deflater.finish { produced += $0.count }
-        return produced < source.size
+        return try archive.endEntry(crc: crc)
     }
 }

@@ -62,8 +62,9 @@ final class ZIPArchive {
     }
 
     /// - Parameter crc: CRC-32 of the uncompressed bytes.
-    func endEntry(crc: UInt32) throws(BundleError) {
-        guard let entry else { return }
+    /// - Returns: bytes of the entry's data as they lie in the archive.
+    func endEntry(crc: UInt32) throws(BundleError) -> Int {
+        guard let entry else { return 0 }
         self.entry = nil
         var descriptor: [UInt8] = []
         descriptor.little(ZIPLayout.descriptorSignature)
@@ -78,6 +79,29 @@ final class ZIPArchive {
         try write(descriptor)
         appendRecord(of: entry, crc: crc)
         count += 1
+        return packedSize
+    }
+
+    /// A place between two entries.
+    struct Mark {
+        fileprivate let position: Int
+        fileprivate let directorySize: Int
+        fileprivate let count: Int
+        fileprivate let output: OutputFile.Mark
+    }
+
+    func mark() throws(BundleError) -> Mark {
+        try flush()
+        return Mark(position: position, directorySize: directory.count, count: count, output: try output.mark())
+    }
+
+    /// Takes back all entries behind the mark.
+    func goBack(to mark: Mark) throws(BundleError) {
+        buffer.removeAll(keepingCapacity: true)
+        position = mark.position
+        directory.removeSubrange(mark.directorySize...)
+        count = mark.count
+        try output.goBack(to: mark.output)
     }
 
     private func appendRecord(of entry: Entry, crc: UInt32) {

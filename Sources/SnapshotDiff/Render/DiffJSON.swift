@@ -3,25 +3,54 @@ import RemoteSettingsModel
 /// A comparison as one JSON document. All members are always present, in this order, except those of a side that does not
 /// exist: a field without `old` was created, one with `"old": null` was null.
 package enum DiffJSON {
-    package static func document(_ report: DiffReport) -> JSONValue {
+    /// Passes the document's text to `consume` in pieces, as `JSONText.indented` writes it. The text of a million changes is
+    /// never in memory as a whole.
+    package static func write(_ report: DiffReport, to consume: ([UInt8]) -> Void) {
+        write(head(report), last: "collections", report.collections, level: 0, to: consume) { diff, level in
+            write(head(diff), last: "records", diff.records, level: level, to: consume) { change, level in
+                consume(JSONText.text(record(change), .indented, level: level))
+            }
+        }
+        consume([UInt8(ascii: "\n")])
+    }
+
+    /// Writes an object whose last member is an array, element by element.
+    ///
+    /// - Parameter element: writes one element, at the level that it gets.
+    private static func write<Elements: Sequence>(
+        _ members: JSONValue, last name: String, _ elements: Elements, level: Int, to consume: ([UInt8]) -> Void,
+        element: (Elements.Element, Int) -> Void
+    ) {
+        func newline(_ level: Int) -> String { "\n" + String(repeating: "  ", count: level) }
+        // Everything but the line with the closing brace.
+        let object = JSONText.text(members, .indented, level: level)
+        consume(object.dropLast(newline(level).utf8.count + 1) + Array(",\(newline(level + 1))\"\(name)\": [".utf8))
+        var isFirst = true
+        for each in elements {
+            consume(Array("\(isFirst ? "" : ",")\(newline(level + 2))".utf8))
+            element(each, level + 2)
+            isFirst = false
+        }
+        consume(Array("\(isFirst ? "" : newline(level + 1))]\(newline(level))}".utf8))
+    }
+
+    private static func head(_ report: DiffReport) -> JSONValue {
         .members([
             "old": .string(report.old),
             "new": .string(report.new),
             "same": .bool(report.isSame),
             "counts": counts(
                 collections: report.changed.count, records: { report.count($0) }, attachments: report.attachments),
-            "collections": .array(report.collections.map(collection)),
         ])
     }
 
-    private static func collection(_ diff: SnapshotDiff) -> JSONValue {
+    private static func head(_ diff: SnapshotDiff) -> JSONValue {
         .members([
             "collection": .string("\(diff.collection)"),
             "status": .string(diff.status.rawValue),
             "old": diff.old.map(side),
             "new": diff.new.map(side),
             "counts": counts(collections: nil, records: { diff.count($0) }, attachments: diff.attachments),
-            "records": .array(diff.records.map(record)),
         ])
     }
 

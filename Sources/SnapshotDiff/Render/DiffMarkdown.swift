@@ -76,14 +76,12 @@ package struct DiffMarkdown {
         var head = "\n#### \(MarkdownText.code("\(diff.collection)"))\n\n"
         for note in DiffWords.notes(diff) { head += "- \(MarkdownText.code(note))\n" }
         guard page.append(head, reserving: Self.room) else { return false }
-        let largest = diff.records.sorted { $0.bytes == $1.bytes ? $0.id < $1.id : $0.bytes > $1.bytes }
-        for (index, change) in largest.enumerated() {
-            guard index < Self.recordsPerCollection, page.append(item(change), reserving: Self.room) else {
-                let left = largest.count - index
-                page.append("- … and \(left) more \(Counted.noun(left, "record"))\n")
-                return true
-            }
+        var left = diff.records.count
+        for change in diff.records.largest(Self.recordsPerCollection) {
+            guard page.append(item(change), reserving: Self.room) else { break }
+            left -= 1
         }
+        if left > 0 { page.append("- … and \(left) more \(Counted.noun(left, "record"))\n") }
         return true
     }
 

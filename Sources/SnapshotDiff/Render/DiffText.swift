@@ -31,12 +31,22 @@ package struct DiffText {
     /// The whole text, without a line feed at its end.
     package var text: String {
         var lines: [String] = []
-        for diff in report.changed { lines += collection(diff) }
-        lines.append(DiffWords.total(report))
+        forEachLine { lines.append($0) }
         return lines.joined(separator: "\n")
     }
 
-    private func collection(_ diff: SnapshotDiff) -> [String] {
+    /// Passes the lines to `body`, each without its line feed. The text of a million changes is never in memory as a whole.
+    package func forEachLine(_ body: (String) -> Void) {
+        for diff in report.changed {
+            head(diff).forEach(body)
+            guard showsRecords else { continue }
+            for change in diff.records { record(change).forEach(body) }
+        }
+        body(DiffWords.total(report))
+    }
+
+    /// The lines of a collection without those of its records.
+    private func head(_ diff: SnapshotDiff) -> [String] {
         let name = "\(diff.collection)"
         var lines: [String]
         switch (diff.old, diff.new) {
@@ -50,11 +60,7 @@ package struct DiffText {
         case (nil, nil): lines = []
         }
         lines += DiffWords.notes(diff).map { "    " + VisibleText.escape($0) }
-        if showsRecords {
-            for change in diff.records { lines += record(change) }
-        } else if let counts = DiffWords.counts(diff) {
-            lines.append("    \(counts)")
-        }
+        if !showsRecords, let counts = DiffWords.counts(diff) { lines.append("    \(counts)") }
         return lines
     }
 

@@ -13,16 +13,16 @@ package struct AttachmentCounts: Hashable, Sendable {
 
     package init() {}
 
-    init(_ records: [RecordChange]) {
-        for change in records.compactMap(\.attachment) where !change.isSameFile {
-            switch change {
-            case .added: added += 1
-            case .removed: removed += 1
-            case .changed: changed += 1
-            }
-            addedBytes = addedBytes.saturatingAdding(change.new?.size ?? 0)
-            removedBytes = removedBytes.saturatingAdding(change.old?.size ?? 0)
+    /// Adds one change, unless it is only of the description.
+    mutating func add(_ change: AttachmentChange) {
+        guard !change.isSameFile else { return }
+        switch change {
+        case .added: added += 1
+        case .removed: removed += 1
+        case .changed: changed += 1
         }
+        addedBytes = addedBytes.saturatingAdding(change.new?.size ?? 0)
+        removedBytes = removedBytes.saturatingAdding(change.old?.size ?? 0)
     }
 
     static func + (left: AttachmentCounts, right: AttachmentCounts) -> AttachmentCounts {

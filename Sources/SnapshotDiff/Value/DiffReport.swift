@@ -1,5 +1,5 @@
 /// The comparison of two sides, collection by collection, as the renderers show it.
-package struct DiffReport: Hashable, Sendable {
+package struct DiffReport: Sendable {
     /// The name of the old side, such as `git:HEAD`.
     package let old: String
     package let new: String

@@ -1,7 +1,10 @@
 import RemoteSettingsModel
 
 /// How one record differs between two states of its collection.
-package struct RecordChange: Hashable, Sendable {
+///
+/// It refers to the two records. What differs in them is found when it is asked for, and not kept: a comparison may have a
+/// million of these.
+package struct RecordChange: Sendable {
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         case created
         case updated
@@ -10,12 +13,92 @@ package struct RecordChange: Hashable, Sendable {
 
     package let id: String
     package let kind: Kind
+    private let old: Bytes?
+    private let new: Bytes?
+
+    init(created new: Record) {
+        (id, kind, old, self.new) = (new.id, .created, nil, new.json)
+    }
+
+    init(deleted old: Record) {
+        (id, kind, self.old, new) = (old.id, .deleted, old.json, nil)
+    }
+
+    init(from old: Record, to new: Record) {
+        (id, kind, self.old, self.new) = (new.id, .updated, old.json, new.json)
+    }
+
     /// The differing fields, sorted by name; of a created or deleted record, every field.
-    package let fields: [FieldChange]
-    /// `nil` where the record's attachment is the same on both sides, or is not fully described.
-    package let attachment: AttachmentChange?
+    package var fields: [FieldChange] { FieldComparer.changes(from: old, to: new) }
+
+    /// `nil` where the record's attachment is the same on both sides, or is not fully described: its fields are compared
+    /// as fields.
+    package var attachment: AttachmentChange? {
+        func attachment(_ json: Bytes?) -> RecordAttachment? {
+            json.flatMap { try? Record(id: id, json: $0).attachment() }
+        }
+        switch (attachment(old), attachment(new)) {
+        case (nil, nil): return nil
+        case (nil, let after?): return .added(after)
+        case (let before?, nil): return .removed(before)
+        case (let before?, let after?): return before == after ? nil : .changed(old: before, new: after)
+        }
+    }
+
     /// Bytes of the record's canonical JSON on both sides: a measure of how much there is to read.
-    package let bytes: Int
+    package var bytes: Int { (old?.count ?? 0) + (new?.count ?? 0) }
+}
+
+/// The records in which two states of a collection differ, in the order of ids: their places in both tables. A
+/// ``RecordChange`` is made when it is asked for.
+package struct RecordChanges: RandomAccessCollection, Sendable {
+    private let old: RecordTable
+    private let new: RecordTable
+    /// The places of each record; -1 where a table does not have it.
+    private var places: [(old: Int, new: Int)] = []
+    private var counts: [RecordChange.Kind: Int] = [:]
+    /// The sums over all changes of attachments.
+    package private(set) var attachments = AttachmentCounts()
+
+    /// Compares all records; two empty tables have no changes.
+    init(from old: RecordTable = RecordTable(), to new: RecordTable = RecordTable()) {
+        self.old = old
+        self.new = new
+        new.forEachDifference(from: old) { old, new in places.append((old ?? -1, new ?? -1)) }
+        for change in self {
+            counts[change.kind, default: 0] += 1
+            if let attachment = change.attachment { attachments.add(attachment) }
+        }
+    }
+
+    package var startIndex: Int { 0 }
+    package var endIndex: Int { places.count }
+
+    package subscript(position: Int) -> RecordChange {
+        let place = places[position]
+        if place.old < 0 { return RecordChange(created: new[place.new]) }
+        if place.new < 0 { return RecordChange(deleted: old[place.old]) }
+        return RecordChange(from: old[place.old], to: new[place.new])
+    }
+
+    /// How many records changed in this way.
+    package func count(_ kind: RecordChange.Kind) -> Int { counts[kind] ?? 0 }
+
+    /// The changes with the most bytes, the largest first; those of equal size in the order of ids.
+    package func largest(_ most: Int) -> [RecordChange] {
+        // A few more than are wanted are kept, so that sorting is rare.
+        var found: [(bytes: Int, position: Int)] = []
+        func sortFound() {
+            found.sort { $0.bytes == $1.bytes ? $0.position < $1.position : $0.bytes > $1.bytes }
+            found.removeSubrange(Swift.min(most, found.count)...)
+        }
+        for (position, change) in enumerated() {
+            if found.count >= 4 * most { sortFound() }
+            found.append((change.bytes, position))
+        }
+        sortFound()
+        return found.map { self[$0.position] }
+    }
 }
 
 /// How one field of a record differs.

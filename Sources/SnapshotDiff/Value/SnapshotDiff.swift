@@ -3,7 +3,7 @@ import RemoteSettingsModel
 /// How two states of a collection differ: by records and their ids, fields and their names, and attachments.
 ///
 /// Computed from two values without I/O. Two states of equal bytes are recognised without reading a record.
-package struct SnapshotDiff: Hashable, Sendable {
+package struct SnapshotDiff: Sendable {
     /// One side without its records.
     package struct Side: Hashable, Sendable {
         package let collection: CollectionID
@@ -30,7 +30,7 @@ package struct SnapshotDiff: Hashable, Sendable {
     package let old: Side?
     package let new: Side?
     /// In the order of ids.
-    package let records: [RecordChange]
+    package let records: RecordChanges
 
     /// - Parameters:
     ///   - old: `nil` where that side does not have the collection; then every record is created.
@@ -43,19 +43,19 @@ package struct SnapshotDiff: Hashable, Sendable {
         self.new = new.map(Side.init)
         guard let old, let new else {
             status = new == nil ? .removed : .added
-            records = RecordComparer.changes(from: old?.records ?? RecordTable(), to: new?.records ?? RecordTable())
+            records = RecordChanges(from: old?.records ?? RecordTable(), to: new?.records ?? RecordTable())
             return
         }
         let isSame = old.payload == new.payload
-        records = isSame ? [] : RecordComparer.changes(from: old.records, to: new.records)
+        records = isSame ? RecordChanges() : RecordChanges(from: old.records, to: new.records)
         status = isSame && old.isSameSeal(as: new) ? .same : .changed
     }
 
     /// How many records changed in this way.
-    package func count(_ kind: RecordChange.Kind) -> Int { records.count { $0.kind == kind } }
+    package func count(_ kind: RecordChange.Kind) -> Int { records.count(kind) }
 
     /// Attachments that records name on the new side only, whose bytes are others, and that only the old side names.
-    package var attachments: AttachmentCounts { AttachmentCounts(records) }
+    package var attachments: AttachmentCounts { records.attachments }
 }
 
 extension SnapshotDiff.Side {

@@ -27,7 +27,6 @@ struct ChangesPage {
         }
         let old = try await older.bundle()
         let diff = SnapshotDiff(from: try ComparedSnapshot(old), to: try ComparedSnapshot(collection.bundle))
-        let changes = diff?.records ?? []
         let html = Frame.document(title: "Changes in \(id)", trail: trail) { html in
             html.element(.h1) { html in
                 html.text("Changes in ")
@@ -40,32 +39,31 @@ struct ChangesPage {
                 html.time(collection.bundle.head.timestamp)
             }
             ChangesForm(collection: collection, from: older.timestamp, now: now).write(to: &html)
-            write(changes, to: &html)
+            guard let changes = diff?.records, !changes.isEmpty else {
+                html.element(.p, text: "No record differs.")
+                return
+            }
+            section("Updated", .updated, of: changes, to: &html)
+            section("Created", .created, of: changes, to: &html)
+            section("Deleted", .deleted, of: changes, to: &html)
         }
         return .document(html)
     }
 
-    private func write(_ changes: [RecordChange], to html: inout HTMLWriter) {
-        guard !changes.isEmpty else {
-            html.element(.p, text: "No record differs.")
-            return
-        }
-        section("Updated", of: changes.filter { $0.kind == .updated }, to: &html)
-        section("Created", of: changes.filter { $0.kind == .created }, to: &html)
-        section("Deleted", of: changes.filter { $0.kind == .deleted }, to: &html)
-    }
-
-    private func section(_ title: String, of changes: [RecordChange], to html: inout HTMLWriter) {
-        guard !changes.isEmpty else { return }
-        html.element(.h2, text: "\(title): \(Wording.count(changes.count, "record"))")
+    private func section(
+        _ title: String, _ kind: RecordChange.Kind, of changes: RecordChanges, to html: inout HTMLWriter
+    ) {
+        let count = changes.count(kind)
+        guard count > 0 else { return }
+        html.element(.h2, text: "\(title): \(Wording.count(count, "record"))")
         html.element(.ul, .class("changes")) { html in
-            for change in changes.prefix(Self.shownRecords) {
+            for change in changes.lazy.filter({ $0.kind == kind }).prefix(Self.shownRecords) {
                 html.newline()
                 html.element(.li) { record(change, &$0) }
             }
         }
-        if changes.count > Self.shownRecords {
-            html.element(.p, text: "\(Wording.number(changes.count - Self.shownRecords)) more are not shown.")
+        if count > Self.shownRecords {
+            html.element(.p, text: "\(Wording.number(count - Self.shownRecords)) more are not shown.")
         }
     }
 

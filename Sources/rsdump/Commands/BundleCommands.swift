@@ -55,16 +55,10 @@ struct Records: AsyncParsableCommand {
     func run() async throws {
         let bundle = try argument.open()
         if let id { return Console.print(try bundle.record(id).json.text) }
-        var lines: [UInt8] = []
-        for record in try bundle.payload().records {
-            lines.append(contentsOf: record.json.array)
-            lines.append(UInt8(ascii: "\n"))
-            if lines.count > 1 << 16 {
-                Console.write(lines, to: 1)
-                lines.removeAll(keepingCapacity: true)
-            }
+        let records = try bundle.payload().records
+        Console.buffered { write in
+            for record in records { write(record.json.array + [UInt8(ascii: "\n")]) }
         }
-        Console.write(lines, to: 1)
     }
 }
 

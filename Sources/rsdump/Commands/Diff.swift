@@ -67,6 +67,20 @@ struct Diff: AsyncParsableCommand {
         case text
         case json
         case markdown
+
+        /// Prints a comparison to standard output.
+        func print(_ report: DiffReport, showsRecords: Bool, paint: @escaping (String, DiffText.Role) -> String) {
+            switch self {
+            case .text:
+                Console.buffered { write in
+                    DiffText(report, showsRecords: showsRecords, paint: paint).forEachLine { line in
+                        write(Array("\(line)\n".utf8))
+                    }
+                }
+            case .json: Console.buffered { write in DiffJSON.write(report, to: write) }
+            case .markdown: Console.write(Array(DiffMarkdown(report).text.utf8), to: 1)
+            }
+        }
     }
 
     func validate() throws {
@@ -96,11 +110,7 @@ struct Diff: AsyncParsableCommand {
         } catch {
             throw CommandFailure(comparing: error)
         }
-        switch format {
-        case .text: Console.print(DiffText(report, showsRecords: !stat, paint: Style.output.paint).text)
-        case .json: OutputFormat.json.print("", DiffJSON.document(report))
-        case .markdown: Console.write(Array(DiffMarkdown(report).text.utf8), to: 1)
-        }
+        format.print(report, showsRecords: !stat, paint: Style.output.paint)
         let failures = failed.sorted { $0.key < $1.key }.map(\.value)
         if let last = failures.last {
             for failure in failures.dropLast() { Console.error(failure) }

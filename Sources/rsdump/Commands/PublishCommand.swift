@@ -198,11 +198,7 @@ struct PublishCommand: AsyncParsableCommand {
         let report = try await DiffReport(
             from: (.path(dumps.directory.path), present), to: (.sources(options.path), DiffSide(states: states)),
             names: states.keys.sorted())
-        switch format {
-        case .text: Console.print(DiffText(report, showsRecords: true, paint: { text, _ in text }).text)
-        case .json: OutputFormat.json.print("", DiffJSON.document(report))
-        case .markdown: Console.write(Array(DiffMarkdown(report).text.utf8), to: 1)
-        }
+        format.print(report, showsRecords: true) { text, _ in text }
     }
 }
 

@@ -31,6 +31,19 @@ enum Console {
     /// A failure's line to standard error.
     static func error(_ failure: CommandFailure) { error("rsdump: \(visible("\(failure)"))") }
 
+    /// Writes to standard output what `body` passes on in many small pieces, in few larger ones.
+    static func buffered(_ body: (_ write: ([UInt8]) -> Void) -> Void) {
+        var pending: [UInt8] = []
+        body { piece in
+            pending += piece
+            if pending.count > 1 << 16 {
+                write(pending, to: 1)
+                pending.removeAll(keepingCapacity: true)
+            }
+        }
+        write(pending, to: 1)
+    }
+
     static func write(_ bytes: [UInt8], to descriptor: Int32) {
         write(bytes.span, to: descriptor)
     }

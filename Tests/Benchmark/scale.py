@@ -1,0 +1,209 @@
+"""scale.py [--largest N] [--tables collections|records|attachments]: what the work costs as the data grows.
+
+    collections   1 to 1,000 of them, with ten records each
+    records       100 to 1,000,000 of them in one collection
+    attachments   10 to 100,000 of them in one collection, of 1 kB each
+
+--largest bounds all three. The data is made up and published under a key of its own, by `rsdump publish` (from RSDUMP); the
+origin is `rsdump serve` on loopback. Of each command the CPU time, its own and the system's on its behalf, and the peak memory
+are measured, once: they hardly depend on what else the machine does. In brackets is the exponent between two neighbouring sizes:
+at 1 the cost grows as the data does, at 0 it stays. What every process costs, some 10 ms, hides the exponents of small sizes.
+"""
+import argparse
+import contextlib
+import json
+import math
+import os
+import pathlib
+import random
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+from table import run_measured
+
+RSDUMP = pathlib.Path(os.environ["RSDUMP"]).resolve()
+APP = RSDUMP.with_name("rsbench-app")
+SIZES = {
+    "collections": [1, 10, 100, 1_000],
+    "records": [100, 1_000, 10_000, 100_000, 1_000_000],
+    "attachments": [10, 100, 1_000, 10_000, 100_000],
+}
+# A source file has at most 64 MiB.
+RECORDS_PER_FILE = 100_000
+ATTACHMENT_BYTES = 1_000
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+class Sources:
+    """Source files of collections, in which one record can be changed."""
+
+    def __init__(self, path, collections, records, attachments):
+        self.path, self.random = path, random.Random(1)
+        self.names = [f"main/scale-{number:04}" for number in range(collections)]
+        for name in self.names:
+            folder = path / name
+            folder.mkdir(parents=True)
+            (folder / "collection.json").write_text("{}")
+            for start in range(0, max(records, attachments), RECORDS_PER_FILE):
+                count = min(RECORDS_PER_FILE, max(records, attachments) - start)
+                made = [self.record(folder, start + index, start + index < attachments) for index in range(count)]
+                self.write(folder, start // RECORDS_PER_FILE, made)
+
+    def record(self, folder, number, has_attachment):
+        record = {
+            "id": str(self.random.getrandbits(64)), "number": number, "title": f"Record {number}",
+            "digest": self.random.randbytes(24).hex(), "isEnabled": number % 3 > 0,
+        }
+        if has_attachment:
+            # Hexadecimal digits: half as large when they are compressed.
+            (folder / "files").mkdir(exist_ok=True)
+            (folder / f"files/{number}").write_text(self.random.randbytes(ATTACHMENT_BYTES // 2).hex())
+            record["attachment"] = f"files/{number}"
+        return record
+
+    def write(self, folder, part, records):
+        (folder / f"part-{part}.json").write_text(json.dumps(records))
+
+    def change_one(self):
+        folder = self.path / self.names[len(self.names) // 2]
+        records = json.loads((folder / "part-0.json").read_text())
+        records[len(records) // 2]["title"] = "Changed"
+        self.write(folder, 0, records)
+
+
+class Scale:
+    """The commands over data of one size."""
+
+    def __init__(self, scratch, collections, records, attachments):
+        self.scratch, self.port = scratch, free_port()
+        self.url = f"http://127.0.0.1:{self.port}/v1"
+        self.sources = Sources(scratch / "sources", collections, records, attachments)
+        self.name = self.sources.names[collections // 2]
+        self.results = {}
+        self.run("keys", "create", scratch / "keys")
+        status = subprocess.run(
+            [RSDUMP, "keys", "status", scratch / "keys"], check=True, capture_output=True, text=True).stdout
+        self.root = next(line.split()[1] for line in status.splitlines() if line.startswith("trust-root"))
+
+    def run(self, *arguments):
+        run_measured([RSDUMP, *arguments])
+
+    def measure(self, name, *command):
+        self.results[name] = run_measured(command, name)
+
+    def publish(self):
+        return [RSDUMP, "publish", "--sources", self.scratch / "sources", "--dumps", self.scratch / "origin", "--keys",
+                self.scratch / "keys", "--server", self.url]
+
+    def refresh(self):
+        return [RSDUMP, "refresh", "--no-progress", "--dumps", self.scratch / "copy"]
+
+    @contextlib.contextmanager
+    def serving(self, *options):
+        with open(self.scratch / "serve.log", "w+") as log:
+            server = subprocess.Popen(
+                [RSDUMP, "serve", "--dumps", self.scratch / "origin", "--port", str(self.port), *options],
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True)
+            try:
+                if not server.stdout.readline().startswith("http"):
+                    raise RuntimeError(f"the server did not start:\n{(self.scratch / 'serve.log').read_text()}")
+                self.wait_until_loaded()
+                yield
+            finally:
+                server.terminate()
+                server.wait()
+                server.stdout.close()
+
+    def wait_until_loaded(self):
+        while True:
+            try:
+                urllib.request.urlopen(f"{self.url}/").close()
+                return
+            except urllib.error.HTTPError as answer:
+                # It is not ready while it reads its bundles.
+                if answer.code != 503:
+                    raise
+                time.sleep(0.05)
+
+    def all(self):
+        copy, old, origin, storage = (self.scratch / name for name in ("copy", "old", "origin", "storage"))
+        self.measure("publish all", *self.publish())
+        self.run("add", *self.sources.names, "--dumps", copy, "--server", self.url, "--trust-root", self.root,
+                 "--attachments", "all")
+        with self.serving():
+            self.measure("refresh of all", *self.refresh())
+            self.measure("refresh, nothing changed", *self.refresh())
+            self.run("sync", self.name, "--storage", storage, "--server", self.url, "--trust-root", self.root)
+        self.measure("verify", RSDUMP, "verify", "--dumps", copy)
+        if APP.exists():
+            for source, name in [("directory", "first read, packaged"), ("cache", "first read, synced")]:
+                self.measure(name, APP, source, copy, storage, self.root, self.name)
+        records = subprocess.run(
+            [RSDUMP, "records", self.name, "--dumps", copy], check=True, capture_output=True, text=True).stdout
+        identifier = json.loads(records.splitlines()[-1])["id"]
+        del records
+        self.measure("lookup by id", RSDUMP, "records", self.name, "--dumps", copy, "--id", identifier)
+
+        shutil.copytree(copy, old)
+        shutil.copytree(origin, self.scratch / "history")
+        self.sources.change_one()
+        self.measure("publish of one change", *self.publish())
+        with self.serving("--history", self.scratch / "history"):
+            self.measure("refresh of one change", *self.refresh())
+            self.measure("sync of one change", RSDUMP, "sync", self.name, "--storage", storage, "--server", self.url,
+                         "--trust-root", self.root)
+        self.measure("diff of one change", RSDUMP, "diff", old, copy)
+        return self.results
+
+
+def cell(value, before, growth):
+    """A number of two digits or more, and the exponent from the size before."""
+    text = f"{value:.0f}" if value >= 10 else f"{value:.2f}"
+    return text if before is None else f"{text} ({math.log(value / before) / math.log(growth):.1f})"
+
+
+def render(axis, sizes, results):
+    """Two Markdown tables: a row a command, a column a size."""
+    lines = []
+    for title, key, scale in [("CPU seconds", "cpu", 1), ("peak memory, MiB", "peak", 1 / (1 << 20))]:
+        lines += [f"### {axis.capitalize()}: {title}", "", f"| | {' | '.join(f'{size:,}' for size in sizes)} |",
+                  "| --- |" + " --- |" * len(sizes)]
+        for name in results[0]:
+            cells = []
+            for number, result in enumerate(results):
+                before = results[number - 1][name][key] * scale if number else None
+                growth = sizes[number] / sizes[number - 1] if number else None
+                cells.append(cell(result[name][key] * scale, before, growth))
+            lines.append(f"| {name} | {' | '.join(cells)} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--largest", type=int, default=1_000_000, metavar="N", help="no size above this one")
+    parser.add_argument("--tables", choices=SIZES, help="only these")
+    arguments = parser.parse_args()
+    for axis, all_sizes in SIZES.items():
+        sizes, results = [size for size in all_sizes if size <= arguments.largest], []
+        if arguments.tables not in (None, axis) or not sizes:
+            continue
+        for size in sizes:
+            with tempfile.TemporaryDirectory() as scratch:
+                amounts = {"collections": 1, "records": 10, "attachments": 0, axis: size}
+                results.append(Scale(pathlib.Path(scratch), **amounts).all())
+        print(render(axis, sizes, results), flush=True)
+
+
+if __name__ == "__main__":
+    main()
