@@ -13,10 +13,11 @@ class Row:
     """A command in a table. `command(folder)` gives its arguments; the folder is a fresh one, or what `prepare` made.
 
     `after` is the row of the same work by the present build, where this row is of the build that it is compared with.
+    `within` is the beginning of a command that runs the rest of it somewhere else, such as in a network namespace.
     """
 
-    def __init__(self, name, command, prepare=None, after=None):
-        self.name, self.command, self.prepare, self.after = name, command, prepare, after
+    def __init__(self, name, command, prepare=None, after=None, within=()):
+        self.name, self.command, self.prepare, self.after, self.within = name, command, prepare, after, within
         self.runs = []
 
     def median(self, key):
@@ -28,7 +29,7 @@ class Row:
             folder = self.prepare(folder)
         with tempfile.NamedTemporaryFile("r", suffix=".json") as result:
             finished = subprocess.run(
-                [sys.executable, "-I", "-S", MEASURE, result.name, *map(str, self.command(folder))],
+                [*self.within, sys.executable, "-I", "-S", MEASURE, result.name, *map(str, self.command(folder))],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             measured = json.load(result)
         if measured["code"] != 0:
