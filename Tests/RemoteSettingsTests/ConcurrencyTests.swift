@@ -72,6 +72,22 @@ extension ServerTests {
             #endif
         }
 
+        /// On a link each answer takes a round trip: as many collections are asked for at once as there are connections.
+        @Test func asManyRequestsAtOnceAsConnections() async throws {
+            let collections = try (0..<9).map { _ in try place.server.makeCollection() }
+            for collection in collections { try collection.put("a") }
+            let gate = GatedTransport(place.server, holding: "/buckets/main/")
+            let service = place.service { $0.transport = gate }
+            let clients = collections.map { service.makeClient(collectionName: $0.name) }
+            async let updated = service.sync()
+            let end = ContinuousClock.now + .seconds(60)
+            while gate.requests < 8, .now < end { await Task.yield() }
+            for _ in 0..<100 { await Task.yield() }
+            #expect(gate.requests == 8)
+            gate.open()
+            #expect(try await updated.count == clients.count)
+        }
+
         private final class Waits: Sendable {
             let count = Atomic(0)
         }

@@ -23,8 +23,8 @@ extension LocalCollection {
 }
 
 extension Session {
-    /// Collections that are synced at once.
-    private static var width: Int { 4 }
+    /// Collections that are synced at once: as many as there are connections to a host.
+    private static var width: Int { 8 }
 
     /// Brings collections to the server's state, each on its own, after one request for the monitor. Uses the network.
     /// Calls at the same time share one sync.

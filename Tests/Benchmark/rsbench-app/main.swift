@@ -3,8 +3,9 @@
 //
 //     rsbench-app SOURCE DUMPS STORAGE ROOT COLLECTION
 //
-// SOURCE is `nothing` (an empty process), `embedded` (the bundle as memory of the program), `directory` or `cache`. The
-// server is the one that the lock names. Prints one line of JSON, times in milliseconds.
+// SOURCE is `nothing` (an empty process), `embedded` (the bundle as memory of the program), `directory` or `cache`; or
+// `sync`, an app's first sync of all collections of DUMPS, of which it has none yet, into STORAGE. The server is the one that
+// the lock names. Prints one line of JSON, times in milliseconds.
 
 import RemoteSettings
 import SnapshotBundle
@@ -21,8 +22,8 @@ func fail(_ reason: String) -> Never {
 }
 
 let arguments = CommandLine.arguments
-guard arguments.count == 6, ["nothing", "embedded", "directory", "cache"].contains(arguments[1]) else {
-    fail("usage: rsbench-app nothing|embedded|directory|cache DUMPS STORAGE ROOT COLLECTION")
+guard arguments.count == 6, ["nothing", "embedded", "directory", "cache", "sync"].contains(arguments[1]) else {
+    fail("usage: rsbench-app nothing|embedded|directory|cache|sync DUMPS STORAGE ROOT COLLECTION")
 }
 let (source, dumps, id) = (arguments[1], arguments[2], try CollectionID(arguments[5]))
 
@@ -31,8 +32,8 @@ if source == "nothing" {
 } else {
     // The pages of a mapped file come from the page cache, as those of the program's own file do.
     let lock = try MappedFile(path: "\(dumps)/dumps.lock.json").bytes
-    let entry = try LockFile(parsing: lock, path: dumps).collections[id]
-    guard let entry else { fail("\(dumps) has no \(id)") }
+    let entries = try LockFile(parsing: lock, path: dumps).collections
+    guard let entry = entries[id] else { fail("\(dumps) has no \(id)") }
     let packaged: [PackagedSource] =
         switch source {
         case "embedded":
@@ -42,13 +43,21 @@ if source == "nothing" {
         }
     let config = RemoteSettingsConfig(
         server: .custom(url: entry.server), packaged: packaged,
-        trustRoots: try TrustAnchors(parsing: [arguments[4]]))
+        trustRoots: try TrustAnchors(parsing: [arguments[4]]), allowsPlainHTTP: source == "sync")
 
     let clock = ContinuousClock()
     func milliseconds(_ duration: Duration) -> Double { duration / .milliseconds(1) }
 
     let start = clock.now
-    let client = RemoteSettingsService(storageDir: arguments[3], config: config).makeClient(collectionName: "\(id)")
+    let service = RemoteSettingsService(storageDir: arguments[3], config: config)
+    if source == "sync" {
+        let clients = entries.keys.map { service.makeClient(collectionName: "\($0)") }
+        let updated = try service.sync()
+        guard updated.count == clients.count else { fail("\(updated.count) of \(clients.count) collections synced") }
+        print("{\"first\": \(milliseconds(clock.now - start))}")
+        exit(0)
+    }
+    let client = service.makeClient(collectionName: "\(id)")
     let records = client.getRecords()
     let first = clock.now - start
     guard let records else { fail("\(client.snapshot)") }

@@ -34,7 +34,8 @@ http {{
     keepalive_requests 1000000;
     gzip off;
     server {{
-        listen 127.0.0.1:{port};
+        listen {host}:{port};
+        {https}
         root {folder}/files;
         location = /v1/ {{ default_type application/json; try_files /v1/index.json =404; }}
         location ~ /changeset$ {{
@@ -59,13 +60,18 @@ def free_port():
 
 
 class Nginx:
-    """Runs for as long as a `with` block does."""
+    """Runs for as long as a `with` block does.
 
-    def __init__(self, folder, port=None):
+    `within` is the beginning of a command that runs nginx in a network namespace, in which `host` is an address. With
+    `https`, the next port has the same files over TLS, by HTTP/2 or 1.1, with a certificate that nobody trusts.
+    """
+
+    def __init__(self, folder, port=None, host="127.0.0.1", within=(), https=False):
         self.folder = pathlib.Path(folder).resolve()
         self.port = port or free_port()
+        self.host, self.within, self.https = host, within, https
         self.files = self.folder / "files"
-        self.url = f"http://127.0.0.1:{self.port}/v1"
+        self.url = f"http://{host}:{self.port}/v1"
         self.log = self.folder / "access.jsonl"
         self.process = None
 
@@ -79,7 +85,7 @@ class Nginx:
         configuration, pid = self.folder / "nginx.conf", self.folder / "nginx.pid"
         configuration.write_text(self.configuration(user))
         self.process = subprocess.Popen(
-            [binary, "-p", self.folder, "-e", self.folder / "error.log", "-c", configuration, "-g", "daemon off;"],
+            [*self.within, binary, "-p", self.folder, "-e", self.folder / "error.log", "-c", configuration, "-g", "daemon off;"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         for _ in range(500):
             if self.process.poll() is not None:
@@ -92,7 +98,16 @@ class Nginx:
         raise RuntimeError(f"nginx did not answer on port {self.port}")
 
     def configuration(self, user):
-        return CONFIGURATION.format(user=user, folder=self.folder, port=self.port)
+        https = self.listen_https() if self.https else ""
+        return CONFIGURATION.format(user=user, folder=self.folder, port=self.port, host=self.host, https=https)
+
+    def listen_https(self):
+        key, certificate = self.folder / "key.pem", self.folder / "certificate.pem"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "7",
+             "-subj", f"/CN={self.host}", "-keyout", key, "-out", certificate], check=True, capture_output=True)
+        return (f"listen {self.host}:{self.port + 1} ssl http2; ssl_certificate {certificate}; "
+                f"ssl_certificate_key {key};")
 
     def __exit__(self, *_):
         self.process.terminate()

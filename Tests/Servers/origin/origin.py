@@ -18,9 +18,9 @@ from crawl import Crawl
 from nginx import Nginx
 
 
-def make(server, folder, port=None):
-    """An Nginx, not started yet, that serves what `server` answers now."""
-    nginx = Nginx(folder, port)
+def make(server, folder, port=None, **options):
+    """An Nginx with these options, not started yet, that serves what `server` answers now."""
+    nginx = Nginx(folder, port, **options)
     Crawl(server.url, server.data / "attachments", nginx.files / "v1", nginx.url).run()
     return nginx
 
