@@ -99,7 +99,7 @@ class Scale:
         run_measured([RSDUMP, *arguments])
 
     def measure(self, name, *command):
-        self.results[name] = run_measured(command, name)
+        self.results[name] = run_measured(command, name=name)
 
     def publish(self):
         return [RSDUMP, "publish", "--sources", self.scratch / "sources", "--dumps", self.scratch / "origin", "--keys",

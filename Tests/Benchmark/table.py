@@ -10,7 +10,9 @@ MEASURE = pathlib.Path(__file__).resolve().parent.parent / "Servers/measure.py"
 
 
 def run_measured(command, *, name=None, within=()):
-    """Runs a command to its end, by the command `within` if there is one; its wall and CPU seconds and its peak memory in bytes. What it prints is dropped."""
+    """Runs a command to its end; its wall and CPU seconds and its peak memory in bytes. What it prints is dropped.
+
+    `within` is the beginning of a command that runs the rest of it somewhere else."""
     with tempfile.NamedTemporaryFile("r", suffix=".json") as result:
         finished = subprocess.run(
             [*within, sys.executable, "-I", "-S", MEASURE, result.name, *map(str, command)],

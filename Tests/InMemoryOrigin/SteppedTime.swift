@@ -1,6 +1,10 @@
+import Foundation
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import Synchronization
+
+/// How many times longer everything may take than usual: with a sanitizer, which `RS_SANITIZED` tells of, ten times.
+package let slowness = ProcessInfo.processInfo.environment["RS_SANITIZED"] == nil ? 1 : 10
 
 /// A clock on which code sleeps until a test moves it. The time of day can be set apart from it.
 package final class SteppedTime: Sendable {
@@ -95,12 +99,13 @@ package final class SteppedTime: Sendable {
 
     /// Gives the tasks that can go on the time to do so.
     package func settle() async {
-        var seen = -1
-        for _ in 0..<50 {
+        var (seen, quiet) = (-1, 0)
+        for _ in 0..<50 * slowness {
             for _ in 0..<20 { await Task.yield() }
             try? await Task.sleep(for: .milliseconds(1))
             let count = state.withLock { $0.count }
-            if count == seen { return }
+            quiet = count == seen ? quiet + 1 : 0
+            if quiet == 2 * slowness { return }
             seen = count
         }
     }

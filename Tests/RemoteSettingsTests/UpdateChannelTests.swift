@@ -8,7 +8,7 @@ import Testing
 @testable import RemoteSettings
 
 /// The update channel of a service, by a clock that a test moves and a source that says what a test tells it to.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(2 * slowness)))
 struct UpdateChannelTests {
     let place: Workplace
     let time = SteppedTime(chance: 0.5)
@@ -31,7 +31,7 @@ struct UpdateChannelTests {
 
     /// Waits in real time, while the library's time stands still, for what takes a processor's time.
     private func eventually(_ holds: () throws -> Bool) async throws -> Bool {
-        for _ in 0..<3000 {
+        for _ in 0..<3000 * slowness {
             if try holds() { return true }
             try await Task.sleep(for: .milliseconds(10))
         }

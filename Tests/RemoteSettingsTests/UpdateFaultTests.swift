@@ -16,7 +16,7 @@ import UpdateEvents
 /// The update channel over the library's own transport and real connections, with the faults of networks and servers.
 ///
 /// The library's time goes a hundred times as fast as the real one.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5 * slowness)))
 struct UpdateFaultTests {
     /// Asks loopback over the network, and the server in memory for everything else.
     private struct Split: HTTPTransport {
@@ -32,7 +32,7 @@ struct UpdateFaultTests {
         }
     }
 
-    private static let fast = 100.0
+    private static let fast = 100.0 / Double(slowness)
     private static let began = ContinuousClock.now
 
     private let place: Workplace
@@ -66,7 +66,7 @@ struct UpdateFaultTests {
     }
 
     private func until(_ what: String, _ holds: () throws -> Bool) async throws {
-        for _ in 0..<6000 {
+        for _ in 0..<6000 * slowness {
             if try holds() { return }
             try await Task.sleep(for: .milliseconds(10))
         }
