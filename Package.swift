@@ -293,9 +293,12 @@ let package = Package(
         .target(
             name: "FuzzServerTargets",
             dependencies: [
-                "FuzzTargets", "RemoteSettingsModel", "SnapshotServer",
+                "FuzzTargets", "PushBroadcasts", "RemoteSettings", "RemoteSettingsModel", "SnapshotServer",
                 .product(name: "HTTPTypes", package: "swift-http-types", condition: tools),
+                .product(name: "NIOCore", package: "swift-nio", condition: tools),
+                .product(name: "NIOEmbedded", package: "swift-nio", condition: tools),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
+                .product(name: "NIOWebSocket", package: "swift-nio", condition: tools),
             ],
             path: "Tests/Fuzz/FuzzServerTargets", swiftSettings: strict),
         .executableTarget(

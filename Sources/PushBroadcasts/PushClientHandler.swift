@@ -21,6 +21,8 @@ package final class PushClientHandler: ChannelDuplexHandler {
     /// The most frames that a message may consist of.
     private static let mostFrames = 64
     private static let tooLong = "a message of more than \(MozillaPush.mostMessageBytes) bytes or \(mostFrames) frames"
+    /// The most pings and pongs of a server within a minute; usual is one in 45 s to 5 minutes.
+    private static let mostSignsOfLife = 60
     /// The most messages that wait to be taken before nothing more is read.
     private static let mostWaiting = 16
     /// A close code of Mozilla's service that forbids to connect again before the network has changed.
@@ -40,6 +42,9 @@ package final class PushClientHandler: ChannelDuplexHandler {
     private var unfinished: (data: ByteBuffer, frames: Int)?
     /// The data of the last ping that was not answered yet. Of several that come at once, only the last is answered.
     private var ping: ByteBuffer?
+    /// The minute that pings and pongs are counted in, from its beginning.
+    private var minute = NIODeadline.now()
+    private var signsOfLife = 0
     private var isFull = false
     private var isReadHeld = false
     private var heard = NIODeadline.now()
@@ -103,8 +108,7 @@ package final class PushClientHandler: ChannelDuplexHandler {
             }
             data.writeImmutableBuffer(frame.data)
             receive((data, frames + 1), isWhole: frame.fin)
-        case (.ping, _): ping = frame.data
-        case (.pong, _): yield(.heartbeat)
+        case (.ping, _), (.pong, _): receiveSignOfLife(frame)
         case (.connectionClose, _): receiveClose(frame.data)
         default: close(.unacceptableData, failure("the server sent a frame that no message of text contains"))
         }
@@ -130,6 +134,15 @@ package final class PushClientHandler: ChannelDuplexHandler {
         } catch {
             close(.unacceptableData, failure(error.description))
         }
+    }
+
+    private func receiveSignOfLife(_ frame: WebSocketFrame) {
+        if heard - minute >= .seconds(60) { (minute, signsOfLife) = (heard, 0) }
+        signsOfLife += 1
+        guard signsOfLife <= Self.mostSignsOfLife else {
+            return close(.policyViolation, failure("more than \(Self.mostSignsOfLife) pings and pongs within a minute"))
+        }
+        if frame.opcode == .ping { ping = frame.data } else { yield(.heartbeat) }
     }
 
     private func receiveClose(_ data: ByteBuffer) {

@@ -58,7 +58,8 @@ package struct FuzzTarget: Sendable {
 
     /// All targets, the fastest first.
     package static let all: [FuzzTarget] = [
-        .url, .events, .compressed, .lock, .manifest, .monitor, .filter, .pattern, .cache, .json, .changeset, .delta,
+        .url, .events, .push, .compressed, .lock, .manifest, .monitor, .filter, .pattern, .cache, .json, .changeset,
+        .delta,
         .payload, .parameters, .configState, .propertyList, .bundle, .contents, .serverZIP, .origin, .configuration,
         .staging, .notes, .page, .archive, .importing, .template, .defaults, .sources, .keys, .pem, .chain,
     ]
