@@ -169,7 +169,11 @@ class Scale:
 def cell(value, before, growth):
     """A number of two digits or more, and the exponent from the size before."""
     text = f"{value:.0f}" if value >= 10 else f"{value:.2f}"
-    return text if before is None else f"{text} ({math.log(value / before) / math.log(growth):.1f})"
+    if before is None:
+        return text
+    exponent = math.log(value / before) / math.log(growth)
+    # Never -0.0.
+    return f"{text} ({round(exponent, 1) + 0.0:.1f})"
 
 
 def render(axis, sizes, results):
