@@ -97,15 +97,15 @@ package final class SteppedTime: Sendable {
         }
     }
 
-    /// Gives the tasks that can go on the time to do so.
+    /// Gives the tasks that can go on the time to do so: until nobody has gone to sleep on this clock for a few looks.
     package func settle() async {
         var (seen, quiet) = (-1, 0)
-        for _ in 0..<50 * slowness {
+        for _ in 0..<200 * slowness {
             for _ in 0..<20 { await Task.yield() }
             try? await Task.sleep(for: .milliseconds(1))
             let count = state.withLock { $0.count }
             quiet = count == seen ? quiet + 1 : 0
-            if quiet == 2 * slowness { return }
+            if quiet == 4 * slowness { return }
             seen = count
         }
     }

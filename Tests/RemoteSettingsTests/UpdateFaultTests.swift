@@ -32,7 +32,7 @@ struct UpdateFaultTests {
         }
     }
 
-    private static let fast = 100.0 / Double(slowness)
+    private static let fast = 50.0 / Double(slowness)
     private static let began = ContinuousClock.now
 
     private let place: Workplace
