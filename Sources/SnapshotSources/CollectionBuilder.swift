@@ -74,6 +74,7 @@ struct CollectionBuilder {
             if Self.reserved.contains(member.key) {
                 problems.add(file, member.line, "publish sets \(member.key) itself", "leave it out")
             } else {
+                checkNumbers(member.value, file)
                 metadata.append(.init(key: member.key, value: member.value.json))
             }
         }
@@ -102,6 +103,7 @@ struct CollectionBuilder {
         guard let id = identifier(node, given, file, line) else { return }
         var written: [JSONValue.Member] = [.init(key: "id", value: .string(id))]
         for member in members {
+            checkNumbers(member.value, file)
             switch member.key {
             case "id": break
             case "last_modified":
@@ -119,6 +121,19 @@ struct CollectionBuilder {
         }
         let text = JSONText.compact(.object(written))
         insert(SourceRecord(id: id, members: Bytes(text)[1..<text.count - 1], file: file, line: line))
+    }
+
+    /// Canonical JSON, which is what gets signed, has no form for some numbers.
+    private mutating func checkNumbers(_ node: SourceNode, _ file: String) {
+        switch node.content {
+        case .number(let number) where number.canonical == nil:
+            problems.add(
+                file, node.line, "\(JSONError.Reason.numberOutOfRange(number.text))",
+                "write a smaller number, or a text in quotes")
+        case .list(let elements): for element in elements { checkNumbers(element, file) }
+        case .mapping(let members): for member in members { checkNumbers(member.value, file) }
+        default: break
+        }
     }
 
     private mutating func insert(_ record: SourceRecord) {

@@ -104,11 +104,7 @@ extension SourceReader {
             // `null()` would say no at a second comma in front of it.
             try reader.skipValue()
             return SourceNode(content: .null, line: line)
-        default:
-            let start = reader.offset
-            let number = try reader.number()
-            guard number.canonical != nil else { throw JSONError(.numberOutOfRange(number.text), at: start) }
-            return SourceNode(content: .number(number), line: line)
+        default: return SourceNode(content: .number(try reader.number()), line: line)
         }
     }
 
@@ -189,11 +185,6 @@ extension SourceReader {
                 throw error(
                     line, "\(scalar.string) is a text to some readers of YAML, and something else to others",
                     "write a text in quotes, a number as JSON has it, and true, false or null in lower case")
-            }
-            if case .number(let number) = content, number.canonical == nil {
-                throw error(
-                    line, "\(JSONError.Reason.numberOutOfRange(number.text))",
-                    "write a smaller number, or a text in quotes")
             }
             return SourceNode(content: content, line: line)
         case .sequence(let elements):

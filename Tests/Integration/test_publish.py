@@ -507,7 +507,7 @@ def test_check_names_everything_that_is_wrong(team):
     outcome = team.run("check")
     assert outcome.code == rsdump.USAGE
     lines = outcome.err.strip().splitlines()
-    assert len(lines) == 3 and all(line.startswith("rsdump: sources/main/") for line in lines), outcome
+    assert len(lines) == 4 and all(line.startswith("rsdump: sources/main/") for line in lines), outcome
     team.write("main/settings.yaml", "records:\n- {id: a}\n- {id: c, v: 1e999}\n")
     team.write("main/app-config.yaml", CONFIG)
     outcome = team.run("check")
