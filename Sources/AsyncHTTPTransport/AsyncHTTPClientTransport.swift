@@ -1,12 +1,15 @@
 import AsyncHTTPClient
 import NIOCore
+import NIOPosix
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
 /// The transport of the command-line tool: AsyncHTTPClient, HTTP/1.1 with connections kept alive.
 ///
-/// It runs on NIO's shared threads. Idle connections are kept for a minute.
+/// It runs on one thread, which all transports share. Idle connections are kept for a minute.
 package final class AsyncHTTPClientTransport: HTTPTransport {
+    /// NIO's own shared group starts as many threads as there are cores, one after the other, before the first request.
+    private static let eventLoops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     private let client: HTTPClient
 
     /// - Parameters:
@@ -30,7 +33,7 @@ package final class AsyncHTTPClientTransport: HTTPTransport {
         configuration.http1_1ConnectionDebugInitializer = InterimAnswers.add
         // Nothing reads the spans, and each costs parsing the request's URL.
         configuration.tracing.tracer = nil
-        client = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
+        client = HTTPClient(eventLoopGroup: Self.eventLoops, configuration: configuration)
     }
 
     deinit {

@@ -6,7 +6,7 @@ extension HTTPResponse {
     ///
     /// - Throws: ``HTTPError`` with `badEncoding` where zlib has no memory.
     package func decoded(for request: HTTPRequest) throws(HTTPError) -> HTTPResponse {
-        guard !isDecoded, request.acceptsGzip, headers.saysGzip else { return self }
+        guard !isDecoded, headers.saysGzip, request.acceptsGzip else { return self }
         let decoded = try GzipBody(body, url: request.url)
         return HTTPResponse(status: status, headers: headers, body: decoded, isDecoded: true)
     }
@@ -14,7 +14,8 @@ extension HTTPResponse {
 
 extension HTTPRequest {
     fileprivate var acceptsGzip: Bool {
-        headers["Accept-Encoding"]?.lowercased().contains("gzip") ?? false
+        let codings = headers["Accept-Encoding"]?.lowercased().split { $0 == "," || $0 == ";" || $0 == " " }
+        return codings?.contains("gzip") ?? false
     }
 }
 

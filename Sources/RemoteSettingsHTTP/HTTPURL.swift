@@ -241,7 +241,7 @@ struct URLReference {
 
     /// RFC 3986 §5.2.4, for a path that starts with `/`; `%2e` counts as a dot, as browsers and servers read it.
     static func removingDotSegments(_ path: String) -> String {
-        var kept: [Substring] = []
+        var kept: [String] = []
         let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
         for (offset, segment) in segments.enumerated() {
             let isLast = offset == segments.count - 1
@@ -251,7 +251,7 @@ struct URLReference {
                 _ = kept.popLast()
                 if isLast { kept.append("") }
             } else {
-                kept.append(segment)
+                kept.append(String(segment))
             }
         }
         return "/" + kept.joined(separator: "/")

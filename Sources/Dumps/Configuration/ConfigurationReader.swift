@@ -27,7 +27,8 @@ package struct ConfigurationReader {
         for (key, value) in root {
             switch key.string {
             case "version":
-                guard value.int == DumpsConfiguration.version else {
+                // Yams converts numbers with Foundation, whose first use takes a fraction of a millisecond.
+                guard value.string.flatMap({ Int($0) }) ?? value.int == DumpsConfiguration.version else {
                     throw error(
                         value, "unknown version \(shown(value))",
                         remedy:

@@ -102,7 +102,9 @@ struct OpenDumps {
         policy = try configuration.policy(file: directory.configurationPath)
     }
 
-    /// Calls `body` with a client of the configured server, over the network, and ends its connections.
+    /// Calls `body` with a client of the configured server, over the network.
+    ///
+    /// The connections are closed afterwards, without waiting for that.
     ///
     /// - Parameter onEvent: receives the events of the connection; by default, the server's alerts are shown.
     func withServer<Value>(
@@ -114,14 +116,7 @@ struct OpenDumps {
         let client = ServerClient(
             server: server, transport: transport, userAgent: UserAgent(name: "rsdump", version: RSDump.version),
             limits: limits, backoff: directory.backoff(limits: limits), onEvent: onEvent)
-        do {
-            let value = try await body(client)
-            await transport.shutdown()
-            return value
-        } catch {
-            await transport.shutdown()
-            throw error
-        }
+        return try await body(client)
     }
 }
 
