@@ -50,6 +50,7 @@ struct CollectionBuilder {
             case "records": take(records: member.value, file)
             case "parameters", "groups", "conditions":
                 hasParameters = true
+                checkNumbers(member.value, file)
             case "id-from", "$schema": break
             default:
                 problems.add(
@@ -223,6 +224,10 @@ struct CollectionBuilder {
             } catch let error as ParameterRecordError {
                 problems.add(record.file, record.line, "\(error.problem)", "correct it, or move the record elsewhere")
             } catch {
+                // A number that canonical JSON has no form for was found when it was read, with its own line.
+                if case JSONError.Reason.numberOutOfRange? = (error as? JSONError)?.reason, problems.has(record.file) {
+                    continue
+                }
                 problems.add(record.file, record.line, "\(error)", "correct the value")
             }
         }

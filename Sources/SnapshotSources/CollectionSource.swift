@@ -44,6 +44,8 @@ struct ProblemList {
 
     var isFull: Bool { problems.count >= Self.most }
 
+    func has(_ file: String) -> Bool { problems.contains { $0.file == file } }
+
     mutating func add(_ error: ConfigurationError) {
         if !isFull { problems.append(error) }
     }

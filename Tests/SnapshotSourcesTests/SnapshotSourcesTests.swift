@@ -161,6 +161,8 @@ import Testing
         for (file, text) in [
             ("main/c.yaml", "records:\n- id: a\n  v: [\(number)]"), ("main/c.yaml", "metadata:\n\n  v: \(number)"),
             ("main/c.json", "{\"records\":\n{\"a\":\n{\"v\":\(number)}}}"),
+            ("main/c.yaml", "parameters:\n  a: 1\n  v: \(number)"),
+            ("main/c.yaml", "parameters: {a: 1}\nrecords:\n- {id: b, v: \(number)}"),
         ] {
             let found = try problems([file: text])
             #expect(found.map(\.line) == [3] && found[0].problem.contains("\(number) is out of range"))
