@@ -33,3 +33,11 @@ def test_the_faults_are_those_that_are_asked_for():
     _, _, operations, runs, eio, *others, killed, _, _, _, findings, _ = (each.strip() for each in row.split("|"))
     assert int(operations) == int(eio) > int(killed) > 3, row
     assert int(runs) == int(eio) + int(killed) and set(others) == {"0"} and findings == "0", row
+
+
+def test_a_bundle_whose_pages_cannot_be_read_is_named():
+    """Where a mapped file cannot be read, the system sends a signal, and no call fails."""
+    done = faults("export to an archive", "--kind", "page")
+    assert done.returncode == 0, done.stdout + done.stderr
+    runs = int(re.search(r"^(\d+) runs, 0 findings", done.stdout, re.MULTILINE)[1])
+    assert runs >= 3, done.stdout
