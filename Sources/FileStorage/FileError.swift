@@ -23,6 +23,9 @@ package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
 
     package var isMissing: Bool { code == ENOENT || code == ENOTDIR }
 
+    /// Whether the file has more bytes than the caller reads.
+    package var isTooLarge: Bool { code == EFBIG }
+
     package var description: String {
         let reason =
             switch code {

@@ -173,9 +173,9 @@ package enum FileStore {
     package static func flush(tree: String) throws(FileError) {
         for name in try list(tree) ?? [] {
             let path = "\(tree)/\(name)"
-            if isDirectory(path) {
+            if try isDirectory(path) {
                 try flush(tree: path)
-            } else if size(path) != nil {
+            } else if try size(path) != nil {
                 let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
                 guard descriptor >= 0 else { throw FileError("open", path) }
                 defer { close(descriptor) }
@@ -293,10 +293,12 @@ package enum FileStore {
         }
     }
 
+    // What follows says that nothing is at a path only where the system says so. Any other failure is an error: a disk that
+    // cannot be read must not make a file look as if it were missing.
+
     /// The size of a regular file in bytes; `nil` where there is none, or where `Int` cannot hold it. Links are not followed.
-    package static func size(_ path: String) -> Int? {
-        var status = stat()
-        guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    package static func size(_ path: String) throws(FileError) -> Int? {
+        guard let status = try status(path), status.st_mode & S_IFMT == S_IFREG else { return nil }
         return Int(exactly: status.st_size)
     }
 
@@ -315,7 +317,12 @@ package enum FileStore {
     }
 
     /// Whether something is at a path. Links are followed.
-    package static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
+    package static func exists(_ path: String) throws(FileError) -> Bool {
+        if unsafe access(path, F_OK) == 0 { return true }
+        let error = FileError("look at", path)
+        guard error.isMissing else { throw error }
+        return false
+    }
 
     /// What `lstat` says; `nil` where nothing is at the path.
     private static func status(_ path: String) throws(FileError) -> stat? {
@@ -349,9 +356,9 @@ package enum FileStore {
     }
 
     /// Whether a directory is at a path. Links are not followed.
-    package static func isDirectory(_ path: String) -> Bool {
-        var status = stat()
-        return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    package static func isDirectory(_ path: String) throws(FileError) -> Bool {
+        guard let status = try status(path) else { return false }
+        return status.st_mode & S_IFMT == S_IFDIR
     }
 
     /// Where this user's temporary files go: `TMPDIR`, or `/tmp` where that is not set.
@@ -386,8 +393,12 @@ package enum FileStore {
     private static let uniqueCount = Atomic(0)
 
     /// The absolute path without links; `nil` where nothing is at the path.
-    package static func resolved(_ path: String) -> String? {
-        guard let resolved = unsafe realpath(path, nil) else { return nil }
+    package static func resolved(_ path: String) throws(FileError) -> String? {
+        guard let resolved = unsafe realpath(path, nil) else {
+            let error = FileError("resolve the links of", path)
+            guard error.isMissing else { throw error }
+            return nil
+        }
         defer { unsafe free(resolved) }
         return unsafe String(cString: resolved)
     }

@@ -21,11 +21,16 @@ package final class WritableFile {
         var status = stat()
         if unsafe fstatat(place.directory, place.name, &status, AT_SYMLINK_NOFOLLOW) == 0 {
             switch status.st_mode & S_IFMT {
-            case S_IFREG: _ = unsafe unlinkat(place.directory, place.name, 0)
+            case S_IFREG:
+                guard unsafe unlinkat(place.directory, place.name, 0) == 0 || errno == ENOENT else {
+                    throw FileError("remove", path)
+                }
             case S_IFDIR: throw FileError("create", path, code: EISDIR)
             case S_IFLNK: throw FileError("create", path, code: FileError.isLink)
             default: throw FileError("use", path, code: FileError.notRegular)
             }
+        } else if errno != ENOENT {
+            throw FileError("look at", path)
         }
         descriptor = unsafe systemOpen(
             place.directory, place.name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)

@@ -89,7 +89,7 @@ package struct KeyDirectory: Sendable {
         let request = try CertificateRequest(named: name, key: key).pem()
         try FileStore.makeDirectories(path)
         let ignore = "\(path)/.gitignore"
-        if FileStore.size(ignore) == nil { try FileStore.replace(ignore, with: Bytes(utf8: "*.key\n")) }
+        if try FileStore.size(ignore) == nil { try FileStore.replace(ignore, with: Bytes(utf8: "*.key\n")) }
         try FileStore.replacePrivate(newKeyPath(role), with: key.pem)
         return request
     }
@@ -120,7 +120,7 @@ package struct KeyDirectory: Sendable {
         let certificates = try SigningCertificate.all(of: pem, place: place)
         let role = certificates[0].role
         let waiting = newKeyPath(role)
-        guard FileStore.exists(waiting), role != .root else {
+        guard try FileStore.exists(waiting), role != .root else {
             throw SigningKeyError(
                 place, expected: "a certificate for an open request of \(path)",
                 found: "\(certificates[0].name), of which no key waits there",
@@ -235,7 +235,7 @@ package struct KeyDirectory: Sendable {
             return try PrivateKey(pem: Bytes(utf8: text), place: variable)
         }
         let path = keyPath(role)
-        guard FileStore.exists(path) else {
+        guard try FileStore.exists(path) else {
             throw SigningKeyError(
                 path, expected: "a private key", found: "no such file",
                 remedy:
@@ -287,7 +287,7 @@ package struct KeyStatus: Sendable {
 extension KeyDirectory {
     /// Looks at all files. Does I/O; problems are in the entries.
     package func status(_ environment: [String: String]) throws -> KeyStatus {
-        guard FileStore.isDirectory(path) || environment[Self.chainVariable] != nil else {
+        guard try FileStore.isDirectory(path) || environment[Self.chainVariable] != nil else {
             throw SigningKeyError(
                 path, expected: "a directory of keys", found: "none",
                 remedy: "make one with: rsdump keys create \(path)")
@@ -303,7 +303,7 @@ extension KeyDirectory {
             let certificate =
                 try own.map { try SigningCertificate.all(of: $0, place: certificatePath(role))[0] }
                 ?? chained.first { $0.role == role }
-            guard FileStore.exists(keyPath(role)) || environment[Self.variable(role)] != nil else {
+            guard try FileStore.exists(keyPath(role)) || environment[Self.variable(role)] != nil else {
                 return KeyStatus.Entry(role: role, certificate: certificate, key: .elsewhere, problem: nil)
             }
             do {

@@ -40,8 +40,7 @@ package struct BundleHistory: Sendable {
             if place == "git" {
                 sources.append(.git(try await GitRepository(containing: directory, limits: limits)))
             } else {
-                // A link to a folder is followed here, unlike the links in it.
-                guard FileStore.isDirectory(place) else { throw .noPlace(place) }
+                guard try Self.kind(of: place) == .directory else { throw .noPlace(place) }
                 sources.append(.path(place))
             }
         }
@@ -167,7 +166,7 @@ package struct BundleHistory: Sendable {
                 throw .overLimit(place: folder, limit: "historyFiles", allowed: limits.historyFiles)
             }
             let path = "\(folder)/\(name)"
-            switch try kind(of: path) {
+            switch try Self.kind(of: path) {
             case .file: visit(path)
             case .directory:
                 try walk(path, names: try self.names(in: path) ?? [], depth: depth + 1, visited: &visited, visit)
@@ -176,7 +175,7 @@ package struct BundleHistory: Sendable {
         }
     }
 
-    private func kind(of path: String) throws(HistoryError) -> FileKind? {
+    private static func kind(of path: String) throws(HistoryError) -> FileKind? {
         try Result { () throws(FileError) in try FileStore.kind(path) }.mapError(HistoryError.file).get()
     }
 

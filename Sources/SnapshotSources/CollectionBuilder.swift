@@ -280,20 +280,20 @@ extension CollectionBuilder {
             return nil
         }
         if let known = files[relative] { return known }
-        var directory = root
-        for part in parts.dropLast() {
-            directory += "/\(part)"
-            guard FileStore.isDirectory(directory) else {
-                problems.add(file, line, "\(directory) is no directory", "add it; links are not followed")
+        let path = "\(root)/\(relative)"
+        do throws(FileError) {
+            var directory = root
+            for part in parts.dropLast() {
+                directory += "/\(part)"
+                guard try FileStore.isDirectory(directory) else {
+                    problems.add(file, line, "\(directory) is no directory", "add it; links are not followed")
+                    return nil
+                }
+            }
+            guard try FileStore.size(path) != nil else {
+                problems.add(file, line, "\(path) is no regular file", "add the file; links are not followed")
                 return nil
             }
-        }
-        let path = "\(root)/\(relative)"
-        guard FileStore.size(path) != nil else {
-            problems.add(file, line, "\(path) is no regular file", "add the file; links are not followed")
-            return nil
-        }
-        do throws(FileError) {
             let (digest, size) = try FileStore.digestAndSize(of: path)
             let name = String(parts[parts.count - 1])
             let ending = name.split(separator: ".", omittingEmptySubsequences: false).dropFirst().last.map {

@@ -26,23 +26,23 @@ package struct SnapshotSources: Sendable {
     package func collections() throws -> [(id: CollectionID, place: String)] {
         var problems = ProblemList()
         var found: [CollectionID: String] = [:]
-        guard FileStore.isDirectory(path), let buckets = try FileStore.list(path) else {
+        guard try FileStore.isDirectory(path), let buckets = try FileStore.list(path) else {
             problems.add(path, nil, "there is no such directory", "name the directory of the sources with --sources")
             throw SourceProblems(problems: problems.problems)
         }
         for bucket in buckets where !bucket.hasPrefix(".") {
             let folder = "\(path)/\(bucket)"
-            guard FileStore.isDirectory(folder) else {
+            guard try FileStore.isDirectory(folder) else {
                 // READMEs and schemas may lie beside the buckets.
-                if FileStore.size(folder) == nil {
+                if try FileStore.size(folder) == nil {
                     problems.add(folder, nil, "it is a link", "replace it by a directory")
                 }
                 continue
             }
             for name in try FileStore.list(folder) ?? [] where !name.hasPrefix(".") {
                 let place = "\(folder)/\(name)"
-                let isDirectory = FileStore.isDirectory(place)
-                guard isDirectory || FileStore.size(place) != nil else {
+                let isDirectory = try FileStore.isDirectory(place)
+                guard try isDirectory || FileStore.size(place) != nil else {
                     problems.add(place, nil, "it is neither a file nor a directory", "links are not followed")
                     continue
                 }
@@ -103,10 +103,10 @@ struct CollectionReader {
     let limits: Limits
 
     func read() throws -> CollectionSource {
-        var builder = CollectionBuilder(
-            id: id, root: FileStore.isDirectory(place) ? place : FileStore.parent(of: place))
+        let isDirectory = try FileStore.isDirectory(place)
+        var builder = CollectionBuilder(id: id, root: isDirectory ? place : FileStore.parent(of: place))
         do throws(ConfigurationError) {
-            if FileStore.isDirectory(place) {
+            if isDirectory {
                 try readDirectory(&builder)
             } else {
                 builder.add(collection: try node(place), file: place)
@@ -151,7 +151,7 @@ struct CollectionReader {
         let text: Bytes?
         do throws(FileError) {
             // The size is that of a regular file, which is not behind a link.
-            text = FileStore.size(file) == nil ? nil : try FileStore.read(file, limit: SnapshotSources.fileBytes)
+            text = try FileStore.size(file) == nil ? nil : FileStore.read(file, limit: SnapshotSources.fileBytes)
         } catch {
             throw ConfigurationError(file: file, problem: "\(error)", remedy: "make it readable, or split it")
         }

@@ -66,8 +66,8 @@ package struct StaticMirror: Sendable {
             try? FileStore.removeTree(temporary)
             throw error
         }
-        let before = Link.target(of: "\(folder)/\(Self.linkName)")
-        if FileStore.isDirectory("\(folder)/\(name)") {
+        let before = try Link.target(of: "\(folder)/\(Self.linkName)")
+        if try FileStore.isDirectory("\(folder)/\(name)") {
             try FileStore.removeTree(temporary)
         } else {
             // A tree that has its name is taken for whole by every later run.
@@ -112,7 +112,7 @@ package struct StaticMirror: Sendable {
             throw MirrorError.unusablePath(folder)
         }
         guard let names = try FileStore.list(folder) else {
-            if FileStore.size(folder) != nil { throw MirrorError.notAMirror(folder, found: "a file") }
+            if try FileStore.size(folder) != nil { throw MirrorError.notAMirror(folder, found: "a file") }
             return
         }
         let foreign = names.first { name in

@@ -69,7 +69,7 @@ package struct Notifier: Sendable {
     ///
     /// - Parameter state: the present state. A target that an earlier run did not reach knows an older one.
     package func begin(_ state: State) throws(FileError) {
-        var known = readKnown()
+        var known = try readKnown()
         for recipient in recipients where known[recipient.target.key] == nil { known[recipient.target.key] = state }
         try write(known)
     }
@@ -79,7 +79,7 @@ package struct Notifier: Sendable {
     /// - Parameter state: the state that is in place now.
     /// - Throws: `FileError` where it cannot be written down who has been told; then some may be told again.
     package func finish(_ state: State) async throws(FileError) -> [Outcome] {
-        let known = readKnown()
+        let known = try readKnown()
         let timestamp = state.values.max() ?? Timestamp(milliseconds: 0)
         let outcomes = await recipients.concurrentMap(width: 8) { target, headers in
             let before = known[target.key] ?? state
@@ -91,7 +91,7 @@ package struct Notifier: Sendable {
             let result = await tell(target, message, headers)
             return Outcome(target: target, timestamp: timestamp, collections: changed, result: result)
         }
-        var left = readKnown()
+        var left = try readKnown()
         for outcome in outcomes {
             if case .pending = outcome.result { continue }
             left[outcome.target.key] = nil
@@ -130,9 +130,11 @@ package struct Notifier: Sendable {
         }
     }
 
-    /// The states that targets know, by ``NotificationTarget/key``. An unreadable file counts as empty.
-    private func readKnown() -> [String: State] {
-        guard let bytes = try? FileStore.read(path, limit: limits.lockBytes),
+    /// The states that targets know, by ``NotificationTarget/key``. A damaged file counts as empty.
+    ///
+    /// - Throws: `FileError` where the file cannot be read: writing it anew would forget who has not been told yet.
+    private func readKnown() throws(FileError) -> [String: State] {
+        guard let bytes = try FileStore.read(path, limit: limits.lockBytes),
             let document = try? JSONValue(parsing: bytes, limits: limits), case .object(let targets) = document
         else { return [:] }
         var known: [String: State] = [:]

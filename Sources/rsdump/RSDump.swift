@@ -1,4 +1,5 @@
 import ArgumentParser
+import CMappedFaults
 import SnapshotSources
 
 /// The command-line tool.
@@ -46,6 +47,8 @@ struct RSDump: AsyncParsableCommand {
 
     /// Like ArgumentParser's own, but for the exit codes, which are those of ``ExitStatus``.
     static func main() async {
+        // Where that is not possible, such a process ends by the signal, as it does without.
+        _ = mapped_faults_explain(ExitStatus.someFailed.rawValue)
         do {
             var command = try parseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {

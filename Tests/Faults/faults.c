@@ -8,6 +8,7 @@
  *                   EIO, ENOSPC, EDQUOT, EINTR   the operation fails with this error, and nothing has been done
  *                   full      it fails with ENOSPC, and so does every later one that needs room
  *                   short     a read or write handles half of its bytes
+ *                   page      a file is mapped, and none of its pages can be read: whoever touches one gets SIGBUS
  *                   kill      the process is killed before the operation; the machine goes on
  *                   lost      the machine crashes before it: names and data that were not flushed are lost
  *                   torn      the same, but names last: a file that was not flushed has its old content, or is empty
@@ -21,7 +22,8 @@
  * either is flushed, as in file systems with a journal. A file's fsync does not flush its name. What has not lasted is
  * undone, the newest change first, right before the process is killed; so the flushes themselves need not be passed on.
  *
- * Not modelled: writes through shared mappings, changes of modes and times, and a disk that reorders what was flushed.
+ * Not modelled: writes through shared mappings, whether changes of modes and times last, and a disk that reorders what was
+ * flushed.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -41,7 +43,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { FULL = 1, INTR = 2, SHORT = 4, CHANGES = 8 };
+enum { FULL = 1, INTR = 2, SHORT = 4, CHANGES = 8, PAGES = 16 };
 /* The first descriptor of this library's own; there are fewer than MOST in all. */
 enum { OWN = 4096, MOST = 16384 };
 
@@ -320,15 +322,16 @@ static int befalls(int traits) {
     if (is("ENOSPC") || is("EDQUOT") || is("full")) return traits & FULL;
     if (is("EINTR")) return traits & INTR;
     if (is("short")) return traits & SHORT;
+    if (is("page")) return traits & PAGES;
     return 1;
 }
 
 /* Counts an operation. Takes the mutex, which `leave` gives back.
  *
- * Returns -1 where it is to fail, with errno set; 1 where it is to be short; else 0. */
+ * Returns -1 where it is to fail, with errno set; 1 where it is to be short, or its pages unreadable; else 0. */
 static int enter(const char *operation, const char *path, int traits) {
-    char letters[5] = {traits & FULL ? 'F' : '-', traits & INTR ? 'I' : '-', traits & SHORT ? 'S' : '-',
-                       traits & CHANGES ? 'C' : '-', 0};
+    char letters[6] = {traits & FULL ? 'F' : '-', traits & INTR ? 'I' : '-', traits & SHORT ? 'S' : '-',
+                       traits & CHANGES ? 'C' : '-', traits & PAGES ? 'P' : '-', 0};
     pthread_mutex_lock(&mutex);
     count++;
     note("", letters, operation, path);
@@ -340,7 +343,7 @@ static int enter(const char *operation, const char *path, int traits) {
         syscall(SYS_kill, getpid(), SIGKILL);
         for (;;) pause();
     }
-    if (is("short")) return 1;
+    if (is("short") || is("page")) return 1;
     errno = code();
     return -1;
 }
@@ -504,8 +507,11 @@ int fallocate(int fd, int mode, off_t offset, off_t size) {
 void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset) {
     if (!tracked(fd)) return (void *)syscall(SYS_mmap, address, size, protection, flags, fd, offset);
     void *result = MAP_FAILED;
-    if (enter("mmap", tracked(fd), 0) == 0)
-        result = (void *)syscall(SYS_mmap, address, size, protection, flags, fd, offset);
+    int fault = enter("mmap", tracked(fd), PAGES);
+    struct stat status;
+    /* There are no pages behind a file's end. */
+    if (fault == 1 && look(fd, &status) == 0) offset = (status.st_size + 0xFFFF) & ~(off_t)0xFFFF;
+    if (fault >= 0) result = (void *)syscall(SYS_mmap, address, size, protection, flags, fd, offset);
     leave();
     return result;
 }
@@ -658,6 +664,9 @@ int fstat(int fd, struct stat *status) {
 int fstat64(int, struct stat64 *) __attribute__((alias("fstat")));
 int statx(int directory, const char *name, int flags, unsigned mask, struct statx *status) {
     LOOKING("stat", directory, name, syscall(SYS_statx, directory, name, flags, mask, status))
+}
+int utimensat(int directory, const char *name, const struct timespec times[2], int flags) {
+    LOOKING("utimens", directory, name, syscall(SYS_utimensat, directory, name, times, flags))
 }
 int access(const char *name, int mode) {
     LOOKING("access", AT_FDCWD, name, syscall(SYS_faccessat, AT_FDCWD, name, mode))

@@ -1,9 +1,13 @@
 """A sample of the faults of the machine that scripts/faults runs in full: at some operations of every command."""
+import json
 import os
 import re
+import shutil
 import subprocess
 
 import rsdump
+import toolchain
+from serve import Serving
 
 SCRIPT = rsdump.REPOSITORY / "scripts/faults"
 EVERY = int(os.environ.get("FAULTS_EVERY", "173"))
@@ -33,3 +37,47 @@ def test_the_faults_are_those_that_are_asked_for():
     _, _, operations, runs, eio, *others, killed, _, _, _, findings, _ = (each.strip() for each in row.split("|"))
     assert int(operations) == int(eio) > int(killed) > 3, row
     assert int(runs) == int(eio) + int(killed) and set(others) == {"0"} and findings == "0", row
+
+
+def test_a_bundle_whose_pages_cannot_be_read_is_named():
+    """Where a mapped file cannot be read, the system sends a signal, and no call fails."""
+    done = faults("export to an archive", "--kind", "page")
+    assert done.returncode == 0, done.stdout + done.stderr
+    runs = int(re.search(r"^(\d+) runs, 0 findings", done.stdout, re.MULTILINE)[1])
+    assert runs >= 3, done.stdout
+
+
+def test_a_cache_that_cannot_be_read_for_a_moment_is_not_replaced_by_an_older_state(team, tmp_path):
+    library, log, stash = (tmp_path / name for name in ("faults.so", "log", "stash"))
+    stash.mkdir()
+    subprocess.run(
+        [toolchain.clang(), "-std=gnu17", "-shared", "-fPIC", "-o", library, rsdump.REPOSITORY / "Tests/Faults/faults.c",
+         "-ldl", "-lpthread"], check=True)
+    older, storage, trial = (tmp_path / name for name in ("older", "storage", "trial"))
+    shutil.copytree(team.dumps.path, older)
+    team.change("one")
+    team.publish()
+    root = json.loads(rsdump.run("keys", "status", "--format", "json", tmp_path / "keys").out)["root"]
+
+    def sync(server, storage, at=None):
+        faults = {
+            "LD_PRELOAD": library, "FAULTS_BELOW": storage, "FAULTS_PROGRAM": rsdump.BINARY.name, "FAULTS_LOG": log,
+            "FAULTS_STASH": stash, "FAULTS_KIND": "EIO", "FAULTS_AT": at}
+        return rsdump.run(
+            "sync", "main/one", "--storage", storage, "--server", f"{server.url}/v1", "--trust-root", root,
+            env={} if at is None else {name: str(value) for name, value in faults.items()})
+
+    with Serving("--dumps", team.dumps.path) as server:
+        assert sync(server, storage).code == rsdump.DONE
+        port = server.port
+    kept = (storage / "main/one.snapshot").read_bytes()
+    with Serving("--dumps", older, "--port", port) as server:
+        shutil.copytree(storage, trial)
+        sync(server, trial, at=0)
+        looks = [line for line in log.read_text().splitlines() if line.endswith("/main/one.snapshot")]
+        assert len(looks) > 2
+        for number in (line.split()[0] for line in looks):
+            shutil.rmtree(trial)
+            shutil.copytree(storage, trial)
+            outcome = sync(server, trial, at=number)
+            assert (trial / "main/one.snapshot").read_bytes() == kept, str(outcome)

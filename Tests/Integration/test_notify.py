@@ -60,6 +60,26 @@ def test_what_could_not_be_delivered_is_sent_by_the_next_run(team):
     assert not (team.dumps.path / ".rsdump").exists()
 
 
+def test_what_was_not_delivered_is_not_forgotten_where_it_cannot_be_read(team):
+    team.publish()
+    with Endpoint(status=500) as endpoint:
+        team.change("one")
+        team.publish("--notify", endpoint.url)
+        kept = team.kept.read_bytes()
+        # The system refuses to open a link to itself.
+        team.kept.unlink()
+        team.kept.symlink_to(team.kept)
+        outcome = rsdump.run(*team.arguments("--notify", endpoint.url))
+        assert outcome.code == rsdump.SOME_FAILED and str(team.kept) in outcome.err and team.kept.is_symlink()
+        team.kept.unlink()
+        team.kept.write_bytes(kept)
+        endpoint.take()
+        endpoint.status = 204
+        team.publish("--notify", endpoint.url)
+        [message] = endpoint.take()
+        assert message.json()["collections"] == ["main/one"]
+
+
 def test_a_run_that_is_killed_while_it_tells_is_made_up_for(team):
     arrived, go_on = threading.Event(), threading.Event()
 

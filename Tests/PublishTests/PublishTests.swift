@@ -180,7 +180,7 @@ import Testing
             try place.publisher(.init(time: now), roots: [foreign]).run(place.sources.read())
         }
         #expect(throws: ContentSignatureError.self) { try place.publish(at: now.advanced(by: .seconds(91 * 86_400))) }
-        #expect(!FileStore.exists(place.dumps.path))
+        #expect(try !FileStore.exists(place.dumps.path))
     }
 
     @Test func resigningChangesSignaturesOnly() throws {

@@ -39,6 +39,29 @@ struct StorageTests {
         #expect(config.text("a") == "2" && start().text("a") == "2")
     }
 
+    /// A state file that cannot be read for a while is not written anew: what is in it counts again afterwards.
+    @Test func unreadableFile() async throws {
+        try place.put("a", 1)
+        try place.put("a", "pro", id: "a1", filter: "env.plan == 'pro'")
+        let first = place.start()
+        try await first.setCustomSignals(["plan": "pro"])
+        try await first.fetchAndActivate()
+        #expect(first.text("a") == "pro")
+        let whole = try Data(contentsOf: file)
+        // The system refuses to open a link to itself.
+        try FileManager.default.removeItem(at: file)
+        try FileManager.default.createSymbolicLink(atPath: file.path, withDestinationPath: file.path)
+        let config = place.start()
+        #expect(config["a"].source == .static && "\(config.status.problems)".contains(file.path))
+        await #expect(throws: RemoteConfigCustomSignalsError.self) { try await config.setCustomSignals(["b": "c"]) }
+        await #expect(throws: RemoteConfigError.self) { try await config.activate() }
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: file.path) == file.path)
+        try FileManager.default.removeItem(at: file)
+        try whole.write(to: file)
+        try await config.activate()
+        #expect(config.text("a") == "pro" && place.start().text("a") == "pro")
+    }
+
     /// A file whose snapshot nobody signed, of another collection, or of another server never wins.
     @Test func foreignFile() async throws {
         try place.put("a", "good")

@@ -13,7 +13,7 @@ extension DumpsDirectory {
         for (id, entry) in try pendingEntries(limits: limits).sorted(by: { $0.key < $1.key })
         where lock.collections[id] != entry {
             let path = bundlePath(id)
-            guard FileStore.size(path) == entry.bundle.size,
+            guard try FileStore.size(path) == entry.bundle.size,
                 try FileStore.digest(of: path) == entry.bundle.sha256
             else { continue }
             lock.collections[id] = entry
@@ -53,7 +53,9 @@ extension DumpsDirectory {
         _ id: CollectionID, _ entry: LockFile.Collection, lockedAs held: LockFile.Collection?
     ) -> Bool {
         guard let held, held.bundle == entry.bundle, held.content == entry.content else { return false }
-        return FileStore.size(bundlePath(id)) == entry.bundle.size && (try? bundleHash(id)) == entry.bundle.sha256
+        // A present bundle that cannot be read is replaced.
+        return (try? FileStore.size(bundlePath(id))) == entry.bundle.size
+            && (try? bundleHash(id)) == entry.bundle.sha256
     }
 
     /// Renames a finished bundle into place, after writing down its future lock entry. Writing the lock flushes the name to

@@ -16,19 +16,22 @@ package struct DumpsDirectory: Sendable {
     }
 
     /// Whether `other` is a path of this directory, with links resolved. Does I/O.
-    package func isAt(_ other: String) -> Bool {
-        FileStore.resolved(path).map { $0 == FileStore.resolved(other) } ?? false
+    ///
+    /// - Throws: `FileError` where a path cannot be resolved for another reason than that nothing is there.
+    package func isAt(_ other: String) throws(FileError) -> Bool {
+        guard let own = try FileStore.resolved(path) else { return false }
+        return try own == FileStore.resolved(other)
     }
 
     /// Whether `dumps.yaml`, the lock or a bundle in the lock is at or below `other`, with links resolved: replacing `other`
     /// would lose it. Does I/O.
     ///
-    /// - Throws: `FileError` or `BundleError` where the lock cannot be read.
+    /// - Throws: `FileError` or `BundleError` where the lock cannot be read, or a path cannot be resolved.
     package func hasFiles(at other: String, limits: Limits) throws -> Bool {
-        guard let other = FileStore.resolved(other) else { return false }
+        guard let other = try FileStore.resolved(other) else { return false }
         let folder = other == "/" ? other : "\(other)/"
         let files = [configurationPath, lockPath] + (try lockFile(limits: limits).collections.keys.map(bundlePath))
-        return files.compactMap(FileStore.resolved).contains { $0 == other || $0.hasPrefix(folder) }
+        return try files.compactMap(FileStore.resolved).contains { $0 == other || $0.hasPrefix(folder) }
     }
 
     package var configurationPath: String { "\(path)/dumps.yaml" }
@@ -39,7 +42,7 @@ package struct DumpsDirectory: Sendable {
     /// The SHA-256 of a bundle's file; `nil` where there is none. Reads the file.
     package func bundleHash(_ id: CollectionID) throws(FileError) -> SHA256Digest? {
         let path = bundlePath(id)
-        return FileStore.size(path) == nil ? nil : try FileStore.digest(of: path)
+        return try FileStore.size(path) == nil ? nil : FileStore.digest(of: path)
     }
 
     package var workPath: String { "\(path)/.rsdump" }
@@ -112,7 +115,7 @@ package struct DumpsDirectory: Sendable {
     package func writeLock(_ lock: LockFile) throws(FileError) {
         for bucket in Set(lock.collections.keys.map(\.bucket)).sorted() {
             let directory = "\(path)/\(bucket)"
-            if FileStore.isDirectory(directory) { try FileStore.flush(directory: directory) }
+            if try FileStore.isDirectory(directory) { try FileStore.flush(directory: directory) }
         }
         try FileStore.replace(lockPath, with: Bytes(lock.text))
     }
@@ -136,7 +139,7 @@ package struct DumpsDirectory: Sendable {
 
     private func ignoreWork() throws(FileError) {
         let ignore = "\(workPath)/.gitignore"
-        if FileStore.size(ignore) == nil {
+        if try FileStore.size(ignore) == nil {
             // Collections that are refreshed at the same time may come here together.
             try FileStore.replace(ignore, below: path, with: Bytes(utf8: "*\n"), isContended: true)
         }

@@ -58,7 +58,7 @@ extension DumpsDirectory {
             try FileStore.remove(bundlePath(id), below: path)
             // It must not come back when dumps.yaml no longer says that it is to go.
             let bucket = FileStore.parent(of: bundlePath(id))
-            if FileStore.isDirectory(bucket) { try FileStore.flush(directory: bucket) }
+            if try FileStore.isDirectory(bucket) { try FileStore.flush(directory: bucket) }
             try FileStore.removeIfEmpty(FileStore.parent(of: bundlePath(id)))
         }
     }

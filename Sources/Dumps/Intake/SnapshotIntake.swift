@@ -46,7 +46,7 @@ package final class SnapshotIntake {
     package init(_ directory: DumpsDirectory, limits: Limits) throws {
         self.directory = directory
         self.limits = limits
-        isNewDirectory = !FileStore.isDirectory(directory.path)
+        isNewDirectory = try !FileStore.isDirectory(directory.path)
         try FileStore.makeDirectories(directory.path)
         guard let lock = try DirectoryLock(directory.path) else { throw DumpsError.busy(directory.path) }
         self.lock = lock

@@ -53,11 +53,11 @@ package struct BundleVerifier: Sendable {
     /// Opens the file once, and checks everything that was opened; does I/O.
     ///
     /// - Returns: the bundle that was verified. Further reads must use it, because the path may lead to another file by now.
-    /// - Throws: `BundleError` or `ContentSignatureError` for the first thing that is wrong.
+    /// - Throws: `BundleError`, `FileError` or `ContentSignatureError` for the first thing that is wrong.
     @discardableResult
     package func verify(_ path: String, of id: CollectionID, against entry: LockFile.Collection) throws -> BundleReader
     {
-        guard FileStore.size(path) != nil else {
+        guard try FileStore.size(path) != nil else {
             throw BundleError(.unreadable, file: path, expected: "a bundle, as the lock says", found: "no regular file")
         }
         let file = try MappedFile(path: path)

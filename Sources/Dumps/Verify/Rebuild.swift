@@ -43,7 +43,7 @@ package struct Rebuild: Sendable {
     /// - Throws: `BundleError` or ``FileError`` where the lock cannot be read, ``DumpsError`` for names not in it, and where the
     ///   output is the directory itself.
     package func run(_ names: [CollectionID]) async throws -> [Outcome] {
-        guard !directory.isAt(output) else { throw DumpsError.ownDirectory(output) }
+        guard try !directory.isAt(output) else { throw DumpsError.ownDirectory(output) }
         let lock = try directory.lockFile(limits: limits)
         let unknown = names.filter { lock.collections[$0] == nil }
         guard unknown.isEmpty else { throw DumpsError.notLocked(unknown, directory.lockPath) }

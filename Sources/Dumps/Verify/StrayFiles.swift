@@ -17,20 +17,20 @@ extension DumpsDirectory {
         let buckets = Set(collections.map(\.bucket))
         var strays: [String] = []
         for name in try FileStore.list(path) ?? [] {
-            let isFolder = FileStore.isDirectory("\(path)/\(name)")
+            let isFolder = try FileStore.isDirectory("\(path)/\(name)")
             if isFolder, buckets.contains(name) {
                 let contents = try FileStore.list("\(path)/\(name)") ?? []
                 strays += contents.map { "\(name)/\($0)" }.filter { !bundles.contains($0) }
-            } else if isFolder ? "\(path)/\(name)" != workPath : !isAllowed(name) {
+            } else if try isFolder ? "\(path)/\(name)" != workPath : !isAllowed(name) {
                 strays.append(isFolder ? "\(name)/" : name)
             }
         }
         return strays.sorted()
     }
 
-    private func isAllowed(_ name: String) -> Bool {
+    private func isAllowed(_ name: String) throws(FileError) -> Bool {
         // A regular file only: not a link, a pipe or a device.
-        guard FileStore.size("\(path)/\(name)") != nil else { return false }
+        guard try FileStore.size("\(path)/\(name)") != nil else { return false }
         return ["dumps.yaml", "dumps.lock.json", ".gitattributes", ".gitignore"].contains(name)
             || ["README", "NOTICE", "LICENSE", "COPYING"].contains { name.hasPrefix($0) }
     }

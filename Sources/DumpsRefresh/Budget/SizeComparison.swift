@@ -7,12 +7,19 @@ import SnapshotHistory
 package struct SizeComparison: Sendable {
     private let now: [CollectionID: UInt64]
     private let head: [CollectionID: UInt64]?
-    /// Why there is nothing to compare with; `nil` where there is.
+    /// Why there is nothing to compare, or nothing to compare with; `nil` where there is.
     package let problem: String?
 
     /// Does I/O and runs git. Without a repository, or if the lock was never committed, the growth is unknown.
     package init(_ directory: DumpsDirectory, limits: Limits) async {
-        now = ((try? directory.lockFile(limits: limits)) ?? LockFile()).sizes
+        do {
+            now = try directory.lockFile(limits: limits).sizes
+        } catch {
+            now = [:]
+            head = nil
+            problem = "\(error)"
+            return
+        }
         do {
             let repository = try await GitRepository(containing: directory.path, limits: limits)
             let lock = try await repository.lock(at: try await repository.revision("HEAD"))

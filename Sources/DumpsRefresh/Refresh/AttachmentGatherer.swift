@@ -76,7 +76,7 @@ struct AttachmentGatherer: Sendable {
     /// A large attachment that an interrupted refresh left.
     private func large(_ attachment: WantedAttachment) throws -> AttachmentInput? {
         let path = directory.stagedPath(attachment.digest)
-        guard FileStore.size(path) == attachment.size else { return nil }
+        guard try FileStore.size(path) == attachment.size else { return nil }
         guard try FileStore.digest(of: path) == attachment.digest else {
             try FileStore.remove(path)
             return nil
@@ -143,7 +143,7 @@ extension AttachmentGatherer {
         let path = directory.partPath(attachment.digest)
         var hasher = ContentHasher()
         var offset = 0
-        if let size = FileStore.size(path), size > 0, size < attachment.size {
+        if let size = try FileStore.size(path), size > 0, size < attachment.size {
             (hasher, offset) = try FileStore.hash(path)
             onEvent(.received(id, bytes: offset))
         } else {

@@ -215,7 +215,7 @@ package struct Refresh: Sendable {
 
     private func keepBackoff() throws {
         let state = client.backoff
-        if !state.holds(at: now).isEmpty || FileStore.isDirectory(directory.workPath) {
+        if try !state.holds(at: now).isEmpty || FileStore.isDirectory(directory.workPath) {
             try directory.keepBackoff(state, now: now)
         }
     }
@@ -226,7 +226,7 @@ package struct Refresh: Sendable {
             if let entry = outcome.entry { lockFile.collections[outcome.id] = entry }
         }
         if lockFile != before { try directory.writeLock(lockFile) }
-        if FileStore.isDirectory(directory.workPath) {
+        if try FileStore.isDirectory(directory.workPath) {
             try directory.finishWork(keepingDownloads: outcomes.contains { $0.status == .failed })
         }
     }

@@ -29,7 +29,7 @@ package final class StagedAttachments: Sendable {
     package init(path: String) throws {
         self.path = path
         var state = State()
-        if let size = FileStore.size(path), size > 0 {
+        if let size = try FileStore.size(path), size > 0 {
             let mapping = try MappedFile(path: path)
             var discarded = 0
             state.end = StagedHead.begins(mapping.bytes) ? StagedHead.fileHeadSize : 0

@@ -30,7 +30,7 @@ extension RemoteConfig {
     ///
     /// - Returns: the keys whose values have changed.
     private func activate(_ access: CollectionAccess, before: ConfigLayers) throws -> Set<String> {
-        let file = presentFile(access)
+        let file = try readableFile(access)
         let present = state.withLock { $0.layers } ?? before
         var target = present.parameters.flatMap { $0.server == access.server ? $0 : nil }
         let context = context(access, file.state)
@@ -143,7 +143,7 @@ extension RemoteConfig {
             _ = layers()
             try await access.withStorageLock {
                 try Task.checkCancellation()
-                var merged = presentFile(access).state.signals
+                var merged = try readableFile(access).state.signals
                 try merged.merge(signals)
                 try keep(access) { $0.signals = merged }
             }

@@ -108,12 +108,13 @@ extension RemoteConfig {
     /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` where there is no such file, or it is no property list with a
     ///   dictionary; the defaults that were set stay.
     public func setDefaults(fromPlist name: String, in directory: String? = nil) throws(RemoteConfigError) {
-        let path = PropertyListDefaults.path(of: name, in: directory)
+        let path: String
         let content: Bytes?
         do throws(FileError) {
+            path = try PropertyListDefaults.path(of: name, in: directory)
             content = try FileStore.read(path, limit: PropertyListDefaults.mostBytes)
         } catch {
-            throw .invalidDefaults(reason: "\(path): \(error)")
+            throw .invalidDefaults(reason: "\(error.path): \(error)")
         }
         guard let content else {
             throw .invalidDefaults(

@@ -168,7 +168,12 @@ extension RemoteConfig {
             return (nil, ["\(error)"])
         }
         var problems: [String] = []
-        let file = ConfigStateFile.read(access.keptPath, limits: access.limits)
+        var file: ConfigStateFile?
+        do throws(FileError) {
+            file = try ConfigStateFile.read(access.keptPath, limits: access.limits)
+        } catch {
+            problems.append("\(error)")
+        }
         var unused: [SnapshotStatus.Unused] = []
         var candidates: [CollectionAccess.Found] = []
         if let kept = access.newest(kept: file?.snapshot, unused: &unused) { candidates.append(kept) }
@@ -210,7 +215,7 @@ extension RemoteConfig {
         // Another process may be starting for the first time as well: both have to end up with one id. Nothing is lost
         // where the machine fails before it is on the disk.
         let stored = try? access.withStorageLockBlocking(tries: 100) { () -> ConfigState in
-            if let file = ConfigStateFile.read(access.keptPath, limits: access.limits) { return file.state }
+            if let file = try ConfigStateFile.read(access.keptPath, limits: access.limits) { return file.state }
             let file = ConfigStateFile(state: currentState(access), snapshot: nil)
             try file.write(to: access.keptPath, flushing: false)
             return file.state
@@ -235,9 +240,21 @@ extension RemoteConfig {
         }
     }
 
-    /// The state file as it is now, or what this process knows where that is newer or there is no file.
+    /// The state file as it is now, or what this process knows where that is newer, or where there is no file or it cannot be
+    /// read.
     func presentFile(_ access: CollectionAccess) -> ConfigStateFile {
-        var file = ConfigStateFile.read(access.keptPath, limits: access.limits)
+        presentFile(access, read: (try? ConfigStateFile.read(access.keptPath, limits: access.limits)) ?? nil)
+    }
+
+    /// Like ``presentFile(_:)``, for what is to be written back.
+    ///
+    /// - Throws: `FileError` where the file cannot be read.
+    func readableFile(_ access: CollectionAccess) throws(FileError) -> ConfigStateFile {
+        presentFile(access, read: try ConfigStateFile.read(access.keptPath, limits: access.limits))
+    }
+
+    private func presentFile(_ access: CollectionAccess, read: ConfigStateFile?) -> ConfigStateFile {
+        var file = read
         if file == nil || state.withLock({ $0.isAheadOfFile }) {
             file = ConfigStateFile(state: currentState(access), snapshot: file?.snapshot)
         }
@@ -248,19 +265,24 @@ extension RemoteConfig {
 
     /// Changes what is kept, in the file and in memory. The storage lock must be held.
     ///
-    /// - Throws: where the file cannot be written; memory is changed all the same.
+    /// - Throws: where the file cannot be read or written; memory is changed all the same. A file that cannot be read is not
+    ///   replaced, and counts again as soon as it can be read.
     func keep(
         _ access: CollectionAccess, snapshot: Bytes? = nil, _ change: (inout ConfigState) -> Void
     ) throws {
-        var file = presentFile(access)
+        let read = Result { () throws(FileError) in
+            try ConfigStateFile.read(access.keptPath, limits: access.limits)
+        }
+        var file = presentFile(access, read: (try? read.get()) ?? nil)
         let before = file
         change(&file.state)
         if let snapshot { file.snapshot = snapshot }
         state.withLock { state in
             state.kept = file.state
-            state.isAheadOfFile = true
+            if case .success = read { state.isAheadOfFile = true }
         }
-        if snapshot != nil || file.state != before.state || !FileStore.exists(access.keptPath) {
+        _ = try read.get()
+        if try snapshot != nil || file.state != before.state || !FileStore.exists(access.keptPath) {
             try file.write(to: access.keptPath)
         }
         state.withLock { $0.isAheadOfFile = false }

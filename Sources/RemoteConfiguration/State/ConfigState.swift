@@ -53,11 +53,18 @@ package struct ConfigStateFile: Sendable {
     /// The active snapshot as `CollectionAccess.content(of:)` made it; `nil` where none was activated.
     var snapshot: Bytes?
 
-    /// - Returns: `nil` where there is no such file, or its first line cannot be read: then it is written anew.
-    static func read(_ path: String, limits: Limits) -> ConfigStateFile? {
+    /// - Returns: `nil` where there is no such file, or it is damaged or too large: then it is written anew.
+    /// - Throws: `FileError` where the file cannot be read at the moment, as before a device is first unlocked. It must not
+    ///   be written anew then: that would lose what is in it.
+    static func read(_ path: String, limits: Limits) throws(FileError) -> ConfigStateFile? {
         let limit = limits.changesetBytes.saturatingAdding(limits.cacheHeadBytes.saturatingMultiplying(by: 2))
-        guard let content = try? FileStore.read(path, limit: limit) else { return nil }
-        return ConfigStateFile(parsing: content, limits: limits)
+        do throws(FileError) {
+            guard let content = try FileStore.read(path, limit: limit) else { return nil }
+            return ConfigStateFile(parsing: content, limits: limits)
+        } catch {
+            guard error.isTooLarge else { throw error }
+            return nil
+        }
     }
 
     init(state: ConfigState, snapshot: Bytes?) {

@@ -12,14 +12,14 @@ package enum PropertyListDefaults {
     /// The most bytes that such a file may have.
     static var mostBytes: Int { 16 << 20 }
 
-    static func path(of name: String, in directory: String?) -> String {
+    static func path(of name: String, in directory: String?) throws(FileError) -> String {
         let file = name.hasSuffix(".plist") ? name : name + ".plist"
         if let directory { return "\(directory)/\(file)" }
-        if name.utf8.contains(UInt8(ascii: "/")) { return FileStore.exists(name) ? name : file }
+        if name.utf8.contains(UInt8(ascii: "/")) { return try FileStore.exists(name) ? name : file }
         #if canImport(Darwin)
             return Bundle.main.path(forResource: String(file.dropLast(".plist".count)), ofType: "plist") ?? file
         #else
-            let program = FileStore.resolved("/proc/self/exe") ?? CommandLine.arguments.first ?? ""
+            let program = (try? FileStore.resolved("/proc/self/exe")) ?? CommandLine.arguments.first ?? ""
             return "\(FileStore.parent(of: program))/\(file)"
         #endif
     }

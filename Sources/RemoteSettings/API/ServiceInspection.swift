@@ -83,7 +83,8 @@ extension RemoteSettingsService {
         let session = session
         let journal = session.journal.present
         let clients = Set(clientCollections.map(\.id))
-        let ids = clients.union(session.storage.collections()).union(journal.failures.keys).sorted()
+        let stored = (try? session.storage.collections()) ?? []
+        let ids = clients.union(stored).union(journal.failures.keys).sorted()
         let server = try? session.server.get()
         let holds = BackoffFile.read(session.storage.backoffPath, limits: session.limits).holds(at: session.now)
         return ServiceInspection(
@@ -105,9 +106,9 @@ extension RemoteSettingsService {
     public func resetStorage() async throws(RemoteSettingsError) {
         let session = session
         do {
-            if FileStore.isDirectory(session.storage.path) {
+            if try FileStore.isDirectory(session.storage.path) {
                 try session.withFreeStorageLock {
-                    for id in session.storage.collections() { try session.storage.remove(id) }
+                    for id in try session.storage.collections() { try session.storage.remove(id) }
                     try FileStore.removeTree(session.storage.chainsPath, below: session.storage.path)
                 }
             }

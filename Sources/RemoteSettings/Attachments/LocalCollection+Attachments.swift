@@ -92,7 +92,8 @@ extension LocalCollection {
     /// - Parameter size: its size in bytes; `nil` where any will do.
     private func cached(_ digest: SHA256Digest, size: Int?) -> Bytes? {
         let path = session.storage.attachmentPath(id, digest)
-        guard let found = FileStore.size(path), size == nil || found == size,
+        // One that cannot be read is taken from the next place that has it.
+        guard let found = try? FileStore.size(path), size == nil || found == size,
             let bytes = try? FileStore.read(path, limit: session.limits.attachmentBytes)
         else { return nil }
         guard SHA256Digest(hashing: bytes) == digest else {
@@ -106,9 +107,9 @@ extension LocalCollection {
     /// Whether the attachment is stored, checked without reading it into memory.
     func isCached(_ wanted: WantedAttachment) -> Bool {
         let path = session.storage.attachmentPath(id, wanted.digest)
-        guard FileStore.size(path) == wanted.size else { return false }
         var hasher = ContentHasher()
         do throws(FileError) {
+            guard try FileStore.size(path) == wanted.size else { return false }
             try FileStore.readPieces(path) { hasher.update($0) }
         } catch {
             return false

@@ -15,7 +15,9 @@ extension LocalCollection {
     ) async throws -> HeldState {
         try await session.withStorageLock {
             let storage = session.storage
-            if try storage.identity(id) != held.cacheIdentity {
+            let identity = try storage.identity(id)
+            // A cache file that does not serve is read again as well: it may have been unreadable for a moment, and be newer.
+            if identity != held.cacheIdentity || identity != nil && !held.isCached {
                 let present = session.loader.load(id)
                 if present.isCached, let timestamp = present.timestamp, timestamp >= snapshot.timestamp {
                     return present
@@ -25,15 +27,21 @@ extension LocalCollection {
             guard !session.isClosed else { throw RemoteSettingsError.closed }
             let server = try session.server.get()
             let cached = held.isCached ? held.snapshot : nil
-            let stale = cached.map { storage.staleAttachments(id, from: $0.records, to: snapshot.records) } ?? []
+            let stale = Result { () throws(FileError) in
+                guard let cached else { return Set<SHA256Digest>() }
+                return try storage.staleAttachments(id, from: cached.records, to: snapshot.records)
+            }
             let file = CacheFile(snapshot, server: "\(server)", highWaterMark: snapshot.timestamp)
             try FileStore.makeDirectories(FileStore.parent(of: storage.snapshotPath(id)), below: storage.path)
             try FileStore.remove(storage.previousPath(id), below: storage.path)
             // Should the link fail, only the fallback to earlier attachments is lost.
-            if !stale.isEmpty { try? FileStore.link(storage.snapshotPath(id), as: storage.previousPath(id)) }
+            if (try? stale.get())?.isEmpty == false {
+                try? FileStore.link(storage.snapshotPath(id), as: storage.previousPath(id))
+            }
             try FileStore.replace(storage.snapshotPath(id), below: storage.path, with: file.bytes)
             do throws(FileError) {
-                try storage.removeOrphanedAttachments(id, keeping: snapshot.records, stale, now: session.now)
+                // Where it is not known which of them may stand in for new ones, all stay until the next sync.
+                try storage.removeOrphanedAttachments(id, keeping: snapshot.records, stale.get(), now: session.now)
             } catch {
                 session.logger.warning("\(id): attachments that no record has any more could not be removed: \(error)")
                 cleanupFailed(error)
@@ -58,7 +66,7 @@ extension LocalCollection {
     ///
     /// - Returns: how many files were removed.
     func pruneAttachments() throws -> Int {
-        guard FileStore.isDirectory(session.storage.attachmentsPath(id)) else { return 0 }
+        guard try FileStore.isDirectory(session.storage.attachmentsPath(id)) else { return 0 }
         return try session.withFreeStorageLock {
             guard let records = held().snapshot?.records else { return 0 }
             try FileStore.remove(session.storage.previousPath(id), below: session.storage.path)
@@ -75,13 +83,15 @@ extension StorageDirectory {
     /// can stand in for those, for callers who accept that.
     fileprivate func staleAttachments(
         _ id: CollectionID, from old: RecordTable, to new: RecordTable
-    ) -> Set<SHA256Digest> {
-        guard FileStore.isDirectory(attachmentsPath(id)) else { return [] }
-        func isStored(_ digest: SHA256Digest) -> Bool { FileStore.size(attachmentPath(id, digest)) != nil }
+    ) throws(FileError) -> Set<SHA256Digest> {
+        guard try FileStore.isDirectory(attachmentsPath(id)) else { return [] }
+        func isStored(_ digest: SHA256Digest) throws(FileError) -> Bool {
+            try FileStore.size(attachmentPath(id, digest)) != nil
+        }
         var stale: Set<SHA256Digest> = []
         for case .updated(let before, let after) in new.differences(from: old) {
-            guard let digest = try? before.attachment()?.hash, isStored(digest),
-                let now = try? after.attachment()?.hash, now != digest, !isStored(now)
+            guard let digest = try? before.attachment()?.hash, let now = try? after.attachment()?.hash, now != digest,
+                try isStored(digest), try !isStored(now)
             else { continue }
             stale.insert(digest)
         }
@@ -98,7 +108,7 @@ extension StorageDirectory {
     ) throws(FileError) -> Int {
         let directory = attachmentsPath(id)
         // Files behind a link in the directory's place are none of the library's.
-        guard FileStore.isDirectory(directory), let names = try FileStore.list(directory), !names.isEmpty
+        guard try FileStore.isDirectory(directory), let names = try FileStore.list(directory), !names.isEmpty
         else { return 0 }
         var kept = stale
         for record in records {
@@ -110,15 +120,15 @@ extension StorageDirectory {
         var failure: FileError?
         for name in names where !name.hasSuffix(Self.keepMark) {
             let path = "\(directory)/\(name)"
-            if let digest = SHA256Digest(hex: name) {
-                if kept.contains(digest) { continue }
-            } else if let changed = (try? FileStore.identity(path))?.seconds,
-                changed > Int64(clamping: now.seconds).saturatingAdding(-Int64(Self.partSeconds))
-            {
-                // Another process may be writing it.
-                continue
-            }
             do throws(FileError) {
+                if let digest = SHA256Digest(hex: name) {
+                    if kept.contains(digest) { continue }
+                } else if let changed = try FileStore.identity(path)?.seconds,
+                    changed > Int64(clamping: now.seconds).saturatingAdding(-Int64(Self.partSeconds))
+                {
+                    // Another process may be writing it.
+                    continue
+                }
                 try FileStore.remove(path, below: self.path)
                 removed += 1
             } catch {

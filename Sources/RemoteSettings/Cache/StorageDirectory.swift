@@ -45,7 +45,7 @@ struct StorageDirectory: Sendable {
 
     /// Makes the directory. On Apple systems it is left out of device backups: what is in it can be fetched again.
     func prepare() throws(FileError) {
-        guard !FileStore.isDirectory(path) else { return }
+        guard try !FileStore.isDirectory(path) else { return }
         try FileStore.makeDirectories(path)
         #if canImport(Darwin)
             var url = URL(fileURLWithPath: path, isDirectory: true)
@@ -81,7 +81,7 @@ struct StorageDirectory: Sendable {
     func keep(_ digest: SHA256Digest, of id: CollectionID) throws(FileError) {
         try prepare()
         let mark = attachmentPath(id, digest) + Self.keepMark
-        guard FileStore.size(mark) == nil else { return }
+        guard try FileStore.size(mark) == nil else { return }
         try FileStore.replace(mark, below: path, with: Bytes(), isContended: true)
     }
 
@@ -93,10 +93,10 @@ struct StorageDirectory: Sendable {
     }
 
     /// The collections of which something is stored, sorted. Nothing is read through a link.
-    func collections() -> [CollectionID] {
+    func collections() throws(FileError) -> [CollectionID] {
         var found: Set<CollectionID> = []
-        for bucket in (try? FileStore.list(path)) ?? [] where FileStore.isDirectory("\(path)/\(bucket)") {
-            for name in (try? FileStore.list("\(path)/\(bucket)")) ?? [] {
+        for bucket in try FileStore.list(path) ?? [] where try FileStore.isDirectory("\(path)/\(bucket)") {
+            for name in try FileStore.list("\(path)/\(bucket)") ?? [] {
                 let parts = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
                 guard parts.count == 2, Self.endings.contains(String(parts[1])),
                     let id = try? CollectionID(bucket: bucket, name: String(parts[0]))

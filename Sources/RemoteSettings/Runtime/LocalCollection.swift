@@ -111,7 +111,7 @@ final class LocalCollection: Sendable {
     /// Removes everything that was stored of the collection. What is packaged serves again.
     func reset() throws {
         let storage = session.storage
-        if FileStore.isDirectory(storage.path) { try session.withFreeStorageLock { try storage.remove(id) } }
+        if try FileStore.isDirectory(storage.path) { try session.withFreeStorageLock { try storage.remove(id) } }
         forget()
     }
 

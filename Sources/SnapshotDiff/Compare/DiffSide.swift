@@ -76,8 +76,8 @@ package struct DiffSide: Sendable {
     /// - Throws: ``DiffError`` where there is neither, `BundleError` or `FileError`.
     package init(path: String) throws {
         notes = []
-        guard FileStore.isDirectory(path) else {
-            guard FileStore.exists(path) else { throw DiffError.nothing(path: path) }
+        guard try FileStore.isDirectory(path) else {
+            guard try FileStore.exists(path) else { throw DiffError.nothing(path: path) }
             source = .bundle(try BundleReader(path: path, limits: Limits()))
             return
         }

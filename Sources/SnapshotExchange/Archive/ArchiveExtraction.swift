@@ -50,7 +50,7 @@ package struct ArchiveExtraction {
                 .overLimit, file: shown, expected: "at most \(limits.archiveDepth) archives inside each other",
                 found: "more")
         }
-        let inputSize = FileStore.size(path) ?? 0
+        let inputSize = try FileStore.size(path) ?? 0
         let allowed = max(Self.ratioFloor, inputSize.saturatingMultiplying(by: limits.archiveRatio))
         let archive = try ArchiveFile(path, as: .archive)
         var output = 0

@@ -77,7 +77,7 @@ package struct Embedding: Sendable {
 
     /// Files that an earlier run with other options left.
     private func litter(_ wanted: [String]) throws -> [String] {
-        var found = FileStore.size("\(output)/\(Self.lockName)") == nil ? [] : ["\(output)/\(Self.lockName)"]
+        var found = try FileStore.size("\(output)/\(Self.lockName)") == nil ? [] : ["\(output)/\(Self.lockName)"]
         let bundles = "\(output)/\(Self.bundlesName)"
         for bucket in try FileStore.list(bundles) ?? [] {
             found += (try FileStore.list("\(bundles)/\(bucket)") ?? []).map { "\(bundles)/\(bucket)/\($0)" }
@@ -117,13 +117,13 @@ package struct Embedding: Sendable {
 
     /// Refuses to overwrite or remove files that `rsdump embed` did not write.
     private func check(_ paths: [String], source: String) throws {
-        guard !directory.isAt(output) else {
+        guard try !directory.isAt(output) else {
             throw ExchangeError(
                 .usage, output, expected: "another folder than the dumps directory", found: "the dumps directory",
                 remedy: "choose another --output, such as Sources/EmbeddedDumps")
         }
         let isOwn = try isGenerated(source)
-        for path in try paths + litter(paths) where FileStore.size(path) != nil {
+        for path in try paths + litter(paths) where try FileStore.size(path) != nil {
             guard try path == options.swiftFile ? !isGenerated(path) : !isOwn else { continue }
             throw ExchangeError(
                 .usage, path, expected: "no file, or one that rsdump embed wrote", found: "another file",
@@ -132,7 +132,7 @@ package struct Embedding: Sendable {
     }
 
     private func isGenerated(_ path: String) throws -> Bool {
-        guard let size = FileStore.size(path), size <= limits.lockBytes else { return false }
+        guard let size = try FileStore.size(path), size <= limits.lockBytes else { return false }
         return try FileStore.read(path, limit: limits.lockBytes)?.text.contains(EmbeddedTarget.origin) ?? false
     }
 

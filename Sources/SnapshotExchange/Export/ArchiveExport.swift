@@ -30,7 +30,7 @@ enum ArchiveExport {
         let temporary = FileStore.uniquePath(output) + ".tmp"
         let size = try TarFile.write(members, compression, toNewFile: temporary)
         do {
-            if replaces, FileStore.isDirectory(output) { try FileStore.removeTree(output) }
+            if replaces, try FileStore.isDirectory(output) { try FileStore.removeTree(output) }
             try FileStore.rename(temporary, to: output)
         } catch {
             try? FileStore.remove(temporary)

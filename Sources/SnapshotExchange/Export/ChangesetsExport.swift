@@ -22,7 +22,7 @@ enum ChangesetsExport {
             try write(Array("}\n".utf8).span)
         }
         if let chain = try bundle.chain() { try directory.write(chain.array, to: "\(id.bucket)/\(id.name).pem") }
-        for digest in bundle.attachments where !directory.contains("attachments/\(digest)") {
+        for digest in bundle.attachments where try !directory.contains("attachments/\(digest)") {
             try directory.write(to: "attachments/\(digest)") { write in
                 _ = try bundle.streamAttachment(digest, to: write)
             }

@@ -97,8 +97,8 @@ package struct Export: Sendable {
                 .usage, output, expected: "another place than the dumps directory",
                 found: "a place that contains files of \(directory.path)", remedy: "choose another --output")
         }
-        let isDirectory = FileStore.isDirectory(output)
-        guard isDirectory || FileStore.size(output) != nil else { return }
+        let isDirectory = try FileStore.isDirectory(output)
+        guard try isDirectory || FileStore.size(output) != nil else { return }
         switch existing {
         case .replace: return
         case .update:
@@ -132,7 +132,7 @@ package struct Export: Sendable {
                 remedy: "name one BUCKET/COLLECTION, --key and --value")
         }
         let text = try DefaultsTable(ExportedCollection(bundle, limits: limits), fields).text(layout)
-        if FileStore.isDirectory(output) {
+        if try FileStore.isDirectory(output) {
             throw ExchangeError(
                 .usage, output, expected: "a file or nothing", found: "a directory", remedy: "choose another --output")
         }

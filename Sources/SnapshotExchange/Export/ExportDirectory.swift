@@ -20,7 +20,7 @@ final class ExportDirectory {
     init(_ path: String, _ existing: Export.Existing) throws(FileError) {
         self.path = path
         self.existing = existing
-        isUpdate = existing == .update && FileStore.isDirectory(path)
+        isUpdate = if existing == .update { try FileStore.isDirectory(path) } else { false }
         temporary = try FileStore.makeUniqueDirectory(path + ".tmp")
     }
 
@@ -36,7 +36,7 @@ final class ExportDirectory {
     }
 
     /// Whether a file has been written already.
-    func contains(_ name: String) -> Bool { FileStore.size("\(temporary)/\(name)") != nil }
+    func contains(_ name: String) throws(FileError) -> Bool { try FileStore.size("\(temporary)/\(name)") != nil }
 
     /// Writes one file piece by piece.
     func write(to name: String, _ body: ((Span<UInt8>) throws -> Void) throws -> Void) throws {
@@ -56,7 +56,10 @@ final class ExportDirectory {
     func own(_ folder: String) { owned.insert(folder) }
 
     /// Whether the directory that is updated has this file.
-    func had(_ name: String) -> Bool { isUpdate && FileStore.size("\(path)/\(name)") != nil }
+    func had(_ name: String) throws(FileError) -> Bool {
+        guard isUpdate else { return false }
+        return try FileStore.size("\(path)/\(name)") != nil
+    }
 
     /// The content of a file in the directory that is updated; `nil` where there is none.
     func present(_ name: String, limit: Int) throws(FileError) -> Bytes? {
@@ -68,7 +71,7 @@ final class ExportDirectory {
     /// - Returns: whether it was kept.
     func keep(_ name: String, _ attachment: RecordAttachment) throws(FileError) -> Bool {
         let present = "\(path)/\(name)"
-        guard isUpdate, FileStore.size(present).map(UInt64.init(clamping:)) == attachment.size else { return false }
+        guard isUpdate, try FileStore.size(present).map(UInt64.init(clamping:)) == attachment.size else { return false }
         var hasher = ContentHasher()
         try FileStore.readPieces(present) { (piece) throws(FileError) in hasher.update(piece) }
         guard hasher.finish() == attachment.hash else { return false }
@@ -85,7 +88,7 @@ final class ExportDirectory {
         var dropped: [String] = []
         if isUpdate { try carry("", &dropped) }
         try FileStore.flush(tree: temporary)
-        if existing != .keep, FileStore.isDirectory(path) || FileStore.size(path) != nil {
+        if existing != .keep, try FileStore.isDirectory(path) || FileStore.size(path) != nil {
             try FileStore.exchange(path, with: temporary)
             isFinished = true
             try FileStore.removeTree(temporary)
@@ -97,9 +100,10 @@ final class ExportDirectory {
     }
 
     /// Whether a file of the present directory is one of a pair: an attachment and its `.meta.json`.
-    private func isAttachment(_ place: String) -> Bool {
+    private func isAttachment(_ place: String) throws(FileError) -> Bool {
         let suffix = ".meta.json"
-        return place.hasSuffix(suffix) || FileStore.size("\(path)/\(place)\(suffix)") != nil
+        if place.hasSuffix(suffix) { return true }
+        return try FileStore.size("\(path)/\(place)\(suffix)") != nil
     }
 
     /// Links the files of the present directory that are kept into the new one.
@@ -107,11 +111,11 @@ final class ExportDirectory {
         for name in try FileStore.list("\(path)/\(folder)") ?? [] {
             let place = folder.isEmpty ? name : "\(folder)/\(name)"
             let target = "\(temporary)/\(place)"
-            if FileStore.isDirectory("\(path)/\(place)") {
+            if try FileStore.isDirectory("\(path)/\(place)") {
                 try carry(place, &dropped)
-            } else if FileStore.size(target) != nil {
+            } else if try FileStore.size(target) != nil {
                 continue
-            } else if owned.contains(folder), isAttachment(place) {
+            } else if owned.contains(folder), try isAttachment(place) {
                 dropped.append(place)
             } else {
                 try FileStore.makeDirectories(FileStore.parent(of: target))

@@ -34,8 +34,8 @@ enum FirefoxExport {
             guard let present = try directory.present(timesFile, limit: limits.metadataBytes) else { return }
             times = try read(present, of: directory, limits: limits)
         }
-        for (id, timestamp) in collections where times["\(id)"] != nil || !directory.had("\(id.bucket)/\(id.name).json")
-        {
+        for (id, timestamp) in collections {
+            guard try times["\(id)"] != nil || !directory.had("\(id.bucket)/\(id.name).json") else { continue }
             times["\(id)"] = "\(timestamp)"
         }
         let lines = times.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }

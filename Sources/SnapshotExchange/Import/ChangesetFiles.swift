@@ -36,7 +36,7 @@ struct ChangesetFiles {
         if let chain = try FileStore.read(base + ".pem", limit: limits.chainBytes) { collection.chains = [chain] }
         for file in try Manifest.files(namedBy: collection.records, file: base + ".json", limits: limits) {
             let attachment = "\(path)/attachments/\(file.sha256)"
-            guard let size = FileStore.size(attachment) else { continue }
+            guard let size = try FileStore.size(attachment) else { continue }
             guard size == file.size else {
                 throw ExchangeError(
                     .unverified, attachment, expected: "\(file.size) bytes, as record \(file.records[0]) says",

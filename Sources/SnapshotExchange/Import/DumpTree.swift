@@ -32,7 +32,7 @@ struct DumpTree {
     /// The collections of which a folder has a file `<bucket>/<collection>.json`.
     static func collections(in root: String) throws(FileError) -> [CollectionID] {
         var found: [CollectionID] = []
-        for bucket in try FileStore.list(root) ?? [] where FileStore.isDirectory("\(root)/\(bucket)") {
+        for bucket in try FileStore.list(root) ?? [] where try FileStore.isDirectory("\(root)/\(bucket)") {
             for file in try FileStore.list("\(root)/\(bucket)") ?? [] where file.hasSuffix(".json") {
                 if let id = try? CollectionID(bucket: bucket, name: String(file.dropLast(5))) { found.append(id) }
             }

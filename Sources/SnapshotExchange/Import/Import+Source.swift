@@ -13,11 +13,11 @@ extension Import {
     /// - Returns: the directory that is the tree's root.
     /// - Throws: `BundleError` where an archive is damaged or exceeds a limit, ``ExchangeError`` or `FileError`.
     func root(of path: String, scratch: String) throws -> String {
-        if FileStore.isDirectory(path) {
-            for inner in inner where FileStore.isDirectory("\(path)/\(inner)") { return "\(path)/\(inner)" }
+        if try FileStore.isDirectory(path) {
+            for inner in inner where try FileStore.isDirectory("\(path)/\(inner)") { return "\(path)/\(inner)" }
             return path
         }
-        guard FileStore.size(path) != nil else {
+        guard try FileStore.size(path) != nil else {
             throw ExchangeError(
                 .usage, path, expected: "a regular file or a directory", found: "neither", remedy: "name another path")
         }
@@ -28,7 +28,7 @@ extension Import {
         }
         try extraction.extract(path)
         let found = "\(scratch)/found"
-        return FileStore.isDirectory(found) ? found : "\(scratch)/top"
+        return try FileStore.isDirectory(found) ? found : "\(scratch)/top"
     }
 
     /// The possible places of the tree below the directory or archive that the user names.

@@ -97,7 +97,8 @@ package struct Import: Sendable {
             // The first part is the folder into which the tree was unpacked.
             let name = place.dropFirst(root.utf8.count).split(separator: "/").dropFirst().joined(separator: "/")
             let parts = [name, inner ?? ""].filter { !$0.isEmpty }
-            return parts.isEmpty ? nil : parts.joined(separator: FileStore.isDirectory(place) ? "/" : ": ")
+            let isDirectory = (try? FileStore.isDirectory(place)) ?? false
+            return parts.isEmpty ? nil : parts.joined(separator: isDirectory ? "/" : ": ")
         }
         switch error {
         case let error as ExchangeError where error.place.hasPrefix(root):
@@ -122,7 +123,7 @@ package struct Import: Sendable {
                 root: root, project: format == .firefox ? .firefox : .applicationServices, limits: limits)
             return try tree.collections(names).map { offered($0, $1, from: path) }
         case .changeset:
-            let isFile = FileStore.size(path) != nil && (path.hasSuffix(".json") || path.hasSuffix("lz4"))
+            let isFile = try FileStore.size(path) != nil && (path.hasSuffix(".json") || path.hasSuffix("lz4"))
             let root = isFile ? path : try root(of: path, scratch: intake.scratch)
             let files = ChangesetFiles(path: root, collection: options.collection, limits: limits)
             return try files.collections(names).map { offered($0, $1, from: path) }
@@ -166,7 +167,8 @@ package struct Import: Sendable {
             let collection = try collection.get()
             notes = collection.notes
             return SnapshotIntake.Offer(
-                snapshot: try vouched(collection, &notes), attachments: collection.attachments, origin: origin(path))
+                snapshot: try vouched(collection, &notes), attachments: collection.attachments,
+                origin: try origin(path))
         }
         return (id, offer, notes)
     }
@@ -202,8 +204,10 @@ package struct Import: Sendable {
     }
 
     /// The name of the source for the lock: with an archive's file name, but without a path of this machine.
-    private func origin(_ path: String) -> String {
-        guard FileStore.size(path) != nil, let name = path.split(separator: "/").last else { return format.rawValue }
+    private func origin(_ path: String) throws(FileError) -> String {
+        guard try FileStore.size(path) != nil, let name = path.split(separator: "/").last else {
+            return format.rawValue
+        }
         return "\(format.rawValue): \(name)"
     }
 }

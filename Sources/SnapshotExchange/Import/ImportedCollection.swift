@@ -18,7 +18,7 @@ struct AttachmentFolder {
     func gather(into collection: inout ImportedCollection, isCache: Bool = false) throws {
         for name in try FileStore.list("\(root)/\(folder)") ?? [] where !name.hasSuffix(Self.suffix) {
             let place = folder.isEmpty ? name : "\(folder)/\(name)"
-            guard let size = FileStore.size("\(root)/\(place)") else {
+            guard let size = try FileStore.size("\(root)/\(place)") else {
                 throw ExchangeError(
                     .badInput, root, entry: place, expected: "a regular file", found: "a link or a folder",
                     remedy: "remove it from the directory")

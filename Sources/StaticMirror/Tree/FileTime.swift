@@ -18,11 +18,17 @@ enum FileTime {
 /// A symbolic link that is replaced in one step.
 enum Link {
     /// The link's target; `nil` where there is no link.
-    static func target(of path: String) -> String? {
+    static func target(of path: String) throws(FileError) -> String? {
         var buffer = [UInt8](repeating: 0, count: 1024)
         let count = unsafe buffer.withUnsafeMutableBytes { raw in
             guard let start = raw.baseAddress else { return 0 }
             return unsafe readlink(path, start.assumingMemoryBound(to: CChar.self), raw.count)
+        }
+        guard count >= 0 else {
+            let error = FileError("read the link", path)
+            // EINVAL: something else is there.
+            guard error.isMissing || error.code == EINVAL else { throw error }
+            return nil
         }
         guard count > 0, count < buffer.count else { return nil }
         return String(validating: buffer[..<count], as: UTF8.self)

@@ -232,7 +232,7 @@ struct ParameterSource: ParsableArguments {
         } else {
             let id = file.hasSuffix(".zip") ? nil : try? CollectionID(file)
             let path = id.map(dumps.directory.bundlePath) ?? file
-            guard FileStore.exists(path) else {
+            guard try FileStore.exists(path) else {
                 throw CommandFailure(
                     .usage,
                     "\(path): expected a bundle, found no such file; give the path of a .zip or .json, or "

@@ -133,7 +133,7 @@ struct BundleArgument: ParsableArguments {
     func open() throws -> BundleReader {
         let id = bundle.hasSuffix(".zip") ? nil : try? CollectionID(bundle)
         let path = id.map(dumps.directory.bundlePath) ?? bundle
-        guard FileStore.exists(path) else {
+        guard try FileStore.exists(path) else {
             throw CommandFailure(
                 .usage,
                 "\(path): expected a bundle, found no such file; give the path of a .zip, or BUCKET/COLLECTION and "

@@ -135,7 +135,7 @@ extension ImportCommand {
         let root = sources.sources.path
         let folder = "\(root)/\(id.bucket)"
         let target = "\(folder)/\(id.name).yaml"
-        for name in ["", ".yaml", ".yml", ".json"] where FileStore.exists("\(folder)/\(id.name)\(name)") {
+        for name in ["", ".yaml", ".yml", ".json"] where try FileStore.exists("\(folder)/\(id.name)\(name)") {
             throw CommandFailure(
                 .usage,
                 "\(folder)/\(id.name)\(name): expected no such file, found one; remove it, or choose another --collection"

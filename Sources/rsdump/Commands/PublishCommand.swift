@@ -193,8 +193,8 @@ struct PublishCommand: AsyncParsableCommand {
         for note in sources.flatMap(\.notes) { Console.error("note: \(Console.visible(note))") }
         let states = try Publishing.preview(sources, in: dumps.directory, at: time, isExact: at != nil)
         let present =
-            FileStore.exists(dumps.directory.lockPath)
-            ? try DiffSide(path: dumps.directory.path) : DiffSide(states: [:])
+            try FileStore.exists(dumps.directory.lockPath)
+            ? DiffSide(path: dumps.directory.path) : DiffSide(states: [:])
         let report = try await DiffReport(
             from: (.path(dumps.directory.path), present), to: (.sources(options.path), DiffSide(states: states)),
             names: states.keys.sorted())
