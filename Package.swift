@@ -107,8 +107,8 @@ let package = Package(
         .target(
             name: "RemoteSettings",
             dependencies: [
-                "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "TargetFilter",
-                "FileStorage", "SnapshotFetch", "MozillaLZ4", "UpdateEvents",
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "Deflate",
+                "TargetFilter", "FileStorage", "SnapshotFetch", "MozillaLZ4", "UpdateEvents",
                 .target(name: "URLSessionTransport", condition: apple),
                 .target(name: "CurlTransport", condition: notApple),
                 .product(name: "Logging", package: "swift-log"),
