@@ -268,7 +268,7 @@ let package = Package(
             dependencies: [
                 "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "CZlib", "Deflate",
                 "RemoteSettings", "AsyncHTTPTransport", "RemoteConfiguration", "InMemoryOrigin", "Dumps",
-                "DumpsRefresh", "RemoteSettingsHTTP", .product(name: "Crypto", package: "swift-crypto"),
+                "DumpsRefresh", "RemoteSettingsHTTP", "FileStorage", .product(name: "Crypto", package: "swift-crypto"),
             ],
             path: "Tests/Benchmark/rsbench", swiftSettings: strict),
         .executableTarget(
