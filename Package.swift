@@ -107,8 +107,8 @@ let package = Package(
         .target(
             name: "RemoteSettings",
             dependencies: [
-                "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "TargetFilter",
-                "FileStorage", "SnapshotFetch", "MozillaLZ4", "UpdateEvents",
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "Deflate",
+                "TargetFilter", "FileStorage", "SnapshotFetch", "MozillaLZ4", "UpdateEvents",
                 .target(name: "URLSessionTransport", condition: apple),
                 .target(name: "CurlTransport", condition: notApple),
                 .product(name: "Logging", package: "swift-log"),
@@ -268,7 +268,7 @@ let package = Package(
             dependencies: [
                 "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "CZlib", "Deflate",
                 "RemoteSettings", "AsyncHTTPTransport", "RemoteConfiguration", "InMemoryOrigin", "Dumps",
-                "DumpsRefresh", "RemoteSettingsHTTP", .product(name: "Crypto", package: "swift-crypto"),
+                "DumpsRefresh", "RemoteSettingsHTTP", "FileStorage", .product(name: "Crypto", package: "swift-crypto"),
             ],
             path: "Tests/Benchmark/rsbench", swiftSettings: strict),
         .executableTarget(

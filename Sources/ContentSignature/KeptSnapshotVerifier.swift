@@ -45,14 +45,37 @@ package final class KeptSnapshotVerifier: Sendable {
         _ = try? verifiedChain(pem, signer: policy.signer(for: collection), at: time)
     }
 
+    /// Whether the chain was verified for this collection and time already.
+    package func hasVerified(chain pem: Bytes, of collection: CollectionID, at time: Timestamp) -> Bool {
+        known(pem, policy.signer(for: collection), at: time) != nil
+    }
+
+    /// Verifies the first of a snapshot's signatures that can be verified, ahead of the snapshot, on another thread than the one
+    /// that reads it, with a chain that was verified already. Decides nothing: `message` remembers the signature where it is
+    /// valid, so that it need not be verified again.
+    package func verifyAhead(
+        _ message: inout SignedMessage, _ signatures: [ServedSignature], chain pem: Bytes, of collection: CollectionID,
+        at time: Timestamp
+    ) {
+        guard let signature = signatures.first(where: \.isKnown),
+            let chain = known(pem, policy.signer(for: collection), at: time),
+            let raw = try? RawSignature(base64URL: signature.signature),
+            (try? chain.verify(raw, over: message)) != nil
+        else { return }
+        message.verified = (raw, chain.key)
+    }
+
+    private func known(_ pem: Bytes, _ signer: SignerName, at time: Timestamp) -> VerifiedChain? {
+        chains.withLock { $0[Key(pem: pem, signer: signer)] }?.valid(at: time)
+    }
+
     private func verifiedChain(
         _ pem: Bytes, signer: SignerName, at time: Timestamp
     ) throws(ContentSignatureError) -> VerifiedChain {
-        let key = Key(pem: pem, signer: signer)
-        if let known = chains.withLock({ $0[key] })?.valid(at: time) { return known }
+        if let known = known(pem, signer, at: time) { return known }
         let chain = try CertificateChain(pem: pem, limits: limits).verified(
             anchors: policy.roots, signer: signer, at: time)
-        chains.withLock { $0[key] = chain }
+        chains.withLock { $0[Key(pem: pem, signer: signer)] = chain }
         return chain
     }
 }

@@ -47,6 +47,8 @@ package struct SignedMessage: Sendable {
     /// What was hashed, without the prefix.
     let payload: Bytes
     let digest: SHA384Digest
+    /// A signature over this message that was verified already, and the key that it was verified with.
+    var verified: (signature: RawSignature, key: P384.Signing.PublicKey)?
 
     /// Hashes `payload` where it lies, without a copy.
     package init(_ payload: Bytes) { self.init(payload, continuing: Beginning()) }

@@ -23,7 +23,7 @@ extension UnverifiedSnapshot {
             throw .tooManySignatures(collection, count: signatures.count, limit: limits.signatures)
         }
         guard signatures.contains(where: \.namesChain) else { throw .noChains(collection) }
-        let known = signatures.enumerated().filter { $0.element.mode == "p384ecdsa" && $0.element.namesChain }
+        let known = signatures.enumerated().filter(\.element.isKnown)
         guard !known.isEmpty else { throw .onlyUnknownModes(collection, modes: signatures.map(\.mode)) }
 
         let signer = signer ?? .expected(for: collection)
@@ -43,6 +43,11 @@ extension UnverifiedSnapshot {
         }
         throw .noValidSignature(collection, failures)
     }
+}
+
+extension ServedSignature {
+    /// Whether this package can verify the signature.
+    var isKnown: Bool { mode == "p384ecdsa" && namesChain }
 }
 
 extension [String: Result<VerifiedChain, ContentSignatureError>] {

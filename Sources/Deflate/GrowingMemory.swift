@@ -1,3 +1,4 @@
+import Dispatch
 import RemoteSettingsModel
 import Synchronization
 
@@ -9,6 +10,9 @@ package final class GrowingMemory: Sendable {
     private nonisolated(unsafe) let buffer: UnsafeMutableRawBufferPointer
     private let filled = Atomic(0)
     private let isBegun = Atomic(false)
+    private let isEnded = Atomic(false)
+    /// Counts what there is to see for a thread that waits in ``follow(_:)``.
+    private let news = DispatchSemaphore(value: 0)
 
     package init(count: Int) {
         unsafe buffer = .allocate(byteCount: count, alignment: 1)
@@ -31,7 +35,37 @@ package final class GrowingMemory: Sendable {
         _ body: (UnsafeMutableRawBufferPointer, (Int) -> Void) throws(Failure) -> Void
     ) throws(Failure) {
         guard !isBegun.exchange(true, ordering: .relaxed) else { return }
-        try unsafe body(buffer) { filled.store(min($0, capacity), ordering: .releasing) }
+        defer { end() }
+        try unsafe body(buffer) {
+            filled.store(min($0, capacity), ordering: .releasing)
+            news.signal()
+        }
+    }
+
+    /// Says that nothing more will come.
+    package func end() {
+        isEnded.store(true, ordering: .releasing)
+        news.signal()
+    }
+
+    /// Calls `body` with the bytes as they come, each once and in their order, and returns when all are there or nothing more will
+    /// come. For one thread.
+    ///
+    /// It waits for the thread that fills the memory, which must have begun the work that ends with ``end()``.
+    package func follow(_ body: (Span<UInt8>) -> Void) {
+        var seen = 0
+        while true {
+            let hasEnded = isEnded.load(ordering: .acquiring)
+            let count = count
+            if count > seen {
+                bytes[seen..<count].withSpan(body)
+                seen = count
+            } else if hasEnded {
+                return
+            } else {
+                news.wait()
+            }
+        }
     }
 
     /// The bytes that are there. They stay as long as any slice of them.

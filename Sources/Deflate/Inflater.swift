@@ -76,27 +76,24 @@ package final class Inflater {
         }
     }
 
-    /// Inflates a whole raw stream into `output`, which it has to fill exactly, and computes the CRC-32 of each piece while
-    /// it is in the processor's cache.
-    package static func inflate(_ input: Bytes, into output: GrowingMemory) throws(InflateError) -> UInt32 {
+    /// Inflates a whole raw stream into `output`, which it has to fill exactly. Those who follow `output` get it in blocks that
+    /// are in the processor's cache still.
+    package static func inflate(_ input: Bytes, into output: GrowingMemory) throws(InflateError) {
+        defer { output.end() }
         let inflater = try Inflater()
-        var crc: UInt32 = 0
         try unsafe output.fill { (buffer, grow) throws(InflateError) in
-            _ = try unsafe inflater.run(input, into: buffer, piece: 1 << 17) { produced in
-                let piece = unsafe UnsafeRawBufferPointer(rebasing: buffer[produced])
-                crc = unsafe crc32(of: Span(_unsafeElements: piece.bindMemory(to: UInt8.self)), continuing: crc)
-                grow(produced.upperBound)
-            }
+            // zlib copies 32 KiB at the end of each call. Blocks get smaller towards the end, so that little is left to be done by
+            // those who follow when the last one is there.
+            _ = try unsafe inflater.run(input, into: buffer, piece: { max(1 << 16, min(1 << 18, $0 / 2)) }) { grow($0) }
         }
-        return crc
     }
 
     /// - Parameters:
-    ///   - piece: the most bytes that are produced between two calls of `made`.
-    ///   - made: called with the offsets of the bytes that were produced last.
+    ///   - piece: the most bytes to produce between two calls of `made`, by how many there is room for.
+    ///   - made: called with the number of bytes that were produced so far.
     private func run(
-        _ input: Bytes, into buffer: UnsafeMutableRawBufferPointer, piece: Int = .max,
-        made: (Range<Int>) -> Void = { _ in }
+        _ input: Bytes, into buffer: UnsafeMutableRawBufferPointer, piece: (Int) -> Int = { $0 },
+        made: (Int) -> Void = { _ in }
     ) throws(InflateError) -> Int {
         var (consumed, produced) = (0, 0)
         // zlib counts in 32 bits; and its end is only reached when it may write one byte more than it has.
@@ -107,7 +104,7 @@ package final class Inflater {
             if room > 0 {
                 step = try unsafe inflate(
                     input, from: consumed,
-                    into: UnsafeMutableRawBufferPointer(rebasing: buffer[produced..<produced + min(room, piece)]))
+                    into: UnsafeMutableRawBufferPointer(rebasing: buffer[produced..<produced + min(room, piece(room))]))
             } else {
                 step = try unsafe withUnsafeMutableBytes(of: &spare) { (last) throws(InflateError) in
                     try unsafe inflate(input, from: consumed, into: last)
@@ -115,8 +112,8 @@ package final class Inflater {
                 guard step.produced == 0 else { throw .tooLong }
             }
             consumed += step.consumed
-            if step.produced > 0 { made(produced..<produced + step.produced) }
             produced += step.produced
+            if step.produced > 0 { made(produced) }
             if step.isEnd {
                 guard consumed == input.count else { throw .trailingBytes }
                 guard produced == buffer.count else { throw .tooShort }

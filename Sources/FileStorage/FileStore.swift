@@ -17,21 +17,35 @@ package enum FileStore {
         let status = try regularFile(descriptor, path)
         guard status.st_size <= limit else { throw FileError("read", path, code: EFBIG) }
         // One byte more than expected, so that the last read finds the end. The file may grow meanwhile.
-        var content = [UInt8](repeating: 0, count: Int(status.st_size) + 1)
-        var filled = 0
+        var isWhole = false
+        var failure: FileError?
+        func read(into buffer: UnsafeMutableBufferPointer<UInt8>, from start: Int) -> Int {
+            var filled = start
+            while filled < buffer.count {
+                let place = unsafe buffer.baseAddress.map { unsafe UnsafeMutableRawPointer($0 + filled) }
+                let count = unsafe systemRead(descriptor, place, buffer.count - filled)
+                if count < 0 {
+                    if errno == EINTR { continue }
+                    failure = FileError("read", path)
+                    break
+                }
+                isWhole = count == 0
+                if isWhole { break }
+                filled += count
+            }
+            return filled
+        }
+        var content = unsafe [UInt8](unsafeUninitializedCapacity: Int(status.st_size) + 1) { buffer, count in
+            count = unsafe read(into: buffer, from: 0)
+        }
         while true {
-            let count = unsafe content.withUnsafeMutableBytes { buffer in
-                unsafe systemRead(
-                    descriptor, buffer.baseAddress.map { unsafe $0 + filled }, buffer.count - filled)
-            }
-            if count < 0 {
-                if errno == EINTR { continue }
-                throw FileError("read", path)
-            }
-            if count == 0 { return Bytes(content)[0..<filled] }
-            filled += count
-            guard filled <= limit else { throw FileError("read", path, code: EFBIG) }
-            if filled == content.count { content.append(contentsOf: repeatElement(0, count: 64 << 10)) }
+            if let failure { throw failure }
+            guard content.count <= limit else { throw FileError("read", path, code: EFBIG) }
+            if isWhole { return Bytes(content) }
+            let filled = content.count
+            content.append(contentsOf: repeatElement(0, count: 64 << 10))
+            let count = unsafe content.withUnsafeMutableBufferPointer { unsafe read(into: $0, from: filled) }
+            content.removeLast(content.count - count)
         }
     }
 

@@ -8,8 +8,8 @@ import RemoteSettingsModel
 
 /// A record of a collection.
 ///
-/// Only the id is read in advance. Everything else is parsed out of the collection's own bytes each time that it is asked
-/// for: keep a value that is needed more than once.
+/// Nothing is read in advance: every property, `id` too, is made from the collection's own bytes each time that it is asked
+/// for. Keep a value that is needed more than once, or use `getRecordsMap()` to look records up by their ids.
 public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
     let record: Record
 

@@ -1,4 +1,5 @@
 import ContentSignature
+import Deflate
 import RemoteSettingsModel
 import SnapshotBundle
 import Synchronization
@@ -110,7 +111,7 @@ final class PackagedBundle: Sendable {
         if isTrusted {
             // Nothing is verified, so the metadata need not be parsed.
             let claim = UnverifiedSnapshot(
-                collection: id, payload: try bundle.payload(),
+                collection: id, payload: try Self.payload(bundle),
                 metadata: CollectionMetadata(unread: try bundle.metadataText()))
             return Snapshot(vouchingFor: claim, chain: try bundle.chain(), provenance: lock.trust)
         }
@@ -119,53 +120,88 @@ final class PackagedBundle: Sendable {
                 collection: id, payload: try bundle.payload(), metadata: try bundle.metadata())
             return Snapshot(vouchingFor: claim, chain: nil, provenance: lock.trust)
         }
-        let (payload, message) = try payload(bundle) {
-            if let chain = try? bundle.chain() { verifier.verifyAhead(chain: chain, of: id, at: verdict.verifiedAt) }
-        }
-        let claim = UnverifiedSnapshot(collection: id, payload: payload, metadata: try bundle.metadata())
-        guard let chain = try bundle.chain() else {
+        let (payload, ahead) = try payload(bundle, verifiedAt: verdict.verifiedAt, by: verifier)
+        let claim = UnverifiedSnapshot(
+            collection: id, payload: payload, metadata: try ahead.metadata ?? bundle.metadata())
+        guard let chain = try ahead.chain ?? bundle.chain() else {
             throw SnapshotRefusal(.damaged("\(bundle.name): expected chain.pem, found none"))
         }
         func snapshot(at time: Timestamp) throws(ContentSignatureError) -> Snapshot {
-            try verifier.verified(claim, chain: chain, at: time, message: message)
+            try verifier.verified(claim, chain: chain, at: time, message: ahead.message)
         }
         if missingState != nil, let snapshot = try? snapshot(at: verdict.verifiedAt) { return snapshot }
         return try snapshot(at: missingState == nil ? verdict.verifiedAt : now)
     }
 
-    /// Inflates, indexes and hashes a bundle's payload.
-    ///
-    /// - Parameter meanwhile: work that needs nothing of it.
+    /// What vouches for a payload, as far as it was read and verified beside the payload. What could not be is `nil`.
+    private struct Ahead {
+        var metadata: CollectionMetadata?
+        var chain: Bytes?
+        var message: SignedMessage
+    }
+
+    /// Inflates and indexes a bundle's payload, and beside that verifies what vouches for it.
     private func payload(
-        _ bundle: BundleReader, meanwhile: @Sendable () -> Void
-    ) throws(BundleError) -> (Payload, SignedMessage) {
+        _ bundle: BundleReader, verifiedAt time: Timestamp, by verifier: KeptSnapshotVerifier
+    ) throws(BundleError) -> (Payload, Ahead) {
+        @Sendable func vouched(_ hash: () -> SignedMessage) -> Ahead {
+            let (metadata, chain) = (try? bundle.metadata(), try? bundle.chain())
+            if let chain { verifier.verifyAhead(chain: chain, of: id, at: time) }
+            var message = hash()
+            if let metadata, let chain {
+                verifier.verifyAhead(&message, metadata.signatures, chain: chain, of: id, at: time)
+            }
+            return Ahead(metadata: metadata, chain: chain, message: message)
+        }
         guard let memory = try bundle.payloadMemory() else {
             let text = try bundle.payloadText()
-            let (payload, message) = sideBySide(bytes: text.count) {
-                meanwhile()
-                return Result { () throws(BundleError) in try bundle.payload(parsing: text) }
+            let (payload, ahead) = sideBySide(bytes: text.count) {
+                Result { () throws(BundleError) in try bundle.payload(parsing: text) }
             } _: {
-                SignedMessage(text)
+                vouched { SignedMessage(text) }
             }
-            return (try payload.get(), message)
+            return (try payload.get(), ahead)
         }
-        let (inflated, beginning) = sideBySide(bytes: memory.capacity) {
-            Result { () throws(BundleError) in try bundle.payloadText(inflatingInto: memory) }
-        } _: {
-            meanwhile()
-            // What is there by now is hashed while the rest is inflated.
-            var beginning = SignedMessage.Beginning()
-            while case let bytes = memory.bytes, bytes.count > beginning.count {
-                bytes[beginning.count..<bytes.count].withSpan { beginning.append($0) }
+        let (read, followed) = sideBySide(bytes: memory.capacity) {
+            let inflated = Result { () throws(BundleError) in try bundle.inflatePayload(into: memory) }
+            let payload = inflated.flatMap {
+                Result { () throws(BundleError) in try bundle.payload(parsing: memory.bytes) }
             }
-            return beginning
-        }
-        let text = try inflated.get()
-        let (payload, message) = sideBySide(bytes: text.count) {
-            Result { () throws(BundleError) in try bundle.payload(parsing: text) }
+            return (inflated, payload)
         } _: {
-            SignedMessage(text, continuing: beginning)
+            var crc: UInt32 = 0
+            let ahead = vouched {
+                // What is there by now is hashed while the rest is inflated.
+                var beginning = SignedMessage.Beginning()
+                memory.follow { block in
+                    beginning.append(block)
+                    crc = crc32(of: block, continuing: crc)
+                }
+                return SignedMessage(memory.bytes, continuing: beginning)
+            }
+            return (crc, ahead)
         }
-        return (try payload.get(), message)
+        try read.0.get()
+        _ = try bundle.payloadText(in: memory, crc: followed.0)
+        return (try read.1.get(), followed.1)
+    }
+
+    /// Inflates and indexes the payload of a bundle that is not verified.
+    private static func payload(_ bundle: BundleReader) throws(BundleError) -> Payload {
+        guard let memory = try bundle.payloadMemory() else { return try bundle.payload() }
+        let (inflated, followed) = sideBySide(bytes: memory.capacity) {
+            Result { () throws(BundleError) in try bundle.inflatePayload(into: memory) }
+        } _: {
+            var crc: UInt32 = 0
+            var scanner = bundle.payloadScanner()
+            memory.follow { block in
+                crc = crc32(of: block, continuing: crc)
+                memory.bytes.withSpan { scanner.advance($0) }
+            }
+            return (crc, scanner)
+        }
+        try inflated.get()
+        let text = try bundle.payloadText(in: memory, crc: followed.0)
+        return try bundle.payload(parsing: text, continuing: followed.1)
     }
 }

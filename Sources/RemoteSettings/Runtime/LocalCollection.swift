@@ -125,7 +125,8 @@ extension LocalCollection {
         var records: [RemoteSettingsRecord] = []
         records.reserveCapacity(table.count)
         guard table.mayMentionFilters else {
-            for record in table { records.append(RemoteSettingsRecord(record)) }
+            // By position: a loop over the table itself would call the collection's witnesses for each record.
+            for position in 0..<table.count { records.append(RemoteSettingsRecord(table[position])) }
             return records
         }
         var filter = RecordFilter(context: session.filterContext, limits: session.limits.filter)

@@ -5,7 +5,8 @@ import Synchronization
 /// other.
 ///
 /// The calling thread works too, and calls both where no other thread has begun one of them: it never waits for a thread that
-/// has nothing to do yet. Dispatch runs the other thread at the caller's priority. No lock is held meanwhile.
+/// has nothing to do yet. Dispatch runs the other thread at the caller's priority. No lock is held meanwhile. `second` may wait for
+/// what `first` does: `first` has begun, or is done, when `second` begins. Never the reverse.
 ///
 /// - Parameter bytes: how many bytes the calls work through. Where they are few, the start of a thread, about 0.1 ms, would take
 ///   longer than the work, and they are called one after the other.

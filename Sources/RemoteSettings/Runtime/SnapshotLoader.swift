@@ -3,6 +3,7 @@ import Logging
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
+import Synchronization
 
 /// What a process holds of one collection: the snapshot that serves, why others do not, and what protects the collection
 /// from older or unsigned states.
@@ -233,23 +234,49 @@ struct SnapshotLoader: Sendable {
 
     /// The snapshot of a cache file, verified at the time that the file states.
     private func snapshot(_ file: CacheFile, isKnownSigned: Bool) throws -> Snapshot {
-        let (read, message) = sideBySide(bytes: file.payload.count) {
+        let metadata = Result { () throws(JSONError) in
+            try CollectionMetadata(parsing: file.metadata, limits: limits)
+        }
+        // One thread hashes the payload, the other one verifies the chain; which of them takes longer depends on how much of
+        // the program has run before. The one that is done first indexes the records, the other one checks the signature.
+        let message = Mutex<SignedMessage?>(nil)
+        let isSignatureTaken = Atomic(false)
+        let isIndexTaken = Atomic(false)
+        @Sendable func checkSignature() {
+            guard let chain = file.chain, let time = file.verifiedAt, let metadata = try? metadata.get(),
+                var hashed = message.withLock({ $0 }),
+                verifier.hasVerified(chain: chain, of: file.collection, at: time),
+                !isSignatureTaken.exchange(true, ordering: .relaxed)
+            else { return }
+            verifier.verifyAhead(&hashed, metadata.signatures, chain: chain, of: file.collection, at: time)
+            message.withLock { $0 = hashed }
+        }
+        @Sendable func index() -> Result<Payload, ChangesetError>? {
+            guard !isIndexTaken.exchange(true, ordering: .relaxed) else { return nil }
+            return Result { () throws(ChangesetError) in try Payload(parsing: file.payload, limits: limits) }
+        }
+        let (one, other) = sideBySide(bytes: file.payload.count) {
+            if file.chain != nil {
+                let hashed = SignedMessage(file.payload)
+                message.withLock { $0 = hashed }
+            }
+            checkSignature()
+            return index()
+        } _: {
             if let chain = file.chain, let time = file.verifiedAt {
                 verifier.verifyAhead(chain: chain, of: file.collection, at: time)
             }
-            return Result { () throws(ChangesetError) in try Payload(parsing: file.payload, limits: limits) }
-        } _: {
-            file.chain == nil ? nil : SignedMessage(file.payload)
+            checkSignature()
+            return index()
         }
-        let payload = try read.get()
+        let payload = try (one ?? other)?.get() ?? Payload(parsing: file.payload, limits: limits)
         guard payload.timestamp == file.timestamp else {
             throw SnapshotRefusal(.damaged("its records are of \(payload.timestamp), not of \(file.timestamp)"))
         }
         let unverified = UnverifiedSnapshot(
-            collection: file.collection, payload: payload,
-            metadata: try CollectionMetadata(parsing: file.metadata, limits: limits))
+            collection: file.collection, payload: payload, metadata: try metadata.get())
         if let verifiedAt = file.verifiedAt, let chain = file.chain {
-            return try verifier.verified(unverified, chain: chain, at: verifiedAt, message: message)
+            return try verifier.verified(unverified, chain: chain, at: verifiedAt, message: message.withLock { $0 })
         }
         guard verifier.policy.acceptsUnsigned else { throw SnapshotRefusal(.unsigned) }
         guard !isKnownSigned else { throw SnapshotRefusal(.signatureLost) }

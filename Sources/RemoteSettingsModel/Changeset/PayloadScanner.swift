@@ -1,29 +1,41 @@
-/// Finds where each record of a payload begins and ends, and its id.
-struct PayloadScanner {
+/// Finds where each record of a payload begins and ends, and its id: in the whole payload at once, or in its first bytes while
+/// the others are still to come.
+package struct PayloadScanner: Sendable {
     private let limits: Limits
+    /// Behind the last record that was found; 0 before the first look.
     private var position = 0
+    private var entries: [RecordTable.Entry] = []
+    /// With fewer bytes, a record that was incomplete is not looked at again: one that is as long as the payload would be
+    /// scanned with each block of it.
+    private var leastCount = 0
     /// Whether a record has a member `filter_expression`.
     private(set) var mentionsFilters = false
 
-    init(limits: Limits) {
+    /// - Parameter records: how many records there may be, as far as is known: room is made for them, within reason.
+    package init(limits: Limits, records: Int = 0) {
         self.limits = limits
+        entries.reserveCapacity(min(records, 1 << 14))
     }
 
-    mutating func scan(_ input: Span<UInt8>) throws(ChangesetError) -> ([RecordTable.Entry], Timestamp) {
-        var entries: [RecordTable.Entry] = []
-        try pass("{\"data\":[", input)
-        if byte(input) != UInt8(ascii: "]") {
-            while true {
-                guard entries.count < limits.records else { throw .tooManyRecords(limit: limits.records) }
-                let entry = try record(input)
-                if let last = entries.last, !id(last.id, precedes: entry.id, in: input) {
-                    throw .notCanonical(problem: "the records are not in the order of their ids, at byte \(position)")
-                }
-                entries.append(entry)
-                guard byte(input) == UInt8(ascii: ",") else { break }
-                position += 1
+    /// Finds the records that are whole in the payload's first bytes. What is wrong with them is left to the end, which finds it
+    /// again.
+    package mutating func advance(_ input: Span<UInt8>) {
+        guard input.count >= leastCount else { return }
+        while true {
+            let (before, mentioned) = (position, mentionsFilters)
+            do throws(ChangesetError) {
+                guard try findRecord(input) else { return }
+            } catch {
+                (position, mentionsFilters) = (before, mentioned)
+                leastCount = input.count.saturatingAdding(input.count - before)
+                return
             }
         }
+    }
+
+    /// Finds the records that are left, and the timestamp.
+    mutating func finish(_ input: Span<UInt8>) throws(ChangesetError) -> ([RecordTable.Entry], Timestamp) {
+        while try findRecord(input) {}
         try pass("],\"last_modified\":\"", input)
         let start = position
         while let digit = byte(input), (digit &- 48) < 10 { position += 1 }
@@ -35,6 +47,26 @@ struct PayloadScanner {
         try pass("\"}", input)
         guard position == input.count else { throw .notCanonical(problem: "it goes on after its end") }
         return (entries, timestamp)
+    }
+
+    /// - Returns: whether there is another record.
+    private mutating func findRecord(_ input: Span<UInt8>) throws(ChangesetError) -> Bool {
+        if position == 0 { try pass("{\"data\":[", input) }
+        if let last = entries.last {
+            guard byte(input) == UInt8(ascii: ",") else { return false }
+            position += 1
+            guard entries.count < limits.records else { throw .tooManyRecords(limit: limits.records) }
+            let entry = try record(input)
+            guard id(last.id, precedes: entry.id, in: input) else {
+                throw .notCanonical(problem: "the records are not in the order of their ids, at byte \(position)")
+            }
+            entries.append(entry)
+        } else {
+            guard byte(input) != UInt8(ascii: "]") else { return false }
+            guard limits.records > 0 else { throw .tooManyRecords(limit: limits.records) }
+            entries.append(try record(input))
+        }
+        return true
     }
 
     private mutating func record(_ input: Span<UInt8>) throws(ChangesetError) -> RecordTable.Entry {

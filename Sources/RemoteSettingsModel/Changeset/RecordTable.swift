@@ -13,6 +13,12 @@ package struct RecordTable: Sendable {
 
         var id: Range<Int> { idStart..<idStart + Int(idCount) }
 
+        /// Where the id is, from the record's first byte on.
+        fileprivate var idInRecord: Range<Int> {
+            let start = idStart - json.lowerBound
+            return start..<start + Int(idCount)
+        }
+
         /// - Parameters:
         ///   - id: where a valid id is.
         ///   - json: where the whole record is.
@@ -76,8 +82,7 @@ package struct RecordTable: Sendable {
     /// The record at `position` in the order of ids.
     package subscript(position: Int) -> Record {
         let entry = entries[position]
-        let source = source(of: entry)
-        return Record(id: source[entry.id].text, json: source[entry.json])
+        return Record(json: source(of: entry)[entry.json], id: entry.idInRecord)
     }
 
     private func source(of entry: Entry) -> Bytes { sources[Int(entry.source)] }

@@ -222,12 +222,17 @@ enum JSONLexer {
                 unsafe String(decoding: $0, as: UTF8.self)
             }
         }
-        var scalars = String.UnicodeScalarView()
+        var text: [UInt8] = []
+        text.reserveCapacity(token.content.count)
         var position = token.content.lowerBound
-        while position < token.content.upperBound, let scalar = try? character(input, &position) {
-            scalars.append(scalar)
+        while position < token.content.upperBound {
+            let start = position
+            skipPlain(input, &position)
+            unsafe input.extracting(start..<position).withUnsafeBufferPointer { unsafe text.append(contentsOf: $0) }
+            guard position < token.content.upperBound, let scalar = try? character(input, &position) else { break }
+            text.append(contentsOf: scalar.utf8)
         }
-        return String(scalars)
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// Whether the text of a string token is `name`, in UTF-8.

@@ -13,10 +13,17 @@ package struct Payload: Sendable {
     /// - Throws: ``ChangesetError/notCanonical(problem:)`` where the text is not what this package writes; the pass looks
     ///   at the structure and the ids, not at whether every value is in canonical form.
     package init(parsing bytes: Bytes, limits: Limits) throws(ChangesetError) {
-        var scanner = PayloadScanner(limits: limits)
+        try self.init(parsing: bytes, continuing: PayloadScanner(limits: limits))
+    }
+
+    /// Like ``init(parsing:limits:)``.
+    ///
+    /// - Parameter scanner: has looked at the first of these bytes already, or at none.
+    package init(parsing bytes: Bytes, continuing scanner: PayloadScanner) throws(ChangesetError) {
+        var scanner = scanner
         let (entries, timestamp) = try bytes.withSpan {
             (span) throws(ChangesetError) -> ([RecordTable.Entry], Timestamp) in
-            try scanner.scan(span)
+            try scanner.finish(span)
         }
         self.bytes = bytes
         self.timestamp = timestamp

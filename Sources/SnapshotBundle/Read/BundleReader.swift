@@ -77,21 +77,35 @@ package struct BundleReader: Sendable {
     ///
     /// Inflated bytes are checked against their CRC-32. Stored bytes are not, because the caller verifies the signature or
     /// trusts the file.
-    package func payloadText() throws(BundleError) -> Bytes { try payloadText(inflatingInto: payloadMemory()) }
+    package func payloadText() throws(BundleError) -> Bytes { try contents(1) }
 
-    /// Memory for ``payloadText(inflatingInto:)``, whose first bytes another thread can read while it is filled; `nil` where
-    /// the payload is stored.
+    /// Memory for ``inflatePayload(into:)``, which another thread can follow while it is filled; `nil` where the payload is stored.
     package func payloadMemory() throws(BundleError) -> GrowingMemory? {
         let entry = try directory.open(1).entry
         return entry.method == ZIPLayout.deflated ? GrowingMemory(count: entry.size) : nil
     }
 
-    /// Like ``payloadText()``.
+    /// Inflates `records.json`, and ends `memory` in any case. The bytes are not checked: the thread that follows them computes
+    /// their CRC-32, for ``payloadText(in:crc:)``.
     ///
-    /// - Parameter memory: what ``payloadMemory()`` has made for this call. Bytes that are read from it before the call has
-    ///   returned are not checked against their CRC-32.
-    package func payloadText(inflatingInto memory: GrowingMemory?) throws(BundleError) -> Bytes {
-        try contents(1, inflatingInto: memory)
+    /// - Parameter memory: what ``payloadMemory()`` has made for this call.
+    package func inflatePayload(into memory: GrowingMemory) throws(BundleError) {
+        defer { memory.end() }
+        let (entry, data, _) = try directory.open(1)
+        let slice = directory.bytes[data]
+        do throws(InflateError) {
+            try Inflater.inflate(slice, into: memory)
+        } catch {
+            throw damage(1, expected: "\(entry.size) deflated bytes", found: error.found)
+        }
+    }
+
+    /// Like ``payloadText()``, of what ``inflatePayload(into:)`` has inflated without an error.
+    ///
+    /// - Parameter crc: the CRC-32 of all bytes in `memory`.
+    package func payloadText(in memory: GrowingMemory, crc: UInt32) throws(BundleError) -> Bytes {
+        try check(crc, of: 1, directory.open(1).entry)
+        return memory.bytes
     }
 
     /// `metadata.json`: the collection's metadata as served.
@@ -165,30 +179,25 @@ package struct BundleReader: Sendable {
         try stream.read(consume)
     }
 
-    func contents(_ index: Int, inflatingInto memory: GrowingMemory? = nil) throws(BundleError) -> Bytes {
+    func contents(_ index: Int) throws(BundleError) -> Bytes {
         let (entry, data, _) = try directory.open(index)
         let slice = directory.bytes[data]
         guard entry.method == ZIPLayout.deflated else { return slice }
         let output: Bytes
-        let crc: UInt32
         do throws(InflateError) {
-            if let memory {
-                crc = try Inflater.inflate(slice, into: memory)
-                output = memory.bytes
-            } else {
-                output = Bytes(try Inflater.inflate(slice, size: entry.size))
-                crc = crc32(of: output)
-            }
+            output = Bytes(try Inflater.inflate(slice, size: entry.size))
         } catch {
-            throw BundleError(
-                .damaged, file: name, entry: directory.name(at: index), expected: "\(entry.size) deflated bytes",
-                found: error.found)
+            throw damage(index, expected: "\(entry.size) deflated bytes", found: error.found)
         }
-        guard crc == entry.crc else {
-            throw BundleError(
-                .damaged, file: name, entry: directory.name(at: index), expected: "CRC-32 \(entry.crc)",
-                found: "\(crc)")
-        }
+        try check(crc32(of: output), of: index, entry)
         return output
+    }
+
+    private func check(_ crc: UInt32, of index: Int, _ entry: ZIPEntry) throws(BundleError) {
+        guard crc == entry.crc else { throw damage(index, expected: "CRC-32 \(entry.crc)", found: "\(crc)") }
+    }
+
+    private func damage(_ index: Int, expected: String, found: String) -> BundleError {
+        BundleError(.damaged, file: name, entry: directory.name(at: index), expected: expected, found: found)
     }
 }

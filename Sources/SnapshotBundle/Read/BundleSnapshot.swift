@@ -13,10 +13,17 @@ extension BundleReader {
     /// - Throws: ``BundleError`` if it is damaged, not canonical, or differs from the head.
     package func payload() throws(BundleError) -> Payload { try payload(parsing: payloadText()) }
 
+    /// What finds the records of the payload.
+    package func payloadScanner() -> PayloadScanner { PayloadScanner(limits: limits, records: head.records) }
+
     /// Reads the payload from `text`, which is the bundle's ``payloadText()`` or a copy of it.
-    package func payload(parsing text: Bytes) throws(BundleError) -> Payload {
+    ///
+    /// - Parameter scanner: a ``payloadScanner()`` that has looked at the first bytes of `text` already; `nil` where none has.
+    package func payload(
+        parsing text: Bytes, continuing scanner: PayloadScanner? = nil
+    ) throws(BundleError) -> Payload {
         let payload = try Result { () throws(ChangesetError) in
-            try Payload(parsing: text, limits: limits)
+            try Payload(parsing: text, continuing: scanner ?? payloadScanner())
         }.mapError { error in
             BundleError(
                 .malformed, file: name, entry: BundleFormat.records, expected: "a canonical payload", found: "\(error)")

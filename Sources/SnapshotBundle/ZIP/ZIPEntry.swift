@@ -15,9 +15,12 @@ struct ZIPEntry {
     var usesDescriptor: Bool { flags & ZIPLayout.descriptorFlag != 0 }
 
     /// Reads the record at `offset` of a directory that ends at `end`. Checks what can be checked about it alone.
-    init(_ raw: RawSpan, at offset: Int, directoryEnd end: Int, file: String) throws(BundleError) {
+    init(
+        _ raw: RawSpan, at offset: Int, directoryEnd end: Int, file: borrowing String
+    ) throws(BundleError) {
         guard offset <= end - ZIPLayout.centralSize, raw.little(offset) == ZIPLayout.centralSignature else {
-            throw BundleError(.malformed, file: file, expected: "a directory record at byte \(offset)", found: "none")
+            throw BundleError(
+                .malformed, file: copy file, expected: "a directory record at byte \(offset)", found: "none")
         }
         // Of a known length, so that one check serves all of its fields.
         let record = raw.extracting(offset..<offset + ZIPLayout.centralSize)
@@ -28,7 +31,7 @@ struct ZIPEntry {
         next = name.upperBound + extraLength + commentLength
         guard next <= end else {
             throw BundleError(
-                .malformed, file: file, expected: "a directory record inside of the directory",
+                .malformed, file: copy file, expected: "a directory record inside of the directory",
                 found: "one at byte \(offset) that leaves it")
         }
         flags = record.little(8)
@@ -44,7 +47,7 @@ struct ZIPEntry {
         let headerOffset = header == .max ? large.next(raw) : Int(exactly: header)
         guard let size, let compressedSize, let headerOffset else {
             throw BundleError(
-                .malformed, file: file, entry: Self.text(raw, name),
+                .malformed, file: copy file, entry: Self.text(raw, name),
                 expected: "sizes that fit into \(Int.bitWidth) bits, above 32 bits in a ZIP64 field", found: "none")
         }
         (self.size, self.compressedSize, self.headerOffset) = (size, compressedSize, headerOffset)
@@ -58,7 +61,7 @@ struct ZIPEntry {
             && (method == ZIPLayout.deflated || (method == ZIPLayout.stored && size == compressedSize))
         guard allowed else {
             throw BundleError(
-                .malformed, file: file, entry: Self.text(raw, name),
+                .malformed, file: copy file, entry: Self.text(raw, name),
                 expected: "a regular file (Unix mode), stored or deflated, not encrypted, without a comment",
                 found: "host \(host), mode 0\(String(mode, radix: 8)), method \(method), flags 0x"
                     + "\(String(flags, radix: 16)), \(compressedSize) bytes for \(size)")

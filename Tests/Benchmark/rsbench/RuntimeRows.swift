@@ -1,5 +1,6 @@
 import ContentSignature
 import Deflate
+import FileStorage
 import Foundation
 import RemoteSettings
 import RemoteSettingsModel
@@ -77,37 +78,67 @@ struct RuntimeRows {
     /// First reads beside what each of them has to do at least, on the same bytes, all in turn.
     func ratios() throws -> String {
         let limits = Limits()
-        let bundle = try BundleReader(path: "\(deflated.path)/\(deflated.entry.bundle.path)")
+        let path = "\(deflated.path)/\(deflated.entry.bundle.path)"
+        let bundle = try BundleReader(path: path)
+        let file = try MappedFile(copying: path, limits: limits)
         let payload = Bytes(try bundle.payloadText().array)
         guard let pem = try bundle.chain(), case .signed(let verdict) = deflated.entry.trust,
-            let packed = Deflater(level: 9)?.smaller(payload)
+            let packed = Deflater(level: 9)?.smaller(payload), let signature = try bundle.metadata().signatures.first
         else { throw BenchmarkError("\(deflated.id) is not signed, or cannot be deflated") }
         let stream = Bytes(packed)
         let policy = TrustPolicy(roots: TrustAnchors([verdict.root]))
-        let work: [(name: String, run: () throws -> Void)] = [
-            ("scan", { _ = try Payload(parsing: payload, limits: limits) }),
-            ("inflate", { _ = try Inflater.inflate(stream, size: payload.count) }),
-            ("SHA-384", { _ = SignedMessage(payload) }),
+        func chain() throws -> VerifiedChain {
+            try CertificateChain(pem: pem, limits: limits).verified(
+                anchors: policy.roots, signer: policy.signer(for: deflated.id), at: verdict.verifiedAt)
+        }
+        let verified = try chain()
+        let table = try Payload(parsing: payload, limits: limits).records
+        let cached = "\(storage)/\(deflated.id.bucket)/\(deflated.id.name).snapshot"
+        let work: [(name: String, run: () throws -> Any)] = [
+            ("scan", { try Payload(parsing: payload, limits: limits) }),
+            ("inflate", { try Inflater.inflate(stream, size: payload.count) }),
+            ("SHA-384", { SignedMessage(payload) }),
+            ("chain", chain),
+        ]
+        // What else the reads consist of, in rounds of their own.
+        let others: [(name: String, run: () throws -> Any)] = [
+            ("SHA-384 and signature", { try verified.verify(signature.signature, over: payload) }),
+            ("CRC-32", { crc32(of: payload) }),
+            ("copy", { try MappedFile(copying: path, limits: limits) }),
+            ("open", { try BundleReader(bytes: file.bytes, name: path) }),
+            ("records", { Array(table) }),
             (
-                "chain",
+                "cache file",
                 {
-                    _ = try CertificateChain(pem: pem, limits: limits).verified(
-                        anchors: policy.roots, signer: policy.signer(for: deflated.id), at: verdict.verifiedAt)
+                    guard let content = try FileStore.read(cached, limit: limits.changesetBytes) else {
+                        throw BenchmarkError("\(cached) is missing")
+                    }
+                    return try CacheFile(parsing: content, of: deflated.id, path: cached, limits: limits)
                 }
             ),
         ]
         let places = try places()
-        let reads = places.map { place in
-            (name: place.name, run: { _ = try records(client(place)) })
+        let reads: [(name: String, run: () throws -> Any)] = places.map { place in
+            (
+                place.name,
+                {
+                    let client = try client(place)
+                    return (client, try records(client))
+                }
+            )
         }
-        let all = work + reads
+        let all = work + reads + others
         var times = [[Double]](repeating: [], count: all.count)
         let clock = ContinuousClock()
-        for round in 0...runs {
-            for (index, each) in all.enumerated() {
+        let (first, second) = (0..<work.count + reads.count, work.count + reads.count..<all.count)
+        for (round, indices) in (0...runs).map({ ($0, first) }) + (0...runs).map({ ($0, second) }) {
+            for index in indices {
+                let each = all[index]
                 let start = clock.now
-                try each.run()
+                // The result is freed outside of the measured time, as everywhere here.
+                let result = try each.run()
                 let time = (clock.now - start).milliseconds
+                withExtendedLifetime(result) {}
                 if round > 0 { times[index].append(time) }
             }
         }
@@ -126,13 +157,37 @@ struct RuntimeRows {
             "min / median of \(runs) alternating runs", "", "| | ms | the longest of | × | goal |",
             "| --- | --- | --- | --- | --- |",
         ]
-        for index in work.indices { lines.append("| \(work[index].name) | \(text(numbers(index), digits: 2)) | | | |") }
+        for index in Array(work.indices) + second {
+            lines.append("| \(all[index].name) | \(text(numbers(index), digits: 2)) | | | |")
+        }
         for (number, read) in reads.enumerated() {
             let found = numbers(work.count + number)
             let longest = least[number].map(numbers).reduce([0, 0]) { [max($0[0], $1[0]), max($0[1], $1[1])] }
             let names = least[number].map { work[$0].name }.joined(separator: ", ")
             let ratio = text([found[0] / longest[0], found[1] / longest[1]], digits: 2)
             lines.append("| \(read.name) | \(text(found, digits: 2)) | \(names) | \(ratio) | \(goals[number]) |")
+        }
+        // What a read does on the calling thread, one after another, and on another one meanwhile.
+        let parts: [(here: [String], beside: [String])] = [
+            (["open", "scan", "records"], []), (["open", "inflate", "records"], ["CRC-32", "scan"]),
+            (["copy", "open", "inflate", "scan", "records"], ["chain", "CRC-32", "SHA-384 and signature"]),
+            (["cache file", "SHA-384 and signature", "records"], ["chain", "scan"]),
+        ]
+        func sum(_ names: [String]) -> Double {
+            names.reduce(0) { sum, name in sum + (all.firstIndex { $0.name == name }.map { numbers($0)[1] } ?? 0) }
+        }
+        lines += [
+            "", "### What a first read consists of, medians in ms", "",
+            "| | on the calling thread | ms | beside it | ms | the read | more than its parts |",
+            "| --- | --- | --- | --- | --- | --- | --- |",
+        ]
+        for (number, read) in reads.enumerated() {
+            let (here, beside) = (parts[number].here, parts[number].beside)
+            let found = numbers(work.count + number)[1]
+            let times = [sum(here), sum(beside), found, found - sum(here)].map { Table.text($0, digits: 2) }
+            lines.append(
+                "| \(read.name) | \(here.joined(separator: " + ")) | \(times[0]) | \(beside.joined(separator: " + ")) "
+                    + "| \(times[1]) | \(times[2]) | \(times[3]) |")
         }
         return lines.joined(separator: "\n") + "\n"
     }
