@@ -29,6 +29,7 @@ package struct AttachmentsURL: Hashable, Sendable {
     ///   than 2048 bytes.
     package func attachment(_ location: String) throws(HTTPError) -> HTTPURL {
         func refuse(_ why: String) -> HTTPError { HTTPError(String(location.prefix(200)), .badLocation(why)) }
+        if Self.isPlain(location) { return url.appending(path: location) }
         guard !location.isEmpty else { throw refuse("it is empty") }
         guard location.utf8.count <= 2048 else { throw refuse("it is longer than 2048 bytes") }
         guard !location.hasPrefix("/") else { throw refuse("it is absolute") }
@@ -51,6 +52,28 @@ package struct AttachmentsURL: Hashable, Sendable {
             }
         }
         return url.appending(path: path)
+    }
+
+    /// Whether a location is a relative path of letters, digits and `-._~` alone, without `.` and `..` segments, as servers
+    /// write nearly all of them. It then passes every check of ``attachment(_:)`` and is its own encoded form.
+    private static func isPlain(_ location: String) -> Bool {
+        var (length, segment, dots) = (0, 0, 0)
+        for byte in location.utf8 {
+            length += 1
+            switch byte {
+            case UInt8(ascii: "/"):
+                guard length > 1, segment != dots || segment == 0 else { return false }
+                (segment, dots) = (0, 0)
+                continue
+            case UInt8(ascii: "."): dots += 1
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "~"):
+                break
+            default: return false
+            }
+            segment += 1
+        }
+        return length > 0 && length <= 2048 && (segment != dots || segment == 0)
     }
 
     /// The URL of the zip of all attachments of a collection, which servers offer where `metadata.attachment.bundle`

@@ -34,6 +34,9 @@ package struct BackoffState: Sendable, Hashable {
     /// When requests to this origin are allowed again; `nil` where there is no hold.
     package func until(_ origin: String) -> Timestamp? { times[origin] }
 
+    /// Whether there is no hold on any origin.
+    var isEmpty: Bool { times.isEmpty }
+
     /// Adds a hold. A longer one of the same origin stays.
     mutating func extend(_ origin: String, until: Timestamp) {
         times[origin] = max(times[origin] ?? until, until)

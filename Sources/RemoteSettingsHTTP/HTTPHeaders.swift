@@ -29,19 +29,21 @@ public struct HTTPHeaders: Hashable, Sendable {
 
     /// The first field of this name, without white space around its value.
     public subscript(_ name: String) -> String? {
-        for field in fields where field.name.utf8.count == name.utf8.count && Self.equal(field.name, name) {
-            return Self.trimmed(field.value)
-        }
+        for field in fields where Self.equal(field.name, name) { return Self.trimmed(field.value) }
         return nil
     }
 
     /// The values of all fields of this name.
     public func all(_ name: String) -> [String] {
-        fields.filter { Self.equal($0.name, name) }.map { Self.trimmed($0.value) }
+        var values: [String] = []
+        for field in fields where Self.equal(field.name, name) { values.append(Self.trimmed(field.value)) }
+        return values
     }
 
     private static func equal(_ a: String, _ b: String) -> Bool {
-        a.utf8.elementsEqual(b.utf8) { lowercase($0) == lowercase($1) }
+        // Nearly always, either the lengths differ or the case is the usual one.
+        guard a.utf8.count == b.utf8.count else { return false }
+        return a == b || a.utf8.elementsEqual(b.utf8) { lowercase($0) == lowercase($1) }
     }
 
     private static func lowercase(_ byte: UInt8) -> UInt8 {
@@ -49,10 +51,13 @@ public struct HTTPHeaders: Hashable, Sendable {
     }
 
     private static func trimmed(_ value: String) -> String {
-        let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-        let start = value.drop(while: isSpace)
+        let isSpace: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+        guard let first = value.utf8.first, let end = value.utf8.last, isSpace(first) || isSpace(end) else {
+            return value
+        }
+        let start = value.utf8.drop(while: isSpace)
         guard let last = start.lastIndex(where: { !isSpace($0) }) else { return "" }
-        return String(start[...last])
+        return String(value[start.startIndex...last])
     }
 }
 

@@ -13,8 +13,11 @@ extension ServerClient {
 
     /// The hold on a URL's origin that is in force.
     func standingHold(on url: HTTPURL) -> StandingHold? {
-        let holds = [holdsAtStart, shared.withLock { $0.refusals }]
-        guard let until = holds.compactMap({ $0.until(url.origin) }).max() else { return nil }
+        let refusals = shared.withLock { $0.refusals }
+        // The usual case, for which no origin is spelled out.
+        if holdsAtStart.isEmpty, refusals.isEmpty { return nil }
+        let origin = url.origin
+        guard let until = [holdsAtStart, refusals].compactMap({ $0.until(origin) }).max() else { return nil }
         let left = until.elapsed(since: environment.now())
         // No hold is ever set further ahead: the clock has been changed since, and the hold means nothing.
         guard left > .zero, left <= .seconds(limits.backoffSeconds) else { return nil }
@@ -40,9 +43,11 @@ extension ServerClient {
         let now = environment.uptime()
         let pause = Duration.milliseconds(limits.gentlePauseMilliseconds)
         let wait = pace.withLock { next -> Duration in
-            guard let earliest = next[url.origin] else { return .zero }
+            guard !next.isEmpty else { return .zero }
+            let origin = url.origin
+            guard let earliest = next[origin] else { return .zero }
             let start = max(earliest, now)
-            next[url.origin] = start + pause
+            next[origin] = start + pause
             return start - now
         }
         if wait > .zero { try await sleep(wait, of: url.description) }

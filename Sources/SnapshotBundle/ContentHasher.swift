@@ -13,7 +13,8 @@ package struct ContentHasher {
     }
 
     package func finish() -> SHA256Digest {
-        guard let digest = SHA256Digest(Array(hasher.finalize())) else {
+        let digest = unsafe hasher.finalize().withUnsafeBytes { unsafe SHA256Digest(raw: RawSpan(_unsafeBytes: $0)) }
+        guard let digest else {
             preconditionFailure("SHA-256 has 32 bytes")
         }
         return digest

@@ -152,6 +152,27 @@ import Testing
         }
     }
 
+    /// Attachments of these sizes are read side by side.
+    @Test func firstOfSeveralDamagesIsNamed() throws {
+        var random = SplitMix(state: 7)
+        var fixture = Fixture()
+        for index in 0..<8 {
+            let bytes = (0..<64 << 10).map { _ in UInt8.random(in: 0...255, using: &random) }
+            fixture.records.append(("r\(index)", (bytes, "main-workspace/fixture/\(index).bin")))
+        }
+        var bundle = try fixture.bundle(.stored)
+        #expect(refusal(bundle) == nil)
+        let sorted = fixture.records.compactMap(\.attachment?.bytes).sorted { digest($0) < digest($1) }
+        func damage(_ contents: some Sequence<UInt8>) throws {
+            let start = try #require(bundle.firstRange(of: Array(contents.prefix(16)))).lowerBound
+            bundle[start] ^= 1
+        }
+        for attachment in [sorted[6], sorted[2], sorted[3]] { try damage(attachment) }
+        #expect(refusal(bundle)?.entry == "attachments/\(digest(sorted[2]))")
+        try damage(fixture.payload.utf8)
+        #expect(refusal(bundle)?.entry == "records.json")
+    }
+
     @Test func deflatedSizesMustBeTrue() throws {
         let fixture = Fixture.records(3)
         let reader = try BundleReader(bytes: Bytes(fixture.bundle()), name: "b")

@@ -27,17 +27,18 @@ extension DumpsDirectory {
     /// - Parameters:
     ///   - records: the snapshot's payload, if it was compressed beforehand.
     ///   - server: the URL of the server that the snapshot came from, or the source of an import.
+    ///   - flushing: see `OutputFile.create`.
     /// - Returns: the bundle's future lock entry.
     /// - Throws: `BudgetExcess`, `BundleError` or ``FileError``, after removing the bundle.
     package func pack(
         _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput], records: PackedRecords? = nil,
-        settings: DumpsConfiguration.Collection, server: String, limits: Limits
+        settings: DumpsConfiguration.Collection, server: String, limits: Limits, flushing: Bool = true
     ) throws -> LockFile.Collection {
         let path = packPath(snapshot.collection)
         try FileStore.remove(path)
         do {
             let written = try BundleWriter(snapshot, attachments: attachments, packedRecords: records, limits: limits)
-                .write(toNewFile: path)
+                .write(toNewFile: path, flushing: flushing)
             try settings.budget.check(size: written.size, of: written.manifest)
             try BundleReader(path: path, limits: limits).verifyContents()
             return LockFile.Collection(

@@ -75,6 +75,8 @@ struct AttachmentGatherer: Sendable {
 
     /// A large attachment that an interrupted refresh left.
     private func large(_ attachment: WantedAttachment) throws -> AttachmentInput? {
+        // Smaller ones are all in one file, which was read before.
+        guard attachment.size > Self.smallSize else { return nil }
         let path = directory.stagedPath(attachment.digest)
         guard try FileStore.size(path) == attachment.size else { return nil }
         guard try FileStore.digest(of: path) == attachment.digest else {

@@ -1,4 +1,5 @@
 import ContentSignature
+import Dispatch
 import Dumps
 import FileStorage
 import RemoteSettingsModel
@@ -76,7 +77,7 @@ struct CollectionRefresher: Sendable {
         for (digest, reason) in omitted { sources[digest] = .omitted(reason) }
 
         onEvent(.packing(planned.id))
-        (outcome.entry, outcome.isHeldBack) = try pack(
+        (outcome.entry, outcome.isHeldBack) = try await pack(
             planned, snapshot, sources: sources, records: try await records)
         // The bundle has its name: what cannot be removed now does not make it a failure.
         if !outcome.isHeldBack { try? FileStore.remove(directory.stagedPath(planned.id)) }
@@ -120,6 +121,14 @@ struct CollectionRefresher: Sendable {
         return false
     }
 
+    /// Runs work that waits for the disk on a thread of its own: there are only as many threads for tasks as there are cores,
+    /// and while one of them waited, the compression of further downloads would wait too.
+    private func onOwnThread(_ work: @escaping @Sendable () throws -> Void) async throws {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue(label: "waiting for the disk").async { continuation.resume(with: Result { try work() }) }
+        }
+    }
+
     private func packed(_ snapshot: Snapshot) async throws -> PackedRecords? {
         try PackedRecords(snapshot.payload, with: deflaters)
     }
@@ -130,10 +139,10 @@ struct CollectionRefresher: Sendable {
     private func pack(
         _ planned: PlannedCollection, _ snapshot: Snapshot, sources: [SHA256Digest: AttachmentInput],
         records: PackedRecords?
-    ) throws -> (entry: LockFile.Collection, isHeldBack: Bool) {
+    ) async throws -> (entry: LockFile.Collection, isHeldBack: Bool) {
         let entry = try directory.pack(
             snapshot, attachments: sources, records: records, settings: planned.settings, server: server,
-            limits: limits)
+            limits: limits, flushing: false)
         do {
             if let held = planned.held, directory.hasBundle(planned.id, entry, lockedAs: held) {
                 // The bytes are the same: the file and its `verifiedAt` stay unchanged.
@@ -142,7 +151,10 @@ struct CollectionRefresher: Sendable {
                 kept.attachmentRule = entry.attachmentRule
                 return (kept, false)
             }
-            if !holdsBack { try directory.name(planned.id, entry) }
+            try await onOwnThread {
+                try OutputFile.flush(path: directory.packPath(planned.id))
+                if !holdsBack { try directory.name(planned.id, entry) }
+            }
             return (entry, holdsBack)
         } catch {
             try? FileStore.remove(directory.packPath(planned.id))

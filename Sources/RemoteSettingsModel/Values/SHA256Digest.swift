@@ -18,36 +18,56 @@ public struct SHA256Digest: Hashable, Sendable {
         words = (a, b, c, d)
     }
 
+    /// Takes a hash as the function that made it returns it.
+    ///
+    /// - Returns: `nil` unless there are exactly 32 bytes.
+    package init?(raw: RawSpan) {
+        guard raw.byteCount == 32 else { return nil }
+        words = (Self.word(raw, at: 0), Self.word(raw, at: 8), Self.word(raw, at: 16), Self.word(raw, at: 24))
+    }
+
+    private static func word(_ raw: RawSpan, at offset: Int) -> UInt64 {
+        unsafe UInt64(bigEndian: raw.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
+
     /// Reads 64 hexadecimal digits, of either case; `nil` for anything else.
     public init?(hex: String) {
-        var digits = hex.utf8.makeIterator()
-        func word() -> UInt64? {
-            var value: UInt64 = 0
-            for _ in 0..<16 {
-                guard let digit = digits.next().flatMap(Self.hexValue) else { return nil }
-                value = value << 4 | UInt64(digit)
-            }
-            return value
+        var hex = hex
+        guard let words = hex.withUTF8({ unsafe Self.words($0.span) }) else { return nil }
+        self.words = words
+    }
+
+    private static func words(_ hex: Span<UInt8>) -> (UInt64, UInt64, UInt64, UInt64)? {
+        guard hex.count == 64, let a = word(hex, at: 0), let b = word(hex, at: 16), let c = word(hex, at: 32),
+            let d = word(hex, at: 48)
+        else { return nil }
+        return (a, b, c, d)
+    }
+
+    private static func word(_ hex: Span<UInt8>, at start: Int) -> UInt64? {
+        var value: UInt64 = 0
+        for index in start..<start + 16 {
+            guard let digit = hexValue(hex[index]) else { return nil }
+            value = value << 4 | UInt64(digit)
         }
-        guard let a = word(), let b = word(), let c = word(), let d = word(), digits.next() == nil else { return nil }
-        words = (a, b, c, d)
+        return value
     }
 
     /// The 32 bytes.
     public var bytes: [UInt8] {
-        [words.0, words.1, words.2, words.3].flatMap { word in
-            stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> UInt64($0)) }
+        unsafe withUnsafeBytes(of: (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian)) {
+            unsafe Array($0)
         }
     }
 
     /// 64 lower-case hexadecimal digits.
     public var hex: String {
-        let digits = Array("0123456789abcdef".utf8)
-        return unsafe String(unsafeUninitializedCapacity: 64) { target in
+        unsafe String(unsafeUninitializedCapacity: 64) { target in
             var index = 0
             for word in [words.0, words.1, words.2, words.3] {
                 for shift in stride(from: 60, through: 0, by: -4) {
-                    unsafe target[index] = digits[Int(word >> UInt64(shift) & 15)]
+                    let digit = UInt8(truncatingIfNeeded: word >> UInt64(shift) & 15)
+                    unsafe target[index] = digit + (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
                     index += 1
                 }
             }

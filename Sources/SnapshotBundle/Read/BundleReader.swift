@@ -14,7 +14,8 @@ package struct BundleReader: Sendable {
     package let head: BundleHead
     let directory: ZIPDirectory
     let limits: Limits
-    private let mapping: MappedFile?
+    /// The file, if it is one; `nil` for bytes in memory.
+    let mapping: MappedFile?
 
     /// Maps the file into memory and reads its directory. Does I/O.
     ///
@@ -170,13 +171,15 @@ package struct BundleReader: Sendable {
     }
 
     /// Reads an entry from end to end in bounded memory.
-    func stream(_ index: Int, to consume: (Span<UInt8>) throws -> Void) throws {
+    ///
+    /// - Parameter inflater: see ``EntryStream/read(with:_:)``.
+    func stream(_ index: Int, with inflater: Inflater? = nil, to consume: (Span<UInt8>) throws -> Void) throws {
         let (entry, data, _) = try directory.open(index)
         let stream = EntryStream(
             isStored: entry.method == ZIPLayout.stored, size: entry.size, crc: entry.crc, data: data,
             bytes: directory.bytes, file: name, name: directory.name(at: index),
             mapping: mapping)
-        try stream.read(consume)
+        try stream.read(with: inflater, consume)
     }
 
     func contents(_ index: Int) throws(BundleError) -> Bytes {

@@ -1,5 +1,7 @@
 import Deflate
+import Dispatch
 import RemoteSettingsModel
+import Synchronization
 
 extension BundleReader {
     /// Reads every byte of the bundle and checks it: each entry's size, CRC-32 and SHA-256, the manifest against the
@@ -25,29 +27,87 @@ extension BundleReader {
                 found: "another")
         }
         try verify(0, size: manifestText().count, sha256: nil)
+        let files = manifest.packed
+        let bytes = files.saturatingSum { UInt64(clamping: $0.size) }
+        let parts = Self.parts(of: files, bytes)
+        let payload = Mutex<Payload?>(nil)
+        let failures = Mutex<[Int: BundleError]>([:])
+        @Sendable func run(_ part: Int) {
+            do throws(BundleError) {
+                guard part > 0 else {
+                    let verified = try verifiedHead(manifest)
+                    return payload.withLock { $0 = verified }
+                }
+                try verify(files[parts[part - 1]], from: directory.fixedCount + parts[part - 1].lowerBound)
+            } catch {
+                failures.withLock { $0[part] = error }
+            }
+        }
+        // Parts are independent of each other, and all cores read them, unless starting a thread would take longer. Of several
+        // errors, the first one in the file's order is reported.
+        if bytes < Self.leastShared {
+            for part in 0...parts.count { run(part) }
+        } else {
+            DispatchQueue.concurrentPerform(iterations: 1 + parts.count, execute: run)
+        }
+        if let first = failures.withLock({ $0.min { $0.key < $1.key } }) { throw first.value }
+        guard directory.fixedCount + files.count == directory.count else {
+            throw BundleError(
+                .disagreement, file: name, entry: directory.name(at: directory.fixedCount + files.count),
+                expected: "an entry of the manifest", found: "an entry that it does not list")
+        }
+        guard let payload = payload.withLock({ $0 }) else { preconditionFailure("part 0 has failed or set it") }
+        return (manifest, payload)
+    }
+
+    /// So few bytes of attachments are read by one thread.
+    private static let leastShared: UInt64 = 128 << 10
+
+    /// At most four runs of attachments that are read side by side, of about as many bytes each: few, because each takes memory of
+    /// its own.
+    private static func parts(of files: [Manifest.File], _ bytes: UInt64) -> [Range<Int>] {
+        let most = max(bytes / 4, leastShared)
+        var parts: [Range<Int>] = []
+        var (start, size) = (0, UInt64(0))
+        for (index, file) in files.enumerated() {
+            size = size.saturatingAdding(UInt64(clamping: file.size))
+            guard size >= most || index == files.count - 1 else { continue }
+            parts.append(start..<index + 1)
+            (start, size) = (index + 1, 0)
+        }
+        return parts
+    }
+
+    /// Verifies everything but manifest and attachments.
+    private func verifiedHead(_ manifest: Manifest) throws(BundleError) -> Payload {
         let payload = try verifiedPayload(manifest.entries[0])
         for (offset, entry) in manifest.entries.enumerated().dropFirst() {
             try verify(1 + offset, size: entry.size, sha256: entry.sha256)
         }
         try checkFiles(manifest, payload.records)
-        var index = directory.fixedCount
-        for file in manifest.packed {
-            let present = directory.attachment(at: index)
+        return payload
+    }
+
+    /// Verifies the attachments that lie behind each other from the entry `start` on.
+    private func verify(_ files: ArraySlice<Manifest.File>, from start: Int) throws(BundleError) {
+        let inflater = try? Inflater()
+        var read: Range<Int>?
+        for (offset, file) in files.enumerated() {
+            let present = directory.attachment(at: start + offset)
             guard present == file.sha256 else {
                 throw BundleError(
                     .disagreement, file: name, entry: BundleFormat.attachmentPrefix + file.sha256.hex,
                     expected: "this entry, as the manifest lists it",
                     found: present.map { BundleFormat.attachmentPrefix + $0.hex } ?? "no more entries")
             }
-            try verify(index, size: file.size, sha256: file.sha256)
-            index += 1
+            try verify(start + offset, size: file.size, sha256: file.sha256, with: inflater)
+            // Pages of the file that were read count as memory of the process until they are released.
+            let data = try directory.open(start + offset).data
+            let range = (read?.lowerBound ?? data.lowerBound)..<data.upperBound
+            let isLarge = range.count >= 1 << 20 || offset == files.count - 1
+            if isLarge { mapping?.discard(range) }
+            read = isLarge ? nil : range
         }
-        guard index == directory.count else {
-            throw BundleError(
-                .disagreement, file: name, entry: directory.name(at: index), expected: "an entry of the manifest",
-                found: "an entry that it does not list")
-        }
-        return (manifest, payload)
     }
 
     /// Checks that entries and their descriptors follow each other without a gap.
@@ -85,12 +145,14 @@ extension BundleReader {
             expected: "\(expected()), as the manifest says", found: found())
     }
 
-    private func verify(_ index: Int, size: Int, sha256: SHA256Digest?) throws(BundleError) {
+    private func verify(
+        _ index: Int, size: Int, sha256: SHA256Digest?, with inflater: Inflater? = nil
+    ) throws(BundleError) {
         let entry = try directory.open(index).entry
         try check(index, entry.size == size, expected: "\(size) bytes", found: "\(entry.size)")
         var hasher = ContentHasher()
         do {
-            try stream(index) { hasher.update($0) }
+            try stream(index, with: inflater) { hasher.update($0) }
         } catch let error as BundleError {
             throw error
         } catch {

@@ -17,7 +17,9 @@ struct EntryStream {
     private static let inputPiece = 1 << 20
     private static let outputPiece = 256 << 10
 
-    func read(_ consume: (Span<UInt8>) throws -> Void) throws {
+    /// - Parameter inflater: one that is used for entry after entry, because making one costs as much as inflating a small
+    ///   entry; `nil` for one of its own.
+    func read(with inflater: Inflater? = nil, _ consume: (Span<UInt8>) throws -> Void) throws {
         var foundCRC: UInt32 = 0
         var foundSize = 0
         let checked: (Span<UInt8>) throws -> Void = { piece in
@@ -28,7 +30,7 @@ struct EntryStream {
         if isStored {
             try readStored(checked)
         } else {
-            try readDeflated(checked)
+            try readDeflated(with: inflater, checked)
         }
         guard foundSize == size, foundCRC == crc else {
             throw damaged(
@@ -47,8 +49,9 @@ struct EntryStream {
         }
     }
 
-    private func readDeflated(_ consume: (Span<UInt8>) throws -> Void) throws {
-        let inflater = try mapped { () throws(InflateError) in try Inflater() }
+    private func readDeflated(with known: Inflater?, _ consume: (Span<UInt8>) throws -> Void) throws {
+        known?.reset()
+        let inflater = try known ?? mapped { () throws(InflateError) in try Inflater() }
         let input = bytes[data]
         var buffer = [UInt8](repeating: 0, count: min(size, Self.outputPiece - 1) + 1)
         var (consumed, discarded, produced) = (0, 0, 0)

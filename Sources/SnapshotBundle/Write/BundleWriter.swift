@@ -41,9 +41,10 @@ package struct BundleWriter: Sendable {
     ///
     /// Write to a temporary file and rename it: a bundle that is in use must not be overwritten in place.
     ///
+    /// - Parameter flushing: see ``OutputFile/create(path:flushing:_:)``.
     /// - Throws: ``BundleError``, after removing the file.
-    package func write(toNewFile path: String) throws(BundleError) -> WrittenBundle {
-        try OutputFile.create(path: path) { (descriptor) throws(BundleError) in
+    package func write(toNewFile path: String, flushing: Bool = true) throws(BundleError) -> WrittenBundle {
+        try OutputFile.create(path: path, flushing: flushing) { (descriptor) throws(BundleError) in
             try write(toDescriptor: descriptor, name: path)
         }
     }

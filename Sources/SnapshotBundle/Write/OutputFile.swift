@@ -68,8 +68,11 @@ package final class OutputFile {
     }
 
     /// Creates a new file, lets `body` write it, and brings it to the disk. The file is removed where that fails.
+    ///
+    /// - Parameter flushing: whether to wait until the file is on the disk; otherwise call ``flush(path:)`` before it gets
+    ///   its name.
     package static func create<Value>(
-        path: String, _ body: (Int32) throws(BundleError) -> Value
+        path: String, flushing: Bool = true, _ body: (Int32) throws(BundleError) -> Value
     ) throws(BundleError) -> Value {
         func failure() -> BundleError {
             BundleError(.unwritable, file: path, expected: "a new file", found: lastSystemError())
@@ -78,13 +81,23 @@ package final class OutputFile {
         guard descriptor >= 0 else { throw failure() }
         do throws(BundleError) {
             let value = try body(descriptor)
-            guard fsync(descriptor) == 0 else { throw failure() }
+            guard !flushing || fsync(descriptor) == 0 else { throw failure() }
             close(descriptor)
             return value
         } catch {
             close(descriptor)
             _ = unsafe unlink(path)
             throw error
+        }
+    }
+
+    /// Waits until a file that ``create(path:flushing:_:)`` has written is on the disk.
+    package static func flush(path: String) throws(BundleError) {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        defer { if descriptor >= 0 { close(descriptor) } }
+        guard descriptor >= 0, fsync(descriptor) == 0 else {
+            throw BundleError(
+                .unwritable, file: path, expected: "a file that can be brought to the disk", found: lastSystemError())
         }
     }
 }
