@@ -56,7 +56,7 @@ public struct NIOPushBroadcastSource: UpdateSource {
 
     /// Opens a connection, greets the server and waits for its answer. Uses the network.
     ///
-    /// - Throws: ``UpdateSourceError`` where no connection comes about within 30 seconds, or where the server does not answer
+    /// - Throws: `UpdateSourceError` where no connection comes about within 30 seconds, or where the server does not answer
     ///   the greeting within another 30 seconds, or refuses it.
     public func connect() async throws(UpdateSourceError) -> any UpdateConnection {
         let address = try address()

@@ -6,7 +6,7 @@ extension RemoteConfig {
     /// Calls `listener` on the main actor whenever a sync has brought a state whose values differ from those that are
     /// active: a sync of this process, or one of another process that this one notices. Nothing is activated.
     ///
-    /// While there is a listener, the service keeps its update channel open (``RemoteSettingsConfig/updates``), and what is
+    /// While there is a listener, the service keeps its update channel open (`RemoteSettingsConfig.updates`), and what is
     /// published is fetched within seconds, whatever ``RemoteConfigSettings/minimumFetchInterval`` says.
     ///
     /// - Parameter listener: is given the keys that an activation would change; or an error where what was fetched cannot be
