@@ -92,7 +92,9 @@ def test_every_page_opens(browser, address):
     faults = []
     for page in pages:
         heading = show(browser, f"{address}/{page}/")
-        if "can’t be found" in heading or "error" in heading.lower().split():
+        # A member may be called error.
+        is_named_so = heading.lower() == page.rpartition("/")[2]
+        if "can’t be found" in heading or "error" in heading.lower().split() and not is_named_so:
             faults.append(f"{page}: {heading}")
         faults += [f"{page}: {each}" for each in browser.complaints()]
     assert faults == []
