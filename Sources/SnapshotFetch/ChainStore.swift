@@ -51,7 +51,10 @@ package actor ChainStore {
             verdicts[key] = .success(kept)
             return .success(kept)
         }
-        let verdict = await chain(x5u).flatMap { chain in
+        let fetched = await chain(x5u)
+        // Whoever waited for the same chain, and went on first, has verified it.
+        if let known = verdicts[key] { return known }
+        let verdict = fetched.flatMap { chain in
             Result { () throws(ContentSignatureError) in
                 try chain.verified(anchors: policy.roots, signer: signer, at: time)
             }
