@@ -60,14 +60,15 @@ struct UpdateChannelTests {
     @Test(arguments: ["not a URL", "ftp://example.org/updates", ""])
     func anEventStreamWithoutAURLIsTold(_ url: String) async throws {
         let service = service { $0.updates = UpdatePolicy(channel: .eventStream(url: url)) }
-        let problems = Mutex<[UpdateSourceError]>([])
-        let listening = service.makeClient(collection: collection.id).listenForUpdates { problem in
-            problems.withLock { $0.append(problem) }
+        let told = Mutex<[(kind: UpdateSourceError.Kind, status: UpdateStatus?)]>([])
+        let listening = service.makeClient(collection: collection.id).listenForUpdates { [weak service] problem in
+            told.withLock { $0.append((problem.kind, service?.updateStatus)) }
         }
-        #expect(try await eventually { problems.withLock { !$0.isEmpty } })
-        #expect(problems.withLock { $0.map(\.kind) } == [.unsupported])
-        guard case .waiting(let reason) = service.updateStatus else {
-            Issue.record("\(service.updateStatus)")
+        #expect(try await eventually { told.withLock { !$0.isEmpty } })
+        #expect(told.withLock { $0.map(\.kind) } == [.unsupported])
+        // A listener that asks for the status finds the same there.
+        guard case .waiting(let reason) = told.withLock({ $0.first?.status }) else {
+            Issue.record("\(told.withLock { $0 })")
             return
         }
         #expect(reason.contains("not a usable URL"))

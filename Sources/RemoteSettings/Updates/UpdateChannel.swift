@@ -199,6 +199,8 @@ final class UpdateChannel: Sendable {
         // Whether `notBefore` belongs to such a reason, which a further one does not postpone.
         var hasReason = false
         var reason = "earlier connections failed"
+        // What listeners are to be told once the status says the same.
+        var lasting: UpdateSourceError?
         // The time between two heartbeats of this server, from earlier connections.
         var beat = Duration.zero
         func keep() {
@@ -229,12 +231,15 @@ final class UpdateChannel: Sendable {
             }
             let mustRest = retries.hasGivenUp && !mayTry
             let wait = max(notBefore - now, retries.wait(at: environment.now()), disabledUntil - now)
-            if mustRest || wait > .zero {
-                setStatus(mustRest ? .givenUp(reason: reason) : .waiting(reason: reason), session)
+            let mayConnect = !mustRest && wait <= .zero
+            let pause = mustRest ? UpdateStatus.givenUp(reason: reason) : .waiting(reason: reason)
+            setStatus(mayConnect ? .connecting : pause, session)
+            if let problem = lasting { tell(problem, session) }
+            lasting = nil
+            guard mayConnect else {
                 await sleep(mustRest ? nil : wait, reasons: reasons, environment)
                 continue
             }
-            setStatus(.connecting, session)
             state.withLock { $0.lastTry = now }
             (mayTry, hasReason) = (false, false)
             var asked: Duration?
@@ -257,7 +262,7 @@ final class UpdateChannel: Sendable {
                     break
                 }
                 retries.noteFailure(at: environment.now(), random: environment.random())
-                tell(UpdateSourceError(.failed, why), session, if: retries.hasGivenUp)
+                if retries.hasGivenUp { lasting = UpdateSourceError(.failed, why) }
             case .failed(let error):
                 reason = error.description
                 let isUnsupported = error.kind == .unsupported
@@ -269,7 +274,7 @@ final class UpdateChannel: Sendable {
                     retries.noteFailure(
                         at: environment.now(), random: environment.random(), isUnsupported: isUnsupported)
                 }
-                tell(error, session, if: isUnsupported || retries.hasGivenUp)
+                if isUnsupported || retries.hasGivenUp { lasting = error }
             case .paused(.retryAfter(let seconds), let openFor):
                 reason = "the server asked for a pause"
                 shortConnections = openFor >= Self.successAfter ? 0 : shortConnections + 1
@@ -283,7 +288,7 @@ final class UpdateChannel: Sendable {
                 reason = "the server has switched its update channel off"
                 let until = environment.uptime() + UpdateRetries.longestPause
                 state.withLock { $0.disabledUntil = until }
-                tell(UpdateSourceError(.unsupported, reason), session, if: true)
+                lasting = UpdateSourceError(.unsupported, reason)
             }
             session.logger.info("the update channel is closed: \(reason)")
             keep()
@@ -323,8 +328,7 @@ final class UpdateChannel: Sendable {
     }
 
     /// Tells listeners that there are no announcements for a longer time, once for each cause.
-    private func tell(_ problem: UpdateSourceError, _ session: Session, if isLasting: Bool) {
-        guard isLasting else { return }
+    private func tell(_ problem: UpdateSourceError, _ session: Session) {
         let listeners = state.withLock { state -> [@Sendable (UpdateSourceError) -> Void] in
             guard state.problem != problem else { return [] }
             state.problem = problem
