@@ -29,7 +29,7 @@ final class ConfigPlace: Sendable {
 
     /// - Parameter address: where the server says that it is.
     init(address: String = "https://settings.test") throws {
-        directory = FileManager.default.temporaryDirectory.appending(path: "rc-test-\(UUID().uuidString)")
+        directory = SteppedTime.folder.appending(path: "rc-test-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         server = try OriginTransport(address: address)
         collection = try server.makeCollection()

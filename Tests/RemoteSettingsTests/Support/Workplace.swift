@@ -17,7 +17,7 @@ final class Workplace: Sendable {
 
     /// - Parameter address: where the server says that it is.
     init(address: String = "https://settings.test") throws {
-        directory = FileManager.default.temporaryDirectory.appending(path: "rs-test-\(UUID().uuidString)")
+        directory = SteppedTime.folder.appending(path: "rs-test-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         server = try OriginTransport(address: address)
     }
