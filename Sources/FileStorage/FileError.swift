@@ -30,7 +30,7 @@ package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
         let reason =
             switch code {
             case Self.notRegular: "it is a pipe or a device; expected a regular file"
-            case Self.isLink: "it is a symbolic link, which is not followed; replace it by a directory"
+            case Self.isLink: "it is a symbolic link, which is not followed; name what it leads to, or remove it"
             default: unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
             }
         return "cannot \(operation) \(path): \(reason)"

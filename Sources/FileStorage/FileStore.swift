@@ -357,6 +357,21 @@ package enum FileStore {
         }
     }
 
+    /// Checks that a path which a user has named for a file is a regular file or does not exist: a file that is written
+    /// would otherwise take the place of `/dev/stdout`, or of a device.
+    ///
+    /// - Parameter path: `nil` where no file is to be written.
+    /// - Throws: ``FileError`` where the path is a link, a directory, a pipe or a device.
+    package static func checkOutput(_ path: String?) throws(FileError) {
+        guard let path, let status = try status(path) else { return }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return
+        case S_IFLNK: throw FileError("replace", path, code: FileError.isLink)
+        case S_IFDIR: throw FileError("replace", path, code: EISDIR)
+        default: throw FileError("replace", path, code: FileError.notRegular)
+        }
+    }
+
     /// Checks that a path is a directory or does not exist, so that nothing is read or written through a link.
     ///
     /// - Throws: ``FileError`` where the path is anything else.

@@ -1,5 +1,6 @@
 """Links, pipes and devices in the place of files and folders: nothing outside of what was named is written or removed, and
 nothing waits for somebody at the other end of a pipe."""
+import json
 import os
 import shutil
 
@@ -93,6 +94,34 @@ def test_a_mirror_writes_nothing_through_a_link(dumps, outside, tmp_path):
     shutil.rmtree(tree)
     tree.symlink_to(outside)
     rsdump.run(*command)
+    check_untouched(outside)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "link"])
+def test_an_output_that_is_no_file_stays(dumps, sample, outside, tmp_path, kind):
+    output, keys = tmp_path / "output", tmp_path / "keys"
+    if kind == "pipe":
+        os.mkfifo(output)
+    else:
+        # As /dev/stdout leads to what standard output is.
+        output.symlink_to("/dev/zero" if kind == "device" else outside / "README")
+    before = os.lstat(output)
+    assert rsdump.run("keys", "create", keys).code == rsdump.DONE
+    icon = json.loads(rsdump.run("records", f"{dumps.path}/main/icons.zip").out.splitlines()[0])["id"]
+    export = ("export", "--dumps", dumps.path, "--output", output, "--to")
+    defaults = ("--key", "id", "--value", "id", SETTINGS)
+    for command in (
+        (*export, "tar.zst"), (*export, "tar.zst", "--force"), (*export, "changesets", "--force"),
+        (*export, "firefox", "--update"), (*export, "json", *defaults), (*export, "plist", "--force", *defaults),
+        ("get", "main/icons", "--packaged", dumps.path, "--attachment", icon, "--output", output, "--storage",
+         tmp_path / "storage", "--server", sample.url, "--trust-root", sample.root),
+        ("attachment", dumps.path / "main/icons.zip", icon, "--output", output),
+        ("refresh", "--dumps", dumps.path, "--summary", output),
+        ("keys", "request", keys, "--for", "signer", "--output", output),
+    ):
+        outcome = rsdump.run(*command)
+        assert outcome.code == rsdump.USAGE and str(output) in str(outcome), str(outcome)
+        assert os.lstat(output) == before, command
     check_untouched(outside)
 
 

@@ -97,6 +97,11 @@ package struct Export: Sendable {
                 .usage, output, expected: "another place than the dumps directory",
                 found: "a place that contains files of \(directory.path)", remedy: "choose another --output")
         }
+        if try FileStore.kind(output) == .other {
+            throw ExchangeError(
+                .usage, output, expected: "a file, a directory or nothing", found: "a link, a pipe or a device",
+                remedy: "choose another --output")
+        }
         let isDirectory = try FileStore.isDirectory(output)
         guard try isDirectory || FileStore.size(output) != nil else { return }
         switch existing {

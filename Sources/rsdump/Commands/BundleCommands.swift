@@ -83,6 +83,7 @@ struct AttachmentCommand: AsyncParsableCommand {
     var output: String?
 
     func run() async throws {
+        try FileStore.checkOutput(output)
         let bundle = try argument.open()
         guard let attachment = try bundle.record(recordID).attachment() else {
             throw CommandFailure(.someFailed, "\(bundle.name): record \(recordID) has no attachment")

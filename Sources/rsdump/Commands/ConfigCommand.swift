@@ -186,6 +186,7 @@ struct ConfigDefaults: AsyncParsableCommand {
     @OptionGroup var source: ParameterSource
 
     func run() async throws {
+        try FileStore.checkOutput(output)
         let (parameters, name) = try source.parameters()
         let text: [UInt8]
         switch form {

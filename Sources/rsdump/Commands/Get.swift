@@ -40,6 +40,7 @@ struct Get: AsyncParsableCommand {
     }
 
     func run() async throws {
+        try FileStore.checkOutput(output)
         let (service, end) = try options.service()
         let client = service.makeClient(collectionName: "\(collection)")
         var records = await client.getRecords(syncIfEmpty: syncIfEmpty)

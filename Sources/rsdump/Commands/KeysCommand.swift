@@ -156,6 +156,7 @@ extension KeysCommand {
         var output: String?
 
         func run() async throws {
+            try FileStore.checkOutput(output)
             let usual = role == .signer ? SignerName.remoteSettings.dnsName : "Remote Settings intermediate"
             let keys = directory.keys
             try put(keys.request(role.role, named: name ?? usual), to: output)
@@ -190,6 +191,7 @@ extension KeysCommand {
         func validate() throws { try checkDays(days, "--days") }
 
         func run() async throws {
+            try FileStore.checkOutput(output)
             let plan = KeyDirectory.Plan()
             try put(
                 directory.keys.issue(

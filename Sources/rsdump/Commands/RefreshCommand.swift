@@ -79,6 +79,7 @@ struct RefreshCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        try FileStore.checkOutput(summary)
         let opened = try OpenDumps(dumps, applying: server.applied)
         let progress = Progress(isShown: !noProgress)
         var options = Refresh.Options()
