@@ -18,13 +18,14 @@ package final class SteppedTime: Sendable {
         var fixedChance: Double?
     }
 
-    /// Where code under test keeps its files: in memory, where the system has such a folder. A busy disk may take longer to
-    /// flush a file than a test waits before it moves the clock.
-    package static var folder: URL {
+    /// Where code under test keeps its files: in memory, where the system has room for them there (a container may have
+    /// 64 MiB). A busy disk may take longer to flush a file than a test waits before it moves the clock.
+    package static let folder: URL = {
         let memory = "/dev/shm"
-        let isThere = FileManager.default.isWritableFile(atPath: memory)
-        return isThere ? URL(filePath: memory) : FileManager.default.temporaryDirectory
-    }
+        let free = try? FileManager.default.attributesOfFileSystem(forPath: memory)[.systemFreeSize] as? Int
+        let isUsable = (free ?? 0) >= 1 << 30 && FileManager.default.isWritableFile(atPath: memory)
+        return isUsable ? URL(filePath: memory) : FileManager.default.temporaryDirectory
+    }()
 
     private let state: Mutex<State>
 

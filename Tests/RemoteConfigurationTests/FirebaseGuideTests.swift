@@ -153,6 +153,8 @@ private struct ContentView {
 struct FirebaseGuideTests {
     @Test @MainActor func guide() async throws {
         let place = try ConfigPlace()
+        // The shared object keeps the place as long as the process.
+        defer { try? FileManager.default.removeItem(at: place.directory) }
         let plist = try PropertyListSerialization.data(
             fromPropertyList: ["welcome_message": "Welcome!", "loading_phrase": "…"], format: .xml, options: 0)
         try plist.write(to: place.directory.appending(path: "RemoteConfigDefaults.plist"))

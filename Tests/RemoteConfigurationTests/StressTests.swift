@@ -159,9 +159,9 @@ struct StressTests {
     @Test(.timeLimit(.minutes(10))) func killedAtAnyMoment() async throws {
         let listener = try LoopbackListener()
         let place = try ConfigPlace(address: "http://127.0.0.1:\(listener.port)")
-        listener.serve { connection in
+        listener.serve { [server = place.server] connection in
             while let request = try connection.nextRequest() {
-                let reply = try place.server.reply(to: request.target, headers: HTTPHeaders())
+                let reply = try server.reply(to: request.target, headers: HTTPHeaders())
                 let fields = reply.headers.fields.filter { $0.name != "Content-Length" }
                 try connection.answer("\(reply.status) Answer", reply.body, fields.map { ($0.name, $0.value) })
             }
