@@ -245,29 +245,60 @@ package enum FileStore {
     }
 
     static func removeTree(_ name: String, in parent: Int32, path: String) throws(FileError) {
-        let descriptor = unsafe openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            switch errno {
-            case ENOENT: return
-            case ENOTDIR, ELOOP:
-                guard unsafe unlinkat(parent, name, 0) == 0 || errno == ENOENT || errno == ENOTDIR else {
-                    throw FileError("remove", path)
-                }
-                return
-            default: throw FileError("open", path)
-            }
-        }
-        for child in try names(in: descriptor, path: path) {
-            do throws(FileError) {
-                try removeTree(child, in: descriptor, path: "\(path)/\(child)")
-            } catch {
-                close(descriptor)
-                throw error
-            }
-        }
-        close(descriptor)
+        guard let directory = try openTree(name, in: parent, path: path) else { return }
+        defer { close(directory) }
+        try empty(directory, path: path)
         guard unsafe unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT else {
             throw FileError("remove", path)
+        }
+    }
+
+    /// Removes all that is in an open directory. What is in the directories in it moves up into it first, so that neither the
+    /// stack nor the number of open files limits how deep they may be: of two hundred of them, each in the one before,
+    /// opening all at once is already too much where a process may have 256 open files.
+    private static func empty(_ directory: Int32, path: String) throws(FileError) {
+        var number = 0
+        // What has this name already is on its way out too; a directory with nothing in it may be replaced.
+        var next: String { "moved-up-\(number)" }
+        while case let children = try names(in: directory, path: path), !children.isEmpty {
+            for child in children {
+                let place = "\(path)/\(child)"
+                guard let open = try openTree(child, in: directory, path: place) else { continue }
+                defer { close(open) }
+                for inner in try names(in: open, path: place) {
+                    if unsafe unlinkat(open, inner, AT_REMOVEDIR) == 0 { continue }
+                    switch errno {
+                    case ENOENT: continue
+                    case ENOTDIR where unsafe unlinkat(open, inner, 0) == 0 || errno == ENOENT: continue
+                    case ENOTEMPTY, EEXIST:
+                        while unsafe renameat(open, inner, directory, next) != 0, errno != ENOENT {
+                            guard [ENOTEMPTY, EEXIST, ENOTDIR].contains(errno) else {
+                                throw FileError("remove", "\(place)/\(inner)")
+                            }
+                            number += 1  // bounded: by the names that are taken
+                        }
+                    default: throw FileError("remove", "\(place)/\(inner)")
+                    }
+                }
+                guard unsafe unlinkat(directory, child, AT_REMOVEDIR) == 0 || errno == ENOENT else {
+                    throw FileError("remove", place)
+                }
+            }
+        }
+    }
+
+    /// Opens a directory; of a link or a file, removes it, and returns `nil`, as where there is nothing.
+    private static func openTree(_ name: String, in parent: Int32, path: String) throws(FileError) -> Int32? {
+        let descriptor = unsafe openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor < 0 else { return descriptor }
+        switch errno {
+        case ENOENT: return nil
+        case ENOTDIR, ELOOP:
+            guard unsafe unlinkat(parent, name, 0) == 0 || errno == ENOENT || errno == ENOTDIR else {
+                throw FileError("remove", path)
+            }
+            return nil
+        default: throw FileError("open", path)
         }
     }
 
@@ -292,6 +323,8 @@ package enum FileStore {
             throw FileError("list", path)
         }
         defer { unsafe closedir(directory) }
+        // The copy begins where an earlier listing by the same descriptor has ended.
+        unsafe rewinddir(directory)
         var names: [String] = []
         while true {
             // What tells a failure from the end.

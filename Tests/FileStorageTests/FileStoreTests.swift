@@ -259,6 +259,28 @@ final class FileStoreTests {
         #expect(throws: FileError.self) { try FileStore.makeDirectories(path("file/d")) }
     }
 
+    /// A commit can carry thousands of directories, each in the one before: more than a process may have open files, and with
+    /// a path that no call takes as a whole.
+    @Test func aTreeOfAnyDepthIsRemoved() throws {
+        try FileStore.makeDirectories(path("tree/1"))
+        try FileStore.makeDirectories(path("tree/3/4"))
+        try FileStore.makeDirectories(path("kept"))
+        for file in ["tree/2", "tree/3/4/5", "kept/6"] { try FileStore.replace(path(file), with: Bytes()) }
+        var directory = unsafe open(path("tree"), O_RDONLY | O_DIRECTORY)
+        for _ in 0..<25_000 {
+            try #require(unsafe mkdirat(directory, "d", 0o777) == 0)
+            let inner = unsafe openat(directory, "d", O_RDONLY | O_DIRECTORY)
+            close(directory)
+            try #require(inner >= 0)
+            directory = inner
+        }
+        #expect(unsafe symlinkat(path("kept"), directory, "link") == 0)
+        close(directory)
+        try FileStore.removeTree(path("tree"))
+        #expect(try names() == ["kept"])
+        #expect(try FileStore.list(path("kept")) == ["6"])
+    }
+
     @Test func aTreeIsRemovedButNotWhatItsLinksLeadTo() throws {
         try FileStore.makeDirectories(path("tree/a/b"))
         try FileStore.makeDirectories(path("kept"))
