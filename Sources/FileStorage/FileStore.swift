@@ -140,13 +140,20 @@ package enum FileStore {
         return try regularFile(descriptor, path).st_mode & 0o077 != 0
     }
 
-    /// Replaces a file by the bytes that `body` writes; if it throws, the previous file stays.
+    /// Writes a file that somebody has named for a command's output, replacing a regular file or a link of that name; if
+    /// `body` throws, what was there stays.
+    ///
+    /// To rename a file over `/dev/null` or `/dev/stdout` would take the device from the whole machine, where the process may
+    /// do that: a path that leads to anything but a regular file is refused.
     ///
     /// - Throws: ``FileError``, or what `body` throws.
-    package static func replace(
+    package static func writeOutput(
         _ path: String, writing body: (_ write: (Span<UInt8>) throws -> Void) throws -> Void
     ) throws {
-        let temporary = path + ".tmp"
+        try refuseDevice(path)
+        if try isDirectory(path) { throw FileError("write", path, code: EISDIR) }
+        // The usual name of a temporary file may be that of another file of the same person.
+        let temporary = uniquePath(path) + ".tmp"
         let file = try WritableFile(creating: temporary)
         do {
             try body { try file.write($0) }
@@ -157,6 +164,36 @@ package enum FileStore {
             try? remove(temporary)
             throw error
         }
+    }
+
+    /// Writes a file that somebody has named for a command's output, like ``writeOutput(_:writing:)``.
+    package static func writeOutput(_ path: String, _ content: Bytes) throws {
+        try writeOutput(path) { write in try content.withSpan { try write($0) } }
+    }
+
+    /// - Throws: ``FileError`` where the path leads to a pipe, a device, or anything else that is neither a regular file nor a
+    ///   directory.
+    package static func refuseDevice(_ path: String) throws(FileError) {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else {
+            guard errno == ENOENT else { throw FileError("look at", path) }
+            return
+        }
+        guard [S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT) else {
+            throw FileError("use", path, code: FileError.notRegular)
+        }
+    }
+
+    /// Whether both paths lead to one existing file, also by links.
+    package static func isSameFile(_ path: String, _ other: String) throws(FileError) -> Bool {
+        func identity(_ path: String) throws(FileError) -> (dev_t, ino_t)? {
+            var status = stat()
+            if unsafe stat(path, &status) == 0 { return (status.st_dev, status.st_ino) }
+            guard errno == ENOENT || errno == ENOTDIR else { throw FileError("look at", path) }
+            return nil
+        }
+        guard let one = try identity(path), let two = try identity(other) else { return false }
+        return one == two
     }
 
     /// Renames.

@@ -87,6 +87,42 @@ final class FileStoreTests {
         #expect(throws: refused) { try WritableFile(creating: path("pipe")) }
     }
 
+    /// Whoever may write to /dev would take the device from the whole machine.
+    @Test func outputTakesThePlaceOfNoDevice() throws {
+        try #require(unsafe mkfifo(path("pipe"), 0o600) == 0)
+        try link("link", to: path("pipe"))
+        try link("null", to: "/dev/null")
+        for name in ["pipe", "link", "null"] {
+            let refused = FileError("use", path(name), code: FileError.notRegular)
+            #expect(throws: refused) { try FileStore.writeOutput(self.path(name), Bytes(utf8: "x")) }
+            #expect(throws: refused) { try FileStore.refuseDevice(self.path(name)) }
+        }
+        #expect(throws: FileError("write", directory.path, code: EISDIR)) {
+            try FileStore.writeOutput(directory.path, Bytes())
+        }
+        #expect(try names() == ["link", "null", "pipe"])
+    }
+
+    @Test func outputReplacesAFileAndTouchesNoOther() throws {
+        for name in ["a", "a.tmp", "b"] { try FileStore.replace(path(name), with: Bytes(utf8: "old")) }
+        try link("link", to: path("b"))
+        try FileStore.writeOutput(path("a"), Bytes(utf8: "new"))
+        try FileStore.writeOutput(path("link"), Bytes(utf8: "new"))
+        struct Refused: Error {}
+        #expect(throws: Refused.self) { try FileStore.writeOutput(path("b")) { _ in throw Refused() } }
+        #expect(try names() == ["a", "a.tmp", "b", "link"])
+        let contents = try names().map { try FileStore.read(path($0), limit: 10)?.text }
+        #expect(contents == ["new", "old", "old", "new"])
+    }
+
+    @Test func oneFileMayHaveManyPaths() throws {
+        for name in ["a", "b"] { try FileStore.replace(path(name), with: Bytes(utf8: "same")) }
+        try FileStore.link(path("a"), as: path("hard"))
+        try link("soft", to: path("a"))
+        for name in ["a", "hard", "soft"] { #expect(try FileStore.isSameFile(path("a"), path(name))) }
+        for name in ["b", "absent"] { #expect(try !FileStore.isSameFile(path("a"), path(name))) }
+    }
+
     @Test func aLinkIsRemovedAndWhatItLeadsToStays() throws {
         try FileManager.default.createDirectory(atPath: path("precious/in"), withIntermediateDirectories: true)
         try FileStore.replace(path("precious/in/a"), with: Bytes(utf8: "1"))

@@ -26,6 +26,7 @@ enum ArchiveExport {
             let file = try MappedFile(path: directory.bundlePath(id))
             members.append(.init(name: "dumps/\(LockFile.Bundle.path(of: id))", content: file.bytes))
         }
+        try FileStore.refuseDevice(output)
         try FileStore.makeDirectories(FileStore.parent(of: output))
         let temporary = FileStore.uniquePath(output) + ".tmp"
         let size = try TarFile.write(members, compression, toNewFile: temporary)
