@@ -140,13 +140,16 @@ package enum FileStore {
         return try regularFile(descriptor, path).st_mode & 0o077 != 0
     }
 
-    /// Replaces a file by the bytes that `body` writes; if it throws, the previous file stays.
+    /// Writes a file that somebody has named for a command's output, and replaces a regular file of that name; if `body`
+    /// throws, what was there stays.
     ///
-    /// - Throws: ``FileError``, or what `body` throws.
-    package static func replace(
+    /// - Throws: what ``checkOutput(_:)`` throws, ``FileError``, or what `body` throws.
+    package static func writeOutput(
         _ path: String, writing body: (_ write: (Span<UInt8>) throws -> Void) throws -> Void
     ) throws {
-        let temporary = path + ".tmp"
+        try checkOutput(path)
+        // The usual name of a temporary file may be that of another file of the same person.
+        let temporary = uniquePath(path) + ".tmp"
         let file = try WritableFile(creating: temporary)
         do {
             try body { try file.write($0) }
@@ -157,6 +160,38 @@ package enum FileStore {
             try? remove(temporary)
             throw error
         }
+    }
+
+    /// Writes a file that somebody has named for a command's output, like ``writeOutput(_:writing:)``.
+    package static func writeOutput(_ path: String, _ content: Bytes) throws {
+        try writeOutput(path) { write in try content.withSpan { try write($0) } }
+    }
+
+    /// Checks that a path which somebody has named for a command's output is a regular file or does not exist. To rename a
+    /// file over `/dev/null`, or over the link `/dev/stdout`, would take that from the whole machine, where the process may.
+    ///
+    /// - Parameter path: `nil` where no file is to be written.
+    /// - Throws: ``FileError`` where the path is a link, a directory, a pipe or a device.
+    package static func checkOutput(_ path: String?) throws(FileError) {
+        guard let path, let status = try status(path) else { return }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return
+        case S_IFLNK: throw FileError("replace", path, code: FileError.isLink)
+        case S_IFDIR: throw FileError("replace", path, code: EISDIR)
+        default: throw FileError("replace", path, code: FileError.notRegular)
+        }
+    }
+
+    /// Whether both paths lead to one existing file, also by links.
+    package static func isSameFile(_ path: String, _ other: String) throws(FileError) -> Bool {
+        func identity(_ path: String) throws(FileError) -> (dev_t, ino_t)? {
+            var status = stat()
+            if unsafe stat(path, &status) == 0 { return (status.st_dev, status.st_ino) }
+            guard errno == ENOENT || errno == ENOTDIR else { throw FileError("look at", path) }
+            return nil
+        }
+        guard let one = try identity(path), let two = try identity(other) else { return false }
+        return one == two
     }
 
     /// Renames.
@@ -245,29 +280,60 @@ package enum FileStore {
     }
 
     static func removeTree(_ name: String, in parent: Int32, path: String) throws(FileError) {
-        let descriptor = unsafe openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            switch errno {
-            case ENOENT: return
-            case ENOTDIR, ELOOP:
-                guard unsafe unlinkat(parent, name, 0) == 0 || errno == ENOENT || errno == ENOTDIR else {
-                    throw FileError("remove", path)
-                }
-                return
-            default: throw FileError("open", path)
-            }
-        }
-        for child in try names(in: descriptor, path: path) {
-            do throws(FileError) {
-                try removeTree(child, in: descriptor, path: "\(path)/\(child)")
-            } catch {
-                close(descriptor)
-                throw error
-            }
-        }
-        close(descriptor)
+        guard let directory = try openTree(name, in: parent, path: path) else { return }
+        defer { close(directory) }
+        try empty(directory, path: path)
         guard unsafe unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT else {
             throw FileError("remove", path)
+        }
+    }
+
+    /// Removes all that is in an open directory. What is in the directories in it moves up into it first, so that neither the
+    /// stack nor the number of open files limits how deep they may be: of two hundred of them, each in the one before,
+    /// opening all at once is already too much where a process may have 256 open files.
+    private static func empty(_ directory: Int32, path: String) throws(FileError) {
+        var number = 0
+        // What has this name already is on its way out too; a directory with nothing in it may be replaced.
+        var next: String { "moved-up-\(number)" }
+        while case let children = try names(in: directory, path: path), !children.isEmpty {
+            for child in children {
+                let place = "\(path)/\(child)"
+                guard let open = try openTree(child, in: directory, path: place) else { continue }
+                defer { close(open) }
+                for inner in try names(in: open, path: place) {
+                    if unsafe unlinkat(open, inner, AT_REMOVEDIR) == 0 { continue }
+                    switch errno {
+                    case ENOENT: continue
+                    case ENOTDIR where unsafe unlinkat(open, inner, 0) == 0 || errno == ENOENT: continue
+                    case ENOTEMPTY, EEXIST:
+                        while unsafe renameat(open, inner, directory, next) != 0, errno != ENOENT {
+                            guard [ENOTEMPTY, EEXIST, ENOTDIR].contains(errno) else {
+                                throw FileError("remove", "\(place)/\(inner)")
+                            }
+                            number += 1  // bounded: by the names that are taken
+                        }
+                    default: throw FileError("remove", "\(place)/\(inner)")
+                    }
+                }
+                guard unsafe unlinkat(directory, child, AT_REMOVEDIR) == 0 || errno == ENOENT else {
+                    throw FileError("remove", place)
+                }
+            }
+        }
+    }
+
+    /// Opens a directory; of a link or a file, removes it, and returns `nil`, as where there is nothing.
+    private static func openTree(_ name: String, in parent: Int32, path: String) throws(FileError) -> Int32? {
+        let descriptor = unsafe openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor < 0 else { return descriptor }
+        switch errno {
+        case ENOENT: return nil
+        case ENOTDIR, ELOOP:
+            guard unsafe unlinkat(parent, name, 0) == 0 || errno == ENOENT || errno == ENOTDIR else {
+                throw FileError("remove", path)
+            }
+            return nil
+        default: throw FileError("open", path)
         }
     }
 
@@ -292,6 +358,8 @@ package enum FileStore {
             throw FileError("list", path)
         }
         defer { unsafe closedir(directory) }
+        // The copy begins where an earlier listing by the same descriptor has ended.
+        unsafe rewinddir(directory)
         var names: [String] = []
         while true {
             // What tells a failure from the end.
@@ -354,21 +422,6 @@ package enum FileStore {
         case S_IFREG: return .file(size: Int(clamping: status.st_size))
         case S_IFDIR: return .directory
         default: return .other
-        }
-    }
-
-    /// Checks that a path which a user has named for a file is a regular file or does not exist: a file that is written
-    /// would otherwise take the place of `/dev/stdout`, or of a device.
-    ///
-    /// - Parameter path: `nil` where no file is to be written.
-    /// - Throws: ``FileError`` where the path is a link, a directory, a pipe or a device.
-    package static func checkOutput(_ path: String?) throws(FileError) {
-        guard let path, let status = try status(path) else { return }
-        switch status.st_mode & S_IFMT {
-        case S_IFREG: return
-        case S_IFLNK: throw FileError("replace", path, code: FileError.isLink)
-        case S_IFDIR: throw FileError("replace", path, code: EISDIR)
-        default: throw FileError("replace", path, code: FileError.notRegular)
         }
     }
 

@@ -4,7 +4,8 @@ import Subprocess
 /// Runs git in one directory: without a shell, a terminal or the network, with bounded output.
 ///
 /// Only plumbing commands are run, which ignore aliases, pagers and signature settings. Variables such as `GIT_DIR` are
-/// not passed on: the directory alone decides which repository is read.
+/// not passed on: the directory alone decides which repository is read. A directory that looks like a bare repository itself
+/// is refused: a commit can carry all files of one, with settings that name programs to run, in the place of a dumps directory.
 struct GitCommand: Sendable {
     struct Result {
         let status: Int32
@@ -22,10 +23,10 @@ struct GitCommand: Sendable {
     func run(_ arguments: [String], input: [UInt8] = [], limit: Limit) async throws(HistoryError) -> Result {
         let command = arguments.first ?? ""
         do {
-            // A partial clone would otherwise start a transport helper to fetch missing objects.
             let result = try await Subprocess.run(
                 .name("git"),
-                arguments: Arguments(["-C", directory, "--no-pager", "-c", "protocol.allow=never"] + arguments),
+                arguments: Arguments(
+                    ["-C", directory, "--no-pager", "-c", "safe.bareRepository=explicit"] + arguments),
                 environment: Self.environment, input: .array(input), output: .bytes(limit: limit.bytes),
                 error: .string(limit: 1 << 20))
             let message = String(result.standardError.prefix(500)).split(whereSeparator: \.isNewline)
@@ -57,8 +58,12 @@ struct GitCommand: Sendable {
     /// The variables that git needs, without any that change what it does.
     private static var environment: Environment {
         var kept: [Environment.Key: String] = [
-            "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1",
-            "GIT_NO_REPLACE_OBJECTS": "1", "GIT_LITERAL_PATHSPECS": "1",
+            "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_REPLACE_OBJECTS": "1",
+            "GIT_LITERAL_PATHSPECS": "1",
+            // A partial clone would otherwise start a transport helper to fetch missing objects. Versions before 2.39.4 do
+            // not know the first variable; of the second, which names a protocol that there is not, no setting of the
+            // repository makes an exception.
+            "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none",
         ]
         for name in ["PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR", "DEVELOPER_DIR"] {
             guard let value = unsafe getenv(name), let key = Environment.Key(rawValue: name) else { continue }

@@ -51,4 +51,43 @@ struct DumpsDirectoryTests {
         #expect(throws: FileError.self) { try directory.finishWork(keepingDownloads: false) }
         #expect(try FileManager.default.contentsOfDirectory(atPath: precious) == ["in"])
     }
+
+    /// Each reads dumps.yaml, changes it, and writes it as a whole.
+    @Test func ofManyWhoEditTheConfigurationAtOnceNoneUndoesAnother() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "dumps-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let directory = DumpsDirectory(folder.appending(path: "dumps").path)
+        let ids = try (0..<24).map { try CollectionID("main/c\($0)") }
+        let (first, last) = (ids[..<12], ids[12...])
+        func add(_ ids: some Sequence<CollectionID>) async throws {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for id in ids {
+                    group.addTask {
+                        _ = try directory.exclusively { try directory.addCollections([id], server: "dev") }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        try await add(first)
+        async let added: Void = add(last)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for id in first { group.addTask { try directory.removeCollections([id]) } }
+            try await group.waitForAll()
+        }
+        try await added
+        #expect(try directory.configuration().collections.map(\.id) == last.sorted())
+    }
+
+    @Test func aDirectoryThatSomebodyElseWorksInIsBusy() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "dumps-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let directory = DumpsDirectory(folder.path)
+        struct Refused: Error {}
+        #expect(throws: Refused.self) { try directory.exclusively { throw Refused() } }
+        #expect(try !FileStore.exists(directory.path))
+        try directory.exclusively { () throws in
+            _ = #expect(throws: DumpsError.busy(directory.path)) { try directory.exclusively {} }
+        }
+    }
 }

@@ -87,6 +87,46 @@ final class FileStoreTests {
         #expect(throws: refused) { try WritableFile(creating: path("pipe")) }
     }
 
+    /// Whoever may write to /dev would take the device from the whole machine.
+    @Test func outputTakesThePlaceOfNoDevice() throws {
+        try #require(unsafe mkfifo(path("pipe"), 0o600) == 0)
+        try FileManager.default.createDirectory(atPath: path("folder"), withIntermediateDirectories: false)
+        // /dev/stdout is a link to what standard output is, which may be a file.
+        try FileStore.replace(path("file"), with: Bytes(utf8: "old"))
+        try link("link", to: path("file"))
+        let codes = [
+            "pipe": FileError.notRegular, "/dev/null": FileError.notRegular, "link": FileError.isLink, "folder": EISDIR,
+        ]
+        for (name, code) in codes {
+            let path = name.hasPrefix("/") ? name : path(name)
+            let refused = FileError("replace", path, code: code)
+            #expect(throws: refused) { try FileStore.checkOutput(path) }
+            #expect(throws: refused) { try FileStore.writeOutput(path, Bytes(utf8: "x")) }
+        }
+        try FileStore.checkOutput(nil)
+        #expect(try names() == ["file", "folder", "link", "pipe"])
+        #expect(try FileStore.kind("/dev/null") == .other)
+    }
+
+    @Test func outputReplacesAFileAndTouchesNoOther() throws {
+        for name in ["a", "a.tmp", "b"] { try FileStore.replace(path(name), with: Bytes(utf8: "old")) }
+        try FileStore.writeOutput(path("a"), Bytes(utf8: "new"))
+        try FileStore.writeOutput(path("c"), Bytes(utf8: "new"))
+        struct Refused: Error {}
+        #expect(throws: Refused.self) { try FileStore.writeOutput(path("b")) { _ in throw Refused() } }
+        #expect(try names() == ["a", "a.tmp", "b", "c"])
+        let contents = try names().map { try FileStore.read(path($0), limit: 10)?.text }
+        #expect(contents == ["new", "old", "old", "new"])
+    }
+
+    @Test func oneFileMayHaveManyPaths() throws {
+        for name in ["a", "b"] { try FileStore.replace(path(name), with: Bytes(utf8: "same")) }
+        try FileStore.link(path("a"), as: path("hard"))
+        try link("soft", to: path("a"))
+        for name in ["a", "hard", "soft"] { #expect(try FileStore.isSameFile(path("a"), path(name))) }
+        for name in ["b", "absent"] { #expect(try !FileStore.isSameFile(path("a"), path(name))) }
+    }
+
     @Test func aLinkIsRemovedAndWhatItLeadsToStays() throws {
         try FileManager.default.createDirectory(atPath: path("precious/in"), withIntermediateDirectories: true)
         try FileStore.replace(path("precious/in/a"), with: Bytes(utf8: "1"))
@@ -257,6 +297,29 @@ final class FileStoreTests {
         #expect(try FileStore.isDirectory(path("a/b/c")))
         try FileStore.replace(path("file"), with: Bytes())
         #expect(throws: FileError.self) { try FileStore.makeDirectories(path("file/d")) }
+    }
+
+    /// A commit can carry thousands of directories, each in the one before: more than a process may have open files, and with
+    /// a path that no call takes as a whole.
+    @Test func aTreeOfAnyDepthIsRemoved() throws {
+        try FileStore.makeDirectories(path("tree/1"))
+        try FileStore.makeDirectories(path("tree/3/4"))
+        try FileStore.makeDirectories(path("kept"))
+        for file in ["tree/2", "tree/3/4/5", "kept/6"] { try FileStore.replace(path(file), with: Bytes()) }
+        var directory = unsafe open(path("tree"), O_RDONLY | O_DIRECTORY)
+        // More than the files that a process may have open where nobody has raised the limit.
+        for _ in 0..<1200 {
+            try #require(unsafe mkdirat(directory, "d", 0o777) == 0)
+            let inner = unsafe openat(directory, "d", O_RDONLY | O_DIRECTORY)
+            close(directory)
+            try #require(inner >= 0)
+            directory = inner
+        }
+        #expect(unsafe symlinkat(path("kept"), directory, "link") == 0)
+        close(directory)
+        try FileStore.removeTree(path("tree"))
+        #expect(try names() == ["kept"])
+        #expect(try FileStore.list(path("kept")) == ["6"])
     }
 
     @Test func aTreeIsRemovedButNotWhatItsLinksLeadTo() throws {

@@ -83,6 +83,20 @@ def test_dry_run_writes_nothing(dumps, sample):
     assert dumps.stats() == before
 
 
+def test_output_replaces_nothing_that_the_command_reads(dumps, sample, tmp_path):
+    before = {path: path.read_bytes() for path in dumps.path.rglob("*") if path.is_file()}
+    assert len(before) > 3
+    for path in before:
+        outcome = dumps.refresh("--summary", path)
+        assert outcome.code == rsdump.USAGE and f"found {path}" in outcome.err, str(outcome)
+    bundle = dumps.path / f"{ICONS}.zip"
+    (tmp_path / "link").hardlink_to(bundle)
+    for path in (bundle, tmp_path / "link"):
+        outcome = rsdump.run("attachment", bundle, "petals-05", "--output", path)
+        assert outcome.code == rsdump.USAGE and "expected another file than the bundle" in outcome.err, str(outcome)
+    assert {path: path.read_bytes() for path in before} == before
+
+
 def test_the_summary_is_markdown(dumps, sample, tmp_path):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     summary = tmp_path / "summary.md"

@@ -105,7 +105,12 @@ def test_an_output_that_is_no_file_stays(dumps, sample, outside, tmp_path, kind)
     else:
         # As /dev/stdout leads to what standard output is.
         output.symlink_to("/dev/zero" if kind == "device" else outside / "README")
-    before = os.lstat(output)
+
+    def identity():
+        status = os.lstat(output)
+        return status.st_mode, status.st_ino, status.st_mtime_ns
+
+    before = identity()
     assert rsdump.run("keys", "create", keys).code == rsdump.DONE
     icon = json.loads(rsdump.run("records", f"{dumps.path}/main/icons.zip").out.splitlines()[0])["id"]
     export = ("export", "--dumps", dumps.path, "--output", output, "--to")
@@ -121,7 +126,7 @@ def test_an_output_that_is_no_file_stays(dumps, sample, outside, tmp_path, kind)
     ):
         outcome = rsdump.run(*command)
         assert outcome.code == rsdump.USAGE and str(output) in str(outcome), str(outcome)
-        assert os.lstat(output) == before, command
+        assert identity() == before, command
     check_untouched(outside)
 
 

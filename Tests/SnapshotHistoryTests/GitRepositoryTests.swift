@@ -168,4 +168,39 @@ import Testing
             #expect(!FileManager.default.fileExists(atPath: trace))
         }
     }
+
+    /// A commit can carry all files of a bare repository, whose settings would then be those of whoever wrote the commit.
+    @Test func aBareRepositoryInThePlaceOfTheDumpsIsNotRead() async throws {
+        try await WorkTree.with { tree in
+            try tree.write(SmallBundle(timestamp: 5))
+            let trace = "\(tree.root)/trace"
+            let settings = """
+                [core]
+                \trepositoryformatversion = 1
+                \tbare = false
+                \tworktree = .
+                [extensions]
+                \tpartialClone = origin
+                [remote "origin"]
+                \turl = "ext::touch \(trace)"
+                \tpromisor = true
+                [protocol "ext"]
+                \tallow = always
+
+                """
+            try tree.write(Array(settings.utf8), to: "config")
+            try tree.write(Array("ref: refs/heads/main\n".utf8), to: "HEAD")
+            try tree.write(Array((String(repeating: "1", count: 40) + "\n").utf8), to: "refs/heads/main")
+            try tree.write([], to: "objects/x")
+            let error = await #expect(throws: HistoryError.self) {
+                let repository = try await GitRepository(containing: tree.dumps)
+                _ = try await repository.revision("HEAD")
+            }
+            guard case .noRepository(tree.dumps, let problem)? = error else {
+                return #expect(Bool(false), "\(String(describing: error))")
+            }
+            #expect(problem.contains("bare repository"))
+            #expect(!FileManager.default.fileExists(atPath: trace))
+        }
+    }
 }

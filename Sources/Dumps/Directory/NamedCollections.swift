@@ -5,6 +5,9 @@ import SnapshotBundle
 extension DumpsDirectory {
     /// Names collections in `dumps.yaml`, which is made where there is none. Does I/O.
     ///
+    /// Of two processes that do so at once, one would undo what the other has done: call it within ``exclusively(_:)``, or hold
+    /// the directory's lock.
+    ///
     /// - Parameters:
     ///   - ids: those that are named already keep their settings.
     ///   - attachments: `all` or `none`, for the new ones; `nil` leaves it to the file's default.
@@ -39,14 +42,40 @@ extension DumpsDirectory {
     package func removeCollections(
         _ ids: [CollectionID], keepingBundles: Bool = false, limits: Limits = Limits()
     ) throws {
-        guard let before = try configurationText() else { throw DumpsError.notNamed(ids, configurationPath) }
-        var editor = try ConfigurationEditor(before, file: configurationPath)
-        let missing = try ids.filter { try !editor.remove($0) }
-        guard missing.isEmpty else { throw DumpsError.notNamed(missing, configurationPath) }
-        guard let lock = try DirectoryLock(path) else { throw DumpsError.busy(path) }
-        defer { withExtendedLifetime(lock) {} }
-        if !keepingBundles { try removeBundles(ids, limits: limits) }
-        try writeConfiguration(editor.text)
+        guard try configurationText() != nil else { throw DumpsError.notNamed(ids, configurationPath) }
+        try exclusively {
+            guard let before = try configurationText() else { throw DumpsError.notNamed(ids, configurationPath) }
+            var editor = try ConfigurationEditor(before, file: configurationPath)
+            let missing = try ids.filter { try !editor.remove($0) }
+            guard missing.isEmpty else { throw DumpsError.notNamed(missing, configurationPath) }
+            if !keepingBundles { try removeBundles(ids, limits: limits) }
+            try writeConfiguration(editor.text)
+        }
+    }
+
+    /// Does something with the directory, which is made where it is missing, while no other process works in it.
+    ///
+    /// Another one that holds the lock for a moment only, as it takes to edit `dumps.yaml`, is waited for.
+    ///
+    /// - Throws: ``DumpsError/busy(_:)`` where another process works in it for more than a second, ``FileError``, or what
+    ///   `body` throws; a directory that was made for it is then removed again, if nothing is in it.
+    package func exclusively<Value>(_ body: () throws -> Value) throws -> Value {
+        let isNew = try !FileStore.exists(path)
+        try FileStore.makeDirectories(path)
+        for _ in 0..<500 {
+            guard let lock = try DirectoryLock(path) else {
+                FileStore.pause(microseconds: 2000)
+                continue
+            }
+            defer { withExtendedLifetime(lock) {} }
+            do {
+                return try body()
+            } catch {
+                if isNew { try? FileStore.removeIfEmpty(path) }
+                throw error
+            }
+        }
+        throw DumpsError.busy(path)
     }
 
     private func removeBundles(_ ids: [CollectionID], limits: Limits) throws {

@@ -47,11 +47,11 @@ package struct Pinning: Sendable {
         _ id: CollectionID, _ request: PinRequest, from path: String?, reason: String?, until: Timestamp?
     ) async throws -> Outcome {
         let settings = try configuration.selecting([id], file: directory.configurationPath)
+        guard let exclusive = try DirectoryLock(directory.path) else { throw DumpsError.busy(directory.path) }
+        defer { withExtendedLifetime(exclusive) {} }
         guard let settings = settings.first, let text = try directory.configurationText() else {
             throw DumpsError.notConfigured([id], directory.configurationPath)
         }
-        guard let exclusive = try DirectoryLock(directory.path) else { throw DumpsError.busy(directory.path) }
-        defer { withExtendedLifetime(exclusive) {} }
 
         let (lock, recovered) = try directory.recoveredLock(limits: limits)
         if !recovered.isEmpty { try directory.writeLock(lock) }
@@ -96,12 +96,18 @@ package struct Pinning: Sendable {
     package static func unpin(
         _ ids: [CollectionID], in directory: DumpsDirectory
     ) throws -> [(id: CollectionID, pin: Pin?)] {
-        let text = try directory.configurationText()
-        guard let text else { throw DumpsError.notConfigured(ids, directory.configurationPath) }
-        var editor = try ConfigurationEditor(text, file: directory.configurationPath)
-        let pins = try ids.map { ($0, try editor.removePin(of: $0)) }
-        if editor.text != text { try directory.writeConfiguration(editor.text) }
-        return pins
+        guard try directory.configurationText() != nil else {
+            throw DumpsError.notConfigured(ids, directory.configurationPath)
+        }
+        return try directory.exclusively {
+            guard let text = try directory.configurationText() else {
+                throw DumpsError.notConfigured(ids, directory.configurationPath)
+            }
+            var editor = try ConfigurationEditor(text, file: directory.configurationPath)
+            let pins = try ids.map { ($0, try editor.removePin(of: $0)) }
+            if editor.text != text { try directory.writeConfiguration(editor.text) }
+            return pins
+        }
     }
 }
 

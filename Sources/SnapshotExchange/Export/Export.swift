@@ -142,7 +142,7 @@ package struct Export: Sendable {
                 .usage, output, expected: "a file or nothing", found: "a directory", remedy: "choose another --output")
         }
         try FileStore.makeDirectories(FileStore.parent(of: output))
-        try FileStore.replace(output, with: Bytes(text))
+        try FileStore.writeOutput(output, Bytes(text))
         (report.files, report.bytes) = (1, text.count)
     }
 }

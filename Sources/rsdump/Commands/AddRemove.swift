@@ -34,10 +34,12 @@ struct Add: AsyncParsableCommand {
 
     func run() async throws {
         let directory = dumps.directory
-        let (new, configuration) = try directory.addCollections(
-            collections, attachments: attachments?.rawValue, server: server.server,
-            roots: try TrustAnchors(parsing: server.trust.roots).roots
-        ) { _ = try $0.serverURL() }
+        let roots = try TrustAnchors(parsing: server.trust.roots).roots
+        let (new, configuration) = try directory.exclusively {
+            try directory.addCollections(
+                collections, attachments: attachments?.rawValue, server: server.server, roots: roots
+            ) { _ = try $0.serverURL() }
+        }
         for id in collections {
             Console.print(new.contains(id) ? "\(id): added" : "\(id): is already there; its settings are kept")
         }

@@ -99,7 +99,11 @@ struct AttachmentCommand: AsyncParsableCommand {
             _ = try bundle.streamAttachment(attachment.hash) { piece in Console.write(piece, to: 1) }
             return
         }
-        try FileStore.replace(output) { write in
+        guard try !FileStore.isSameFile(output, bundle.name) else {
+            throw CommandFailure(
+                .usage, "\(output): expected another file than the bundle, which is only read; choose another --output")
+        }
+        try FileStore.writeOutput(output) { write in
             _ = try bundle.streamAttachment(attachment.hash) { piece in try write(piece) }
         }
     }

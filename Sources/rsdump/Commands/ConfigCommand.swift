@@ -196,7 +196,7 @@ struct ConfigDefaults: AsyncParsableCommand {
         case .xml: text = try ParameterDefaults(parameters, name: name).text(.xml)
         }
         if let output {
-            try FileStore.replace(output, with: Bytes(text))
+            try FileStore.writeOutput(output, Bytes(text))
         } else {
             Console.write(text, to: 1)
         }

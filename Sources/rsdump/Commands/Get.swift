@@ -77,7 +77,7 @@ struct Get: AsyncParsableCommand {
             Console.error("attachment  \(Counted.text(content.bytes.count, "byte")), \(content.source.words)")
         }
         if let output {
-            try FileStore.replace(output, with: content.bytes)
+            try FileStore.writeOutput(output, content.bytes)
         } else {
             Console.write(content.bytes.array, to: 1)
         }

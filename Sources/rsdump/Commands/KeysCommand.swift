@@ -58,7 +58,7 @@ struct KeysCommand: AsyncParsableCommand {
     /// Writes a PEM text to a file, or to standard output.
     static func put(_ pem: Bytes, to output: String?) throws {
         guard let output else { return Console.write(pem.array, to: 1) }
-        try FileStore.replace(output, with: pem)
+        try FileStore.writeOutput(output, pem)
     }
 
     static func read(_ path: String) throws -> Bytes {

@@ -81,6 +81,7 @@ struct RefreshCommand: AsyncParsableCommand {
     func run() async throws {
         try FileStore.checkOutput(summary)
         let opened = try OpenDumps(dumps, applying: server.applied)
+        if let summary { try opened.refuseOwn(summary) }
         let progress = Progress(isShown: !noProgress)
         var options = Refresh.Options()
         options.isFull = full
@@ -99,12 +100,28 @@ struct RefreshCommand: AsyncParsableCommand {
         format.print(
             RefreshText(report: report, style: .output).text + NotificationReport.text(told),
             RefreshJSON.document(report, notifications: NotificationReport.json(told)))
-        if let summary { try FileStore.replace(summary, with: Bytes(utf8: RefreshMarkdown(report: report).text)) }
+        if let summary {
+            // Before the first refresh, its files were not there yet.
+            try opened.refuseOwn(summary)
+            try FileStore.writeOutput(summary, Bytes(utf8: RefreshMarkdown(report: report).text))
+        }
         if report.exitStatus != .done { throw report.exitStatus.code }
     }
 }
 
 extension OpenDumps {
+    /// - Throws: ``CommandFailure`` where the summary would replace one of the files that make up the dumps.
+    fileprivate func refuseOwn(_ summary: String) throws {
+        let bundles = configuration.collections.map { directory.bundlePath($0.id) }
+        for file in [directory.configurationPath, directory.lockPath] + bundles
+        where try FileStore.isSameFile(summary, file) {
+            throw CommandFailure(
+                .usage,
+                "--summary \(summary): expected another file than those of the dumps, found \(file); choose another one"
+            )
+        }
+    }
+
     /// Refreshes the named collections, or all; throws what `Refresh.run` throws.
     func refresh(
         _ names: [CollectionID], options: Refresh.Options, progress: Progress
