@@ -115,7 +115,7 @@ extension RemoteConfig {
         status.lastFetchStatus = kept.lastStatus
         status.lastFetchError = kept.lastError
         status.isStale = kept.stale != nil
-        if let hold = kept.hold, hold.isInForce(at: now) {
+        if let hold = kept.hold, hold.isInForce(at: now, limits: access.limits) {
             status.nextFetch = hold.until
             status.holdReason = hold.reason
         } else {
