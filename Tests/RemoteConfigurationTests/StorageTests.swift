@@ -73,6 +73,22 @@ struct StorageTests {
         #expect(!FileManager.default.fileExists(atPath: file.path))
     }
 
+    /// Signals that no state file could hold are refused: a character may have any number of bytes.
+    @Test func signalsWithoutABound() async throws {
+        try place.put("a", 1)
+        let config = place.start()
+        try await config.setCustomSignals(["plan": "pro"])
+        try await config.fetchAndActivate()
+        let long = String(repeating: "e" + String(repeating: "\u{301}", count: 30_000), count: 100)
+        #expect(long.count == 100)
+        await #expect(throws: RemoteConfigCustomSignalsError.self) {
+            try await config.setCustomSignals(["name": .string(long)])
+        }
+        try await config.setCustomSignals(["other": 1])
+        #expect(place.start { $0.transport = NoNetwork() }.text("a") == "1")
+        #expect(try String(decoding: Data(contentsOf: file), as: UTF8.self).contains("\"pro\""))
+    }
+
     /// A wait that is longer than any that the library or a server asks for is forged, and is not waited for.
     @Test func forgedWait() async throws {
         try place.put("a", 1)

@@ -96,6 +96,27 @@ extension ServerTests {
             #expect(client.getRecords()?.map(\.id) == ["a"])
         }
 
+        /// Nor does the cached state behind a packaged one that serves.
+        @Test func cachedStateNeverGoesBackBehindAPackagedOne() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let writer = place.service().makeClient(collectionName: collection.name)
+            try await writer.sync()
+            let file = snapshotFile(collection)
+            let old = try Data(contentsOf: file)
+            try collection.put("b")
+            try await writer.sync()
+            try collection.put("c")
+            let client = reader(collection, packaged: [.directory(try await place.package([collection]))])
+            let query = RecordQuery(usesPackaged: false)
+            #expect(client.getRecords()?.count == 3)
+            #expect(client.localRecords(query)?.map(\.id) == ["a", "b"])
+            try old.write(to: file, options: .atomic)
+            #expect(client.localRecords(query)?.map(\.id) == ["a", "b"])
+            try client.resetStorage()
+            #expect(client.localRecords(query) == nil)
+        }
+
         /// While another process may be writing a new file in its place, a damaged one is left where it is.
         @Test func aDamagedFileIsNotSetAsideWhileAnotherProcessWrites() async throws {
             let collection = try place.server.makeCollection()

@@ -15,6 +15,8 @@ final class LocalCollection: Sendable {
         var generation = 0
         /// What was served under an earlier configuration that trusts the same: below it, the collection does not go.
         var earlier: HeldState?
+        /// The cached state that was last read in whose place a packaged one serves: below it, the collection does not go.
+        var cachedBehindPackaged: HeldState?
         /// Stores by this process that are under way: the files that they replace need not be read again.
         var stores = 0
 
@@ -88,8 +90,12 @@ final class LocalCollection: Sendable {
     func records(usesPackaged: Bool) -> [RemoteSettingsRecord]? {
         let held = held()
         if usesPackaged || held.source == .cached { return records() }
-        guard held.cacheIdentity != nil else { return nil }
-        return session.loader.load(id, usesPackaged: false).snapshot.map { filtered($0.records) }
+        let known = state.withLock { $0.cachedBehindPackaged }
+        guard held.cacheIdentity != nil || known != nil else { return nil }
+        let found = session.loader.load(id, usesPackaged: false)
+        let serving = known.map { found.notOlder(than: $0) } ?? found
+        state.withLock { $0.cachedBehindPackaged = serving }
+        return serving.snapshot.map { filtered($0.records) }
     }
 
     /// What is held, for reports.
@@ -125,7 +131,7 @@ final class LocalCollection: Sendable {
     func forget() {
         state.withLock { state in
             state.replace(nil)
-            state.earlier = nil
+            (state.earlier, state.cachedBehindPackaged) = (nil, nil)
         }
     }
 }
