@@ -15,6 +15,9 @@ package struct BackoffState: Sendable, Hashable {
         }
     }
 
+    /// Origins that are remembered. A server chooses where its redirects and chains lead to, and so how many there are.
+    private static let mostOrigins = 256
+
     private var times: [String: Timestamp] = [:]
 
     package init(_ holds: [Hold] = []) {
@@ -37,9 +40,11 @@ package struct BackoffState: Sendable, Hashable {
     /// Whether there is no hold on any origin.
     var isEmpty: Bool { times.isEmpty }
 
-    /// Adds a hold. A longer one of the same origin stays.
+    /// Adds a hold. A longer one of the same origin stays. Of more than 256 origins, the one whose hold ends first is forgotten.
     mutating func extend(_ origin: String, until: Timestamp) {
         times[origin] = max(times[origin] ?? until, until)
+        guard times.count > Self.mostOrigins, let first = times.min(by: { $0.value < $1.value }) else { return }
+        times[first.key] = nil
     }
 }
 

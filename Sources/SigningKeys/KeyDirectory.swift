@@ -195,7 +195,7 @@ package struct KeyDirectory: Sendable {
     package func signer(_ environment: [String: String]) throws -> ContentSigner {
         let key = try key(.signer, environment)
         let place = certificatePath(.signer)
-        if let chain = environment[Self.chainVariable], !chain.isEmpty {
+        if let chain = Self.value(of: Self.chainVariable, environment) {
             return try ContentSigner(key: key, chain: Bytes(utf8: chain), place: Self.chainVariable)
         }
         // A renewal that was killed between its two renames.
@@ -229,9 +229,14 @@ package struct KeyDirectory: Sendable {
         return try CertificateAuthority(key: key, certificates: certificates, place: certificatePath(issuer))
     }
 
+    /// A variable's value; `nil` where it is empty, as secrets are that a CI service does not have.
+    fileprivate static func value(of variable: String, _ environment: [String: String]) -> String? {
+        environment[variable].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
     private func key(_ role: CertificateRole, _ environment: [String: String]) throws -> PrivateKey {
         let variable = Self.variable(role)
-        if let text = environment[variable], !text.isEmpty {
+        if let text = Self.value(of: variable, environment) {
             return try PrivateKey(pem: Bytes(utf8: text), place: variable)
         }
         let path = keyPath(role)
@@ -287,13 +292,14 @@ package struct KeyStatus: Sendable {
 extension KeyDirectory {
     /// Looks at all files. Does I/O; problems are in the entries.
     package func status(_ environment: [String: String]) throws -> KeyStatus {
-        guard try FileStore.isDirectory(path) || environment[Self.chainVariable] != nil else {
+        let given = Self.value(of: Self.chainVariable, environment)
+        guard try FileStore.isDirectory(path) || given != nil else {
             throw SigningKeyError(
                 path, expected: "a directory of keys", found: "none",
                 remedy: "make one with: rsdump keys create \(path)")
         }
         let chain =
-            try environment[Self.chainVariable].map { Bytes(utf8: $0) }
+            try given.map { Bytes(utf8: $0) }
             ?? FileStore.read(certificatePath(.signer), limit: Limits().chainBytes)
         let chained = try chain.map { try SigningCertificate.all(of: $0, place: certificatePath(.signer)) } ?? []
         let entries = try CertificateRole.allCases.map { role in
@@ -303,7 +309,8 @@ extension KeyDirectory {
             let certificate =
                 try own.map { try SigningCertificate.all(of: $0, place: certificatePath(role))[0] }
                 ?? chained.first { $0.role == role }
-            guard try FileStore.exists(keyPath(role)) || environment[Self.variable(role)] != nil else {
+            guard try FileStore.exists(keyPath(role)) || Self.value(of: Self.variable(role), environment) != nil
+            else {
                 return KeyStatus.Entry(role: role, certificate: certificate, key: .elsewhere, problem: nil)
             }
             do {

@@ -3,7 +3,8 @@ import RemoteSettingsModel
 
 /// The base URL of the server's attachments, requested once and only when something has to be downloaded.
 ///
-/// A failure is not remembered: the next call tries again.
+/// A failure is not remembered: the next call tries again. Nobody has signed the URL, and a server may move its attachments:
+/// where nothing could be downloaded from it, ``forget(_:)`` lets the next call ask again.
 package actor AttachmentsURLSource {
     private var task: Task<AttachmentsURL, any Error>?
 
@@ -28,6 +29,12 @@ package actor AttachmentsURLSource {
             self.task = nil
             throw error
         }
+    }
+
+    /// Lets the next call ask the server again, unless the URL is another one by now.
+    package func forget(_ url: AttachmentsURL) async {
+        guard let task, (try? await task.value) == url, self.task == task else { return }
+        self.task = nil
     }
 }
 

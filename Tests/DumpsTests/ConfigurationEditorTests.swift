@@ -115,5 +115,9 @@ struct ConfigurationEditorTests {
         var editor = try editor("version: 1\r\ncollections:\r\n  main/a:\r\n")
         #expect(try editor.add(try CollectionID("main/b"), attachments: nil))
         #expect(try read(editor).collections.count == 2)
+        try editor.setServer("stage")
+        try editor.setServer("dev")
+        let lines = editor.text.unicodeScalars.split(separator: "\n")
+        #expect(lines.count == 5 && lines.allSatisfy { $0.last == "\r" }, "\(editor.text.debugDescription)")
     }
 }

@@ -206,6 +206,22 @@ struct LayerTests {
         #expect(place.start().text("k") == "remote")
     }
 
+    /// A new version of the app in which records are packaged that are no parameters starts with the values that were active.
+    @Test func packagedMistakesDoNotTakeActiveValuesAway() async throws {
+        try place.put("a", "active")
+        try await place.start().fetchAndActivate()
+        try place.collection.put("mistake", ["no": "parameter"])
+        let packaged = try await place.package()
+        for activation in [RemoteConfigActivation.onRequest, .onNextStart] {
+            let config = place.start(activation: activation) {
+                $0.packaged = [packaged]
+                $0.transport = NoNetwork()
+            }
+            #expect(config.text("a") == "active")
+            #expect("\(config.status.problems)".contains("mistake"))
+        }
+    }
+
     /// The id that percentages depend on is the same at each start, before anything was fetched too.
     @Test func installationIsKept() async throws {
         try place.put("k", "x")

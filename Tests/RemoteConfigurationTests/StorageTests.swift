@@ -62,6 +62,51 @@ struct StorageTests {
         #expect(config.text("a") == "pro" && place.start().text("a") == "pro")
     }
 
+    /// A reset of everything forgets what remote config keeps also where nothing was ever synced: signals are about the user.
+    @Test func resetOfEverything() async throws {
+        try place.put("a", 1)
+        let packaged = try await place.package()
+        let config = place.start { $0.packaged = [packaged] }
+        try await config.setCustomSignals(["plan": "pro"])
+        #expect(FileManager.default.fileExists(atPath: file.path))
+        try await RemoteSettingsService(storageDir: place.storage, config: place.config()).resetStorage()
+        #expect(!FileManager.default.fileExists(atPath: file.path))
+    }
+
+    /// Signals that no state file could hold are refused: a character may have any number of bytes.
+    @Test func signalsWithoutABound() async throws {
+        try place.put("a", 1)
+        let config = place.start()
+        try await config.setCustomSignals(["plan": "pro"])
+        try await config.fetchAndActivate()
+        let long = String(repeating: "e" + String(repeating: "\u{301}", count: 30_000), count: 100)
+        #expect(long.count == 100)
+        await #expect(throws: RemoteConfigCustomSignalsError.self) {
+            try await config.setCustomSignals(["name": .string(long)])
+        }
+        try await config.setCustomSignals(["other": 1])
+        #expect(place.start { $0.transport = NoNetwork() }.text("a") == "1")
+        #expect(try String(decoding: Data(contentsOf: file), as: UTF8.self).contains("\"pro\""))
+    }
+
+    /// A wait that is longer than any that the library or a server asks for is forged, and is not waited for.
+    @Test func forgedWait() async throws {
+        try place.put("a", 1)
+        place.server.inject([Fault("/changeset", effect: .status(500))])
+        await #expect(throws: RemoteConfigError.self) { try await place.start { $0.limits.tries = 1 }.fetch() }
+        place.server.inject([])
+        let lines = try String(decoding: Data(contentsOf: file), as: UTF8.self).split(separator: "\n")
+        var head = try #require(JSONSerialization.jsonObject(with: Data(lines[0].utf8)) as? [String: Any])
+        #expect(head["heldUntil"] != nil)
+        head["heldSince"] = 0
+        head["heldUntil"] = UInt64.max
+        try (JSONSerialization.data(withJSONObject: head) + Data("\n".utf8)).write(to: file)
+        let config = place.start()
+        #expect(config.status.holdReason == nil)
+        try await config.fetchAndActivate()
+        #expect(config.text("a") == "1")
+    }
+
     /// A file whose snapshot nobody signed, of another collection, or of another server never wins.
     @Test func foreignFile() async throws {
         try place.put("a", "good")

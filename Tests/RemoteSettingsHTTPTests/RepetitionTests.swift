@@ -275,6 +275,12 @@ struct RepetitionTests {
         #expect(state.holds == [.init(origin: "a", until: early), .init(origin: "b", until: late)])
         #expect(state.holds(at: early) == [.init(origin: "b", until: late)])
         #expect(BackoffState(state.holds) == state)
+        // However many origins a server leads to, those that ask for the longest waits are remembered.
+        let many = (0..<1000).map { number in
+            BackoffState.Hold(origin: "https://\(number).example", until: Timestamp(milliseconds: UInt64(number)))
+        }
+        let kept = BackoffState(many.reversed()).holds
+        #expect(kept.count == 256 && Set(kept) == Set(many.suffix(256)))
     }
 
     @Test func eachFailureIsReported() async {

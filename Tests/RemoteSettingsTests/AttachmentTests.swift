@@ -47,6 +47,22 @@ extension ServerTests {
             #expect(try await client.attachment(for: record).source == .network)
         }
 
+        /// A lie about where attachments are, or a server that has moved them, costs one download, and not all of them until the
+        /// next start.
+        @Test func attachmentsThatHaveMovedAreFound() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.attach(Data("hello".utf8), to: "a")
+            let client = client(collection)
+            try await client.sync()
+            let record = try record("a", of: client)
+            let elsewhere = #"{"capabilities":{"attachments":{"base_url":"https://settings.test/elsewhere/"}}}"#
+            place.server.inject([
+                Fault("/elsewhere/", effect: .status(404)), Fault("/v", effect: .body(elsewhere), times: 1),
+            ])
+            await #expect(throws: RemoteSettingsError.self) { try await client.getAttachment(record: record) }
+            #expect(try await client.getAttachment(record: record) == Data("hello".utf8))
+        }
+
         @Test func wrongBytesAreRetriedThreeTimesAndNeverReturned() async throws {
             let collection = try place.server.makeCollection()
             try collection.attach(Data("hello".utf8), to: "a")

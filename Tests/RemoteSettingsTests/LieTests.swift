@@ -60,6 +60,30 @@ extension ServerTests {
                 })
         }
 
+        /// Nobody signs where a chain is: one chain under ever new URLs does not fill the disk.
+        @Test func chainsUnderEverNewURLs() async throws {
+            let collection = try place.server.makeCollection()
+            let client = place.service().makeClient(collectionName: collection.name)
+            for round in 0..<5 {
+                try collection.put("record-\(round)")
+                var answer = try collection.changeset()
+                var metadata = try #require(answer["metadata"] as? [String: Any])
+                var signature = try #require(metadata["signature"] as? [String: Any])
+                let url = try #require(signature["x5u"] as? String)
+                metadata["signatures"] = (0..<16).map { number in
+                    signature["x5u"] = "\(url)?\(round)-\(number)"
+                    return signature
+                }
+                metadata["signature"] = nil
+                answer["metadata"] = metadata
+                try serve(answer, as: collection)
+                try await client.sync()
+            }
+            #expect(client.getRecords()?.count == 5)
+            let kept = try FileManager.default.contentsOfDirectory(atPath: "\(place.storage)/.chains")
+            #expect((1...64).contains(kept.count), "\(kept.count) chains are stored")
+        }
+
         @Test func tamperedRecord() async throws {
             let (collection, client) = try await behind()
             var answer = try collection.changeset()

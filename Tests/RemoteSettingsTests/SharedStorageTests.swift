@@ -1,3 +1,4 @@
+import FileStorage
 import Foundation
 import InMemoryOrigin
 import RemoteSettings
@@ -71,6 +72,62 @@ extension ServerTests {
             try await client.sync()
             #expect(try state(of: client) == collection.state())
             #expect(state(of: reader(collection)) == state(of: client))
+        }
+
+        /// Another configuration of the same server and roots is no way back either.
+        @Test func stateNeverGoesBackWithAnotherConfiguration() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let service = place.service()
+            let client = service.makeClient(collectionName: collection.name)
+            try await client.sync()
+            let file = snapshotFile(collection)
+            let old = try Data(contentsOf: file)
+            try collection.put("b")
+            try await client.sync()
+            try old.write(to: file, options: .atomic)
+            try service.updateConfig(config: place.config { $0.appContext = RemoteSettingsContext(country: "AT") })
+            #expect(client.getRecords()?.map(\.id) == ["a", "b"])
+            try service.updateConfig(config: place.config())
+            #expect(client.getRecords()?.map(\.id) == ["a", "b"])
+            try client.resetStorage()
+            try old.write(to: file, options: .atomic)
+            try service.updateConfig(config: place.config())
+            #expect(client.getRecords()?.map(\.id) == ["a"])
+        }
+
+        /// Nor does the cached state behind a packaged one that serves.
+        @Test func cachedStateNeverGoesBackBehindAPackagedOne() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let writer = place.service().makeClient(collectionName: collection.name)
+            try await writer.sync()
+            let file = snapshotFile(collection)
+            let old = try Data(contentsOf: file)
+            try collection.put("b")
+            try await writer.sync()
+            try collection.put("c")
+            let client = reader(collection, packaged: [.directory(try await place.package([collection]))])
+            let query = RecordQuery(usesPackaged: false)
+            #expect(client.getRecords()?.count == 3)
+            #expect(client.localRecords(query)?.map(\.id) == ["a", "b"])
+            try old.write(to: file, options: .atomic)
+            #expect(client.localRecords(query)?.map(\.id) == ["a", "b"])
+            try client.resetStorage()
+            #expect(client.localRecords(query) == nil)
+        }
+
+        /// While another process may be writing a new file in its place, a damaged one is left where it is.
+        @Test func aDamagedFileIsNotSetAsideWhileAnotherProcessWrites() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            try await place.service().makeClient(collectionName: collection.name).sync()
+            let file = snapshotFile(collection)
+            try Data("{}".utf8).write(to: file, options: .atomic)
+            let lock = try #require(try DirectoryLock(place.storage))
+            #expect(reader(collection).getRecords() == nil)
+            #expect(FileManager.default.fileExists(atPath: file.path))
+            withExtendedLifetime(lock) {}
         }
 
         /// The explicit way back.

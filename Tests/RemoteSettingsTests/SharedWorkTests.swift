@@ -64,6 +64,23 @@ extension ServerTests {
             #expect(try await next.value == Data("hello".utf8))
         }
 
+        /// A client that is shut down while it waits for another one's sync to end begins none of its own afterwards.
+        @Test func aClientThatWasShutDownBeginsNoSync() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let gate = GatedTransport(place.server, holding: "/collections/\(collection.name)/")
+            let service = place.service { $0.transport = gate }
+            let clients = (0..<2).map { _ in service.makeClient(collectionName: collection.name) }
+            let first = Task { try await clients[0].sync() }
+            await gate.hasHeld()
+            let second = Task { try await clients[1].sync(expectedTimestamp: 9_000_000_000_000) }
+            for _ in 0..<1000 { await Task.yield() }
+            clients[1].shutdown()
+            await #expect(throws: RemoteSettingsError.self) { try await second.value }
+            gate.open()
+            try await first.value
+        }
+
         @Test func settingTelemetryDoesNotEndASync() async throws {
             final class Log: RemoteSettingsTelemetry {
                 let events = Mutex<[UptakeEvent]>([])

@@ -276,6 +276,44 @@ extension ServerTests {
             #expect(place.server.requests.dropFirst(asked).isEmpty)
         }
 
+        /// A stream that is not read for a while keeps one change, from the state that was read last to the present one; each of
+        /// them would keep two whole states in memory.
+        @Test func changesThatAreNotReadAreMerged() async throws {
+            let collection = try place.server.makeCollection()
+            let service = place.service()
+            let client = service.makeClient(collectionName: collection.name)
+            try collection.put("gone")
+            try collection.put("kept", ["n": 1])
+            try await client.sync()
+            var changes = client.changes.makeAsyncIterator()
+            try collection.put("a", ["n": 1])
+            try collection.put("kept", ["n": 2])
+            try await client.sync()
+            try collection.put("a", ["n": 2])
+            try collection.put("b")
+            try collection.put("kept", ["n": 3])
+            try await client.sync()
+            collection.delete("b")
+            collection.delete("gone")
+            try await client.sync()
+            let told = try #require(await changes.next())
+            #expect(told.current == client.getRecords())
+            #expect(told.created == told.current.filter { $0.id == "a" })
+            #expect(told.updated.map(\.new) == told.current.filter { $0.id == "kept" })
+            #expect(told.updated.first.map { "\($0.old.fields)" }?.contains("1") == true)
+            #expect(told.deleted.map(\.id) == ["gone"])
+            // What came and went was no change; the next one is of what happens next, and comes before the end.
+            try collection.put("c")
+            try await client.sync()
+            collection.delete("c")
+            try await client.sync()
+            collection.delete("a")
+            try await client.sync()
+            service.shutdown()
+            #expect(await changes.next()?.deleted.map(\.id) == ["a"])
+            #expect(await changes.next() == nil)
+        }
+
         @Test func changesAreDelivered() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a", ["n": 1])

@@ -237,6 +237,24 @@ struct UpdateChannelTests {
         withExtendedLifetime(service) {}
     }
 
+    /// A list of collections that lies about its time does not make what is announced afterwards look like old news.
+    @Test func aMonitorFromTheFutureDoesNotSilenceTheChannel() async throws {
+        let (service, client) = try await listening()
+        let path = "/v2/buckets/monitor/collections/changes/changeset?_expected=0"
+        let honest = try place.server.reply(to: path, headers: RemoteSettingsHTTP.HTTPHeaders()).body
+        var lie = try #require(JSONSerialization.jsonObject(with: Data(honest)) as? [String: Any])
+        lie["timestamp"] = 8_000_000_000_000
+        let body = String(decoding: try JSONSerialization.data(withJSONObject: lie), as: UTF8.self)
+        place.server.inject([Fault("/monitor/", effect: .body(body))])
+        try await service.sync()
+        place.server.inject([])
+        try collection.put("a", ["value": 2])
+        source.announce(try monitor())
+        for _ in 0..<120 { await time.pass(.seconds(1)) }
+        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+        withExtendedLifetime(service) {}
+    }
+
     @Test func announcementsOfNothingCostOneSyncAMinute() async throws {
         let (service, _) = try await listening()
         let other = try place.server.makeCollection()

@@ -117,6 +117,19 @@ import Testing
         }
     }
 
+    /// A secret that a CI service does not have is an empty variable there.
+    @Test func emptyVariablesCountAsNone() throws {
+        try inDirectory { keys in
+            _ = try keys.create(.init(), now: now)
+            let variables = CertificateRole.allCases.map(KeyDirectory.variable) + [KeyDirectory.chainVariable]
+            let empty = Dictionary(uniqueKeysWithValues: variables.map { ($0, "") })
+            for key in [CertificateRole.root, .intermediate] { try FileStore.remove(keys.keyPath(key)) }
+            let status = try keys.status(empty)
+            #expect(status.entries.map(\.key) == [.elsewhere, .elsewhere, .here])
+            #expect(status.entries.allSatisfy { $0.problem == nil && $0.certificate != nil })
+        }
+    }
+
     @Test func keysComeFromTheEnvironmentInPlaceOfFiles() throws {
         try inDirectory { keys in
             let root = try keys.create(.init(), now: now)

@@ -183,7 +183,12 @@ extension ConfigurationEditor {
     mutating func adopt(
         _ lines: [String], _ isMeant: (DumpsConfiguration) -> Bool
     ) throws(ConfigurationError) {
-        let edited = lines.joined(separator: "\n")
+        // New lines end as the first one does.
+        let hasReturns = self.lines.count > 1 && self.lines[0].unicodeScalars.last == "\r"
+        let ended = lines.enumerated().map { number, line in
+            hasReturns && number < lines.count - 1 && line.unicodeScalars.last != "\r" ? line + "\r" : line
+        }
+        let edited = ended.joined(separator: "\n")
         guard let read = try? ConfigurationReader.read(edited, file: file), isMeant(read) else { throw byHand(nil) }
         text = edited
     }

@@ -32,6 +32,8 @@ struct CustomSignals: Hashable, Sendable {
     static var signals: Int { 100 }
     static var keyCharacters: Int { 250 }
     static var valueCharacters: Int { 500 }
+    /// All of them as they are stored.
+    static var mostBytes: Int { 1 << 20 }
 
     /// - Throws: ``RemoteConfigCustomSignalsError`` at the first violation; then nothing has changed.
     mutating func merge(_ changes: [String: CustomSignalValue?]) throws(RemoteConfigCustomSignalsError) {
@@ -54,7 +56,15 @@ struct CustomSignals: Hashable, Sendable {
             throw .limitExceeded(
                 reason: "there would be \(merged.count) signals, expected at most \(Self.signals); remove some by nil")
         }
-        values = merged
+        var candidate = self
+        candidate.values = merged
+        // Characters have no bound in bytes, and the first line of the state file has one.
+        let bytes = JSONText.compact(candidate.json).count
+        guard bytes <= Self.mostBytes else {
+            throw .limitExceeded(
+                reason: "all signals together would have \(bytes) bytes, expected at most \(Self.mostBytes)")
+        }
+        self = candidate
     }
 
     /// As members of a filter's environment.

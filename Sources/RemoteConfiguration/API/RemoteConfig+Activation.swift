@@ -115,7 +115,7 @@ extension RemoteConfig {
         status.lastFetchStatus = kept.lastStatus
         status.lastFetchError = kept.lastError
         status.isStale = kept.stale != nil
-        if let hold = kept.hold, hold.isInForce(at: now) {
+        if let hold = kept.hold, hold.isInForce(at: now, limits: access.limits) {
             status.nextFetch = hold.until
             status.holdReason = hold.reason
         } else {
@@ -131,7 +131,7 @@ extension RemoteConfig {
     /// server whatever the interval. Members of the service's `appContext`, `env.id` and `env.now` cannot be replaced.
     ///
     /// - Parameter signals: the signals to set; `nil` removes one. Others stay. Keys have at most 250 characters, texts 500,
-    ///   and there may be 100 signals.
+    ///   and there may be 100 signals, which together take at most 1 MiB as they are stored.
     /// - Throws: ``RemoteConfigCustomSignalsError`` at the first violation; then none is set.
     public func setCustomSignals(
         _ signals: [String: CustomSignalValue?]

@@ -24,6 +24,8 @@ extension RemoteConfig {
     private static var firstPause: Double { 120 }
     /// The longest pause after a failure, before chance prolongs it by half.
     private static var longestPause: Double { 14_400 }
+    /// The longest pause with its jitter, in seconds.
+    static var longestHold: Double { longestPause * 1.5 }
 
     /// Asks the server for what is newer, unless the last success is younger than
     /// ``RemoteConfigSettings/minimumFetchInterval``. What comes waits for ``activate()``. Calls at the same time share
@@ -123,7 +125,7 @@ extension RemoteConfig {
         _ = layers()
         let kept = presentFile(access).state
         let began = access.environment.now()
-        if let hold = kept.hold, hold.isInForce(at: began) {
+        if let hold = kept.hold, hold.isInForce(at: began, limits: access.limits) {
             return await throttled(hold, access)
         }
         if nextRegularFetch(kept, access, expiration: .interval(expiration)) != nil {

@@ -31,7 +31,8 @@ extension RemoteConfig {
     }
 
     /// What listeners of ``addOnConfigUpdateListener(remoteConfigUpdateCompletion:)`` are told. Each call makes a stream of
-    /// its own; it ends with the remote config or the service.
+    /// its own; it ends with the remote config or the service. Of what is not read, the newest sixteen are kept: each
+    /// names all keys that wait for activation.
     public var configUpdates: AsyncThrowingStream<RemoteConfigUpdate, any Error> {
         announceStores()
         return hub.updates(listen: listenForUpdates)

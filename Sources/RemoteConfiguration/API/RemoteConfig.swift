@@ -186,14 +186,23 @@ extension RemoteConfig {
         guard !candidates.isEmpty else { return (nil, problems) }
         let hasFilters = candidates.contains { $0.snapshot.records.mayMentionFilters }
         let kept = startingState(file?.state, access, isNeeded: hasFilters)
-        for candidate in candidates {
-            do throws(ParameterRecordError) {
-                return (try layer(candidate, access, kept), problems)
-            } catch {
-                problems.append("\(access.id): \(error)")
+        func firstLayer(of candidates: [CollectionAccess.Found]) -> ParameterLayer? {
+            for candidate in candidates {
+                do throws(ParameterRecordError) {
+                    return try layer(candidate, access, kept)
+                } catch {
+                    problems.append("\(access.id): \(error)")
+                }
             }
+            return nil
         }
-        return (nil, problems)
+        if let layer = firstLayer(of: candidates) { return (layer, problems) }
+        // Records that are no parameters, packaged with a new version of the app, do not take the active values away.
+        let tried = candidates.map(\.snapshot.timestamp)
+        guard let active = access.newest(kept: file?.snapshot, usesPackaged: false, unused: &unused),
+            !tried.contains(active.snapshot.timestamp)
+        else { return (nil, problems) }
+        return (firstLayer(of: [active]), problems)
     }
 
     private func layer(

@@ -29,8 +29,12 @@ struct ConfigState: Hashable, Sendable {
         let until: Timestamp
         let reason: String
 
-        /// Whether it is in force: where the clock was set to before its beginning, it means nothing any more.
-        func isInForce(at now: Timestamp) -> Bool { since <= now && now < until }
+        /// Whether it is in force. Where the clock was set to before its beginning, it means nothing any more; nor does one that
+        /// is longer than the library makes them, as whoever can write to the storage directory can write one.
+        func isInForce(at now: Timestamp, limits: Limits) -> Bool {
+            let longest = max(Duration.seconds(limits.backoffSeconds), .interval(RemoteConfig.longestHold))
+            return since <= now && now < until && until.elapsed(since: now) <= longest
+        }
     }
 
     struct Stale: Hashable, Sendable {

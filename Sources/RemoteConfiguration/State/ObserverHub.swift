@@ -169,7 +169,9 @@ final class ObserverHub: Sendable {
 
     /// - Parameter listen: makes what keeps the update channel open.
     func updates(listen: () -> UpdateListening) -> AsyncThrowingStream<RemoteConfigUpdate, any Error> {
-        let (stream, continuation) = AsyncThrowingStream<RemoteConfigUpdate, any Error>.makeStream()
+        // Each update names all keys that wait for activation: of those that nobody reads, the newest ones are enough.
+        let (stream, continuation) = AsyncThrowingStream<RemoteConfigUpdate, any Error>.makeStream(
+            bufferingPolicy: .bufferingNewest(16))
         let number = state.withLock { state -> Int? in
             guard !state.isFinished else { return nil }
             state.count += 1

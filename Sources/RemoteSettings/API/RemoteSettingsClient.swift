@@ -67,6 +67,7 @@ public final class RemoteSettingsClient: Sendable {
 
     /// What syncs change from now on, as far as the app's filters let it see. What another process that shares the storage
     /// directory has stored is told when a read or a sync of this process notices it. Each call makes a stream of its own.
+    /// Changes that a stream has not been read for are merged into one, which leads to the present records.
     public var changes: AsyncStream<RecordChanges> {
         guard !isShutDown, let id = try? collection().id else { return AsyncStream<RecordChanges> { $0.finish() } }
         return service.changes.listen(to: id, owner: ObjectIdentifier(self))

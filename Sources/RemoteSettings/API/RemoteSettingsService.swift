@@ -169,7 +169,9 @@ public final class RemoteSettingsService: Sendable {
         let (replaced, isShutDown) = state.withLock { state in
             let replaced = state.session
             state.session = session
-            state.collections = [:]
+            let goesOn = session.trusts(likewise: replaced)
+            state.collections =
+                goesOn ? state.collections.mapValues { LocalCollection($0.id, session, after: $0) } : [:]
             return (replaced, state.isShutDown)
         }
         replaced.close()

@@ -78,6 +78,32 @@ public struct RecordChanges: Hashable, Sendable {
     }
 }
 
+extension RecordChanges {
+    /// These changes, and later ones after them, as one. What was changed and changed back is no change.
+    func followed(by later: RecordChanges) -> RecordChanges {
+        var changes: [String: (old: RemoteSettingsRecord?, new: RemoteSettingsRecord?)] = [:]
+        for changed in [self, later] {
+            func note(_ id: String, _ old: RemoteSettingsRecord?, _ new: RemoteSettingsRecord?) {
+                let first = if let before = changes[id] { before.old } else { old }
+                changes[id] = (first, new)
+            }
+            for record in changed.created { note(record.id, nil, record) }
+            for update in changed.updated { note(update.new.id, update.old, update.new) }
+            for record in changed.deleted { note(record.id, record, nil) }
+        }
+        var merged = RecordChanges([], current: later.current) { _ in true }
+        for (_, change) in changes.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
+            switch change {
+            case (let old?, let new?): if old != new { merged.updated.append(Update(old: old, new: new)) }
+            case (nil, let new?): merged.created.append(new)
+            case (let old?, nil): merged.deleted.append(old)
+            case (nil, nil): break
+            }
+        }
+        return merged
+    }
+}
+
 extension Optional {
     fileprivate func filter(_ isIncluded: (Wrapped) -> Bool) -> Wrapped? {
         flatMap { isIncluded($0) ? $0 : nil }

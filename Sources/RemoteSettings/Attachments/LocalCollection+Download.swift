@@ -35,11 +35,13 @@ extension LocalCollection {
         _ wanted: WantedAttachment, by client: ServerClient, progress: @Sendable (AttachmentProgress) -> Void
     ) async throws(RemoteSettingsError) {
         let began = session.now
+        var base: AttachmentsURL?
         do {
-            let base = try await session.attachmentsURL.value(client)
+            let url = try await session.attachmentsURL.value(client)
+            base = url
             for attempt in 1... {
                 do {
-                    try await receive(wanted, from: client, at: base, progress: progress)
+                    try await receive(wanted, from: client, at: url, progress: progress)
                     break
                 } catch let error as WrongAttachment {
                     guard attempt < Self.tries else { throw error }
@@ -47,6 +49,7 @@ extension LocalCollection {
                 }
             }
         } catch {
+            if let base { await session.attachmentsURL.forget(base) }
             session.keepBackoff(client)
             let status: UptakeEvent.Status = error is WrongAttachment ? .contentError : .downloadError
             session.report("\(id)", status, .manual, since: began, error: error)

@@ -108,7 +108,7 @@ struct StorageDirectory: Sendable {
     }
 
     /// What the names of a collection's files and directories end with.
-    private static let endings: Set = ["snapshot", "snapshot.damaged", "previous", "attachments"]
+    private static let endings: Set = ["snapshot", "snapshot.damaged", "previous", "attachments", "config"]
 
     /// The version of the cache file that is there; `nil` where there is none.
     func identity(_ id: CollectionID) throws(FileError) -> CacheIdentity? {
@@ -116,13 +116,16 @@ struct StorageDirectory: Sendable {
     }
 
     /// Renames a cache file that cannot be used, so that it can be looked at later; unless another version has taken its
-    /// place.
+    /// place, or somebody is writing one at this moment.
     ///
     /// - Returns: the version that is there now.
     func setAside(_ id: CollectionID, _ identity: CacheIdentity) -> CacheIdentity? {
         let path = snapshotPath(id)
-        if (try? FileStore.identity(path)) == identity {
-            try? FileStore.rename(path, to: damagedPath(id), below: self.path)
+        if let lock = try? DirectoryLock(self.path) {
+            defer { withExtendedLifetime(lock) {} }
+            if (try? FileStore.identity(path)) == identity {
+                try? FileStore.rename(path, to: damagedPath(id), below: self.path)
+            }
         }
         return try? FileStore.identity(path)
     }
@@ -151,6 +154,22 @@ struct ChainDirectory: ChainStore.Keeper {
     func keep(_ pem: Bytes, x5u: String) {
         // A chain that cannot be stored is fetched again next time.
         try? storage.prepare()
-        try? FileStore.replace(storage.chainPath(x5u: x5u), below: storage.path, with: pem, isContended: true)
+        let path = storage.chainPath(x5u: x5u)
+        try? FileStore.replace(path, below: storage.path, with: pem, isContended: true)
+        try? removeOldest(except: path)
+    }
+
+    /// Removes what is beyond ``Limits/keptChains``, what killed processes have left included.
+    private func removeOldest(except new: String) throws(FileError) {
+        let directory = storage.chainsPath
+        guard try FileStore.isDirectory(directory), let names = try FileStore.list(directory),
+            names.count > limits.keptChains
+        else { return }
+        let others = names.map { "\(directory)/\($0)" }.filter { $0 != new }
+            .map { (path: $0, changed: (try? FileStore.identity($0))?.seconds ?? .min) }
+            .sorted { $0.changed > $1.changed }
+        for other in others.dropFirst(max(0, limits.keptChains - 1)) {
+            try FileStore.remove(other.path, below: storage.path)
+        }
     }
 }

@@ -6,7 +6,22 @@ final class ChangeHub: Sendable {
     private struct Listener {
         let id: CollectionID
         let owner: ObjectIdentifier
-        let stream: AsyncStream<RecordChanges>.Continuation
+        let unread: Unread
+        let stream: AsyncStream<Void>.Continuation
+    }
+
+    /// What a listener has not read yet, as one change: several would each keep two states of the collection in memory.
+    private final class Unread: Sendable {
+        private let changes = Mutex<RecordChanges?>(nil)
+
+        func add(_ later: RecordChanges) { changes.withLock { $0 = $0?.followed(by: later) ?? later } }
+
+        func take() -> RecordChanges? {
+            changes.withLock { changes in
+                defer { changes = nil }
+                return changes.flatMap { $0.isEmpty ? nil : $0 }
+            }
+        }
     }
 
     private struct State {
@@ -40,25 +55,27 @@ final class ChangeHub: Sendable {
 
     /// - Parameter owner: the client that gives the stream out.
     func listen(to id: CollectionID, owner: ObjectIdentifier) -> AsyncStream<RecordChanges> {
-        stream(
-            .unbounded,
-            adding: { $0.listeners[$1] = Listener(id: id, owner: owner, stream: $2) },
+        let unread = Unread()
+        let signals = stream(
+            adding: { $0.listeners[$1] = Listener(id: id, owner: owner, unread: unread, stream: $2) },
             removing: { $0.listeners[$1] = nil })
+        return AsyncStream {
+            for await _ in signals { if let changes = unread.take() { return changes } }
+            return nil
+        }
     }
 
     /// Yields whenever another state of the collection serves, even where no record of it is for this app.
     func stores(of id: CollectionID) -> AsyncStream<Void> {
-        stream(
-            .bufferingNewest(1), adding: { $0.stores[$1] = (id, $2) }, removing: { $0.stores[$1] = nil })
+        stream(adding: { $0.stores[$1] = (id, $2) }, removing: { $0.stores[$1] = nil })
     }
 
     /// A stream that is registered under a number of its own until it ends; once everything is finished, one that has ended.
-    private func stream<Element: Sendable>(
-        _ policy: AsyncStream<Element>.Continuation.BufferingPolicy,
-        adding: (inout State, Int, AsyncStream<Element>.Continuation) -> Void,
+    private func stream(
+        adding: (inout State, Int, AsyncStream<Void>.Continuation) -> Void,
         removing: @escaping @Sendable (inout State, Int) -> Void
-    ) -> AsyncStream<Element> {
-        let (stream, continuation) = AsyncStream<Element>.makeStream(bufferingPolicy: policy)
+    ) -> AsyncStream<Void> {
+        let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let number: Int? = state.withLock { state in
             guard !state.isFinished else { return nil }
             state.count += 1
@@ -88,7 +105,10 @@ final class ChangeHub: Sendable {
 
     func send(_ changes: RecordChanges, of id: CollectionID) {
         let listeners = state.withLock { $0.listeners.values.filter { $0.id == id } }
-        for listener in listeners { listener.stream.yield(changes) }
+        for listener in listeners {
+            listener.unread.add(changes)
+            listener.stream.yield()
+        }
     }
 
     /// Ends the streams that a client has given out.

@@ -36,9 +36,12 @@ package struct CollectionAccess: Sendable {
     ///
     /// - Parameters:
     ///   - content: what ``content(of:)`` made; `nil` where nothing was kept.
+    ///   - usesPackaged: whether what is packaged may be the newest.
     ///   - unused: why snapshots are not used.
-    package func newest(kept content: Bytes?, unused: inout [SnapshotStatus.Unused]) -> Found? {
-        let held = session.loader.load(id, kept: content)
+    package func newest(
+        kept content: Bytes?, usesPackaged: Bool = true, unused: inout [SnapshotStatus.Unused]
+    ) -> Found? {
+        let held = session.loader.load(id, kept: content, usesPackaged: usesPackaged)
         unused += held.unused
         return Self.found(held)
     }

@@ -13,6 +13,10 @@ final class LocalCollection: Sendable {
         /// Grows whenever another state takes the place of `held`, so that what was computed from an older one is not
         /// kept.
         var generation = 0
+        /// What was served under an earlier configuration that trusts the same: below it, the collection does not go.
+        var earlier: HeldState?
+        /// The cached state that was last read in whose place a packaged one serves: below it, the collection does not go.
+        var cachedBehindPackaged: HeldState?
         /// Stores by this process that are under way: the files that they replace need not be read again.
         var stores = 0
 
@@ -28,10 +32,13 @@ final class LocalCollection: Sendable {
     private let cachePath: String
     private let state = Mutex(State())
 
-    init(_ id: CollectionID, _ session: Session) {
+    /// - Parameter earlier: the same collection under the configuration before, which trusts the same.
+    init(_ id: CollectionID, _ session: Session, after earlier: LocalCollection? = nil) {
         self.id = id
         self.session = session
         cachePath = session.storage.snapshotPath(id)
+        let served = earlier?.state.withLock { $0.held?.source == .cached ? $0.held : $0.earlier }
+        if let served { state.withLock { $0.earlier = served } }
     }
 
     /// What is held now. The first call in a process reads and verifies, and so does the first one after another process
@@ -44,10 +51,11 @@ final class LocalCollection: Sendable {
     }
 
     private func load(_ generation: Int) -> HeldState {
-        let loaded = session.loader.load(id)
+        let found = session.loader.load(id)
+        let loaded = state.withLock { $0.earlier }.map { found.notOlder(than: $0) } ?? found
         return state.withLock { state in
             guard state.generation == generation, state.held == nil else { return state.held ?? loaded }
-            state.held = loaded
+            (state.held, state.earlier) = (loaded, nil)
             return loaded
         }
     }
@@ -82,8 +90,12 @@ final class LocalCollection: Sendable {
     func records(usesPackaged: Bool) -> [RemoteSettingsRecord]? {
         let held = held()
         if usesPackaged || held.source == .cached { return records() }
-        guard held.cacheIdentity != nil else { return nil }
-        return session.loader.load(id, usesPackaged: false).snapshot.map { filtered($0.records) }
+        let known = state.withLock { $0.cachedBehindPackaged }
+        guard held.cacheIdentity != nil || known != nil else { return nil }
+        let found = session.loader.load(id, usesPackaged: false)
+        let serving = known.map { found.notOlder(than: $0) } ?? found
+        state.withLock { $0.cachedBehindPackaged = serving }
+        return serving.snapshot.map { filtered($0.records) }
     }
 
     /// What is held, for reports.
@@ -116,7 +128,12 @@ final class LocalCollection: Sendable {
     }
 
     /// Reads again what is held, when it is next asked for.
-    func forget() { state.withLock { $0.replace(nil) } }
+    func forget() {
+        state.withLock { state in
+            state.replace(nil)
+            (state.earlier, state.cachedBehindPackaged) = (nil, nil)
+        }
+    }
 }
 
 extension LocalCollection {
@@ -152,6 +169,7 @@ extension HeldState {
         guard let before = known.timestamp, timestamp.map({ $0 < before }) ?? true else { return self }
         var kept = known
         kept.cacheIdentity = cacheIdentity
+        kept.bundles = bundles
         kept.unused.removeAll { $0.source == .cached }
         kept.unused += unused.filter { $0.source == .cached && $0.reason != .older }
         if source == .cached {

@@ -86,6 +86,12 @@ final class Session: Sendable {
         }
     }
 
+    /// Whether both believe the same snapshots of the same server.
+    func trusts(likewise other: Session) -> Bool {
+        guard let mine = try? server.get(), let theirs = try? other.server.get() else { return false }
+        return ServerIdentity(mine) == ServerIdentity(theirs) && trust == other.trust
+    }
+
     /// Receives the outcomes of syncs, of those under way too.
     var telemetry: (any RemoteSettingsTelemetry)? {
         get { state.withLock { $0.telemetry } }
@@ -197,8 +203,10 @@ extension Session {
     /// Calls what ``onAnswer(_:)`` was given: the server has answered a sync.
     func noteAnswer() { state.withLock { $0.onAnswer }?() }
 
-    /// Notes that nothing of the server's state at the monitor's timestamp is missing here.
+    /// Notes that nothing of the server's state at the monitor's timestamp is missing here. Nobody has signed that timestamp:
+    /// one that lies in the future would make every later announcement look like old news.
     func noteSynced(_ collections: [CollectionID], upTo timestamp: Timestamp) {
+        guard timestamp <= now.advanced(by: .seconds(limits.clockToleranceSeconds)) else { return }
         state.withLock { $0.synced = (Set(collections), timestamp) }
     }
 

@@ -11,6 +11,8 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
     private enum Event {
         case progress(Progress)
         case end(Outcome)
+        /// The caller's owner has been shut down.
+        case left
     }
 
     private struct Caller {
@@ -65,6 +67,8 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
                 switch event {
                 case .progress(let value): progress?(value)
                 case .end(let result): outcome = result
+                // Not even where the work was not enough: then `body` would run on behalf of an owner that has ended.
+                case .left: return .failure(.closed)
                 }
             }
             guard let outcome else { return .failure(RemoteSettingsError(CancellationError())) }
@@ -113,7 +117,7 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
             state.works[key] = nil
             return Array(work.callers.values)
         }
-        finish(callers, with: outcome)
+        finish(callers, with: .end(outcome))
     }
 
     private func leave(_ key: Key, _ caller: Int) {
@@ -142,12 +146,12 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
             return (left, tasks)
         }
         for task in tasks { task.cancel() }
-        finish(left, with: .failure(.closed))
+        finish(left, with: .left)
     }
 
-    private func finish(_ callers: [Caller], with outcome: Outcome) {
+    private func finish(_ callers: [Caller], with event: Event) {
         for caller in callers {
-            caller.events.yield(.end(outcome))
+            caller.events.yield(event)
             caller.events.finish()
         }
     }

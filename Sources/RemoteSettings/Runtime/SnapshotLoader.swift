@@ -99,7 +99,7 @@ struct SnapshotLoader: Sendable {
     }
 
     /// Like ``load(_:usesPackaged:)``, with a cache file's content that was kept elsewhere in place of the cache.
-    func load(_ id: CollectionID, kept content: Bytes?) -> HeldState {
+    func load(_ id: CollectionID, kept content: Bytes?, usesPackaged: Bool = true) -> HeldState {
         var held = HeldState()
         var file: CacheFile?
         if let content {
@@ -114,7 +114,7 @@ struct SnapshotLoader: Sendable {
                 refuse(.init(source: .cached, timestamp: nil, reason: SnapshotRefusal(error).reason), of: id, &held)
             }
         }
-        choose(id, file, packagedCanStandIn: false, &held)
+        choose(id, file, usesPackaged: usesPackaged, packagedCanStandIn: false, &held)
         return held
     }
 

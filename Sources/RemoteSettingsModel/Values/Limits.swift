@@ -10,6 +10,9 @@ public struct Limits: Sendable, Hashable {
     public var rootDocumentBytes = 1 << 20
     /// A certificate chain, in bytes.
     public var chainBytes = 64 << 10
+    /// Certificate chains in an app's storage directory. The oldest are removed: where a chain is, nobody has signed, so
+    /// that a server could give each collection new URLs at each sync.
+    public var keptChains = 64
     /// Certificates in a chain.
     public var chainCertificates = 8
     /// An attachment, in bytes, whatever its record declares. Where `Int` has 32 bits, its highest value.
