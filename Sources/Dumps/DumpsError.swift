@@ -50,6 +50,15 @@ package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConver
         self.remedy = remedy
     }
 
+    /// Two collections differ in nothing but case.
+    static func sameBundle(_ id: CollectionID, _ other: CollectionID, file: String, line: Int?) -> ConfigurationError {
+        ConfigurationError(
+            file: file, line: line,
+            problem: "\(min(id, other)) and \(max(id, other)) would have the same bundle on a file system that "
+                + "ignores case",
+            remedy: "keep one of them in this directory, and the other in one of its own")
+    }
+
     package var description: String {
         "\(file)\(line.map { ":\($0)" } ?? ""): \(problem); \(remedy)"
     }

@@ -25,7 +25,7 @@ package struct SnapshotSources: Sendable {
     /// - Throws: ``SourceProblems`` where there is no such directory, or something in it is no collection; `FileError`.
     package func collections() throws -> [(id: CollectionID, place: String)] {
         var problems = ProblemList()
-        var found: [CollectionID: String] = [:]
+        var found: [String: (id: CollectionID, place: String)] = [:]
         guard try FileStore.isDirectory(path), let buckets = try FileStore.list(path) else {
             problems.add(path, nil, "there is no such directory", "name the directory of the sources with --sources")
             throw SourceProblems(problems: problems.problems)
@@ -49,8 +49,12 @@ package struct SnapshotSources: Sendable {
                 guard let stem = isDirectory ? name : Self.stem(name) else { continue }
                 do {
                     let id = try CollectionID(bucket: bucket, name: stem)
-                    if let other = found.updateValue(place, forKey: id) {
-                        problems.add(place, nil, "\(id) is in \(other) too", "keep one of them")
+                    if let other = found.updateValue((id, place), forKey: id.ignoringCase) {
+                        let problem =
+                            other.id == id
+                            ? "\(id) is in \(other.place) too"
+                            : "its bundle would be that of \(other.place) on a file system that ignores case"
+                        problems.add(place, nil, problem, "keep one of them")
                     }
                 } catch {
                     problems.add(place, nil, "\(error)", "rename it")
@@ -58,7 +62,7 @@ package struct SnapshotSources: Sendable {
             }
         }
         guard problems.problems.isEmpty else { throw SourceProblems(problems: problems.problems) }
-        return found.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        return found.values.sorted { $0.id < $1.id }
     }
 
     /// The name of a source file without its ending; `nil` where it has another ending.

@@ -111,6 +111,17 @@ struct ConfigurationEditorTests {
         #expect(editor.text == text)
     }
 
+    @Test func namesWhatDiffersInCaseOnly() throws {
+        var editor = try ConfigurationEditor("version: 1\ncollections:\n  main/regions:\n", file: "dumps.yaml")
+        do {
+            _ = try editor.add([CollectionID("main/search"), CollectionID("main/Regions")], attachments: nil)
+            Issue.record("it was added")
+        } catch let error as ConfigurationError {
+            #expect(error.problem.hasPrefix("main/Regions and main/regions would have the same bundle"))
+        }
+        #expect(try editor.add(CollectionID("main/search"), attachments: nil))
+    }
+
     @Test func keepsWindowsLineEnds() throws {
         var editor = try editor("version: 1\r\ncollections:\r\n  main/a:\r\n")
         #expect(try editor.add(try CollectionID("main/b"), attachments: nil))

@@ -192,6 +192,10 @@ import Testing
     @Test func twoPlacesForOneCollectionAreRefused() throws {
         #expect(try problems(["main/c.yaml": "records:", "main/c.json": "[]"]).count == 1)
         #expect(try problems(["main/c.yaml": "records:", "main/c/collection.yaml": "records:"]).count == 1)
+        #if !canImport(Darwin)
+            // Elsewhere there may be two such files, and the bundles of both are checked out on a Mac as well.
+            #expect(try problems(["main/c.yaml": "records:", "Main/C.json": "[]"]).count == 1)
+        #endif
         #expect(try problems(["main/bad name.yaml": "records:"]).count == 1)
     }
 }

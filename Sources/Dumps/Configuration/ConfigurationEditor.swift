@@ -45,6 +45,9 @@ package struct ConfigurationEditor {
         let before = Set(try ConfigurationReader.read(text, file: file).collections.map(\.id))
         let new = Set(ids).subtracting(before)
         guard !new.isEmpty else { return [] }
+        for ids in Dictionary(grouping: before.union(new), by: \.ignoringCase).values where ids.count > 1 {
+            throw .sameBundle(ids[0], ids[1], file: file, line: nil)
+        }
         let lines = self.lines
         let block = try collectionsBlock()
         let indent = String(repeating: " ", count: block.indent)

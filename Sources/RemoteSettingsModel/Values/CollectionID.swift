@@ -33,6 +33,12 @@ extension CollectionID: CustomStringConvertible {
     public var description: String { "\(bucket)/\(name)" }
 }
 
+extension CollectionID {
+    /// What all ids have in common whose files a file system that ignores case, as those of Apple's systems do, takes for
+    /// the same.
+    package var ignoringCase: String { description.lowercased() }
+}
+
 extension CollectionID: Comparable {
     public static func < (left: CollectionID, right: CollectionID) -> Bool {
         (left.bucket, left.name) < (right.bucket, right.name)
