@@ -8,6 +8,9 @@ extension Origin {
     /// Changesets are the full ones; ``ServedCollection/delta(since:_:)`` makes the deltas, one for each of
     /// ``ServedCollection/history``.
     ///
+    /// A record can name the location of one of the documents that the origin makes itself. A path that is listed a second time
+    /// is that of such an attachment; the origin answers what it has listed first.
+    ///
     /// - Parameter take: receives a percent-encoded path that begins with `/`, and the resource at that path. Resources are
     ///   made one by one, so that they need not all be in memory.
     /// - Throws: `BundleError` where a bundle cannot be read; what `take` throws.
@@ -22,18 +25,18 @@ extension Origin {
             }
         }
         for (name, chain) in chains.sorted(by: { $0.key < $1.key }) { try take("/chains/\(name)", chain) }
-        for location in attachments.locations {
-            guard case .resource(let file)? = try attachments.answer(PercentEncoding.decode(location)),
-                let path = PercentEncoding.complete(location)
-            else { continue }
-            try take("/attachments/\(path)", file)
-        }
         for collection in collections {
             guard let zip = try attachmentsZip(collection.id) else { continue }
             try take("/attachments/bundles/\(collection.id.bucket)--\(collection.id.name).zip", zip)
         }
         for name in Self.changesetBundles {
             if let bundle = try changesetBundle(name) { try take("/attachments/bundles/\(name)", bundle) }
+        }
+        for location in attachments.locations {
+            guard case .resource(let file)? = try attachments.answer(PercentEncoding.decode(location)),
+                let path = PercentEncoding.complete(location)
+            else { continue }
+            try take("/attachments/\(path)", file)
         }
     }
 }

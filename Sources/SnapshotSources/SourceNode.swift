@@ -138,8 +138,7 @@ extension SourceReader {
         guard let text = String(validating: bytes.array, as: UTF8.self) else {
             throw error(nil, "the text is not UTF-8", "save it as UTF-8")
         }
-        try refuseAliases(bytes)
-        try refuseDepth(bytes)
+        try YAMLText.check(bytes, file: file, canBeJSON: true, limits: limits)
         let composed: Node?
         do {
             composed = try Yams.compose(yaml: text, .basic)
@@ -204,57 +203,6 @@ extension SourceReader {
             }
             return SourceNode(content: .mapping(members), line: line)
         case .alias: throw error(line, "aliases are not supported", "write the value out")
-        }
-    }
-
-    /// An alias can stand for a tree of any size, and libyaml's callers compare whole trees. So a text with an anchor and an
-    /// alias of the same name is refused before it is parsed.
-    private func refuseAliases(_ text: Bytes) throws(ConfigurationError) {
-        var line = 1
-        var isStart = true
-        var anchors: Set<ArraySlice<UInt8>> = []
-        var aliases: [ArraySlice<UInt8>: Int] = [:]
-        let bytes = text.array
-        guard bytes.contains(UInt8(ascii: "&")), bytes.contains(UInt8(ascii: "*")) else { return }
-        for (index, byte) in bytes.enumerated() {
-            if isStart, byte == UInt8(ascii: "&") || byte == UInt8(ascii: "*") {
-                let name = bytes[(index + 1)...].prefix { !Self.endsName($0) }
-                if byte == UInt8(ascii: "&") {
-                    anchors.insert(name)
-                } else if aliases[name] == nil {
-                    aliases[name] = line
-                }
-            }
-            if byte == 0x0A { line += 1 }
-            isStart = Self.endsName(byte) || byte == UInt8(ascii: ":") || byte == UInt8(ascii: "-")
-        }
-        if let first = aliases.filter({ !$0.key.isEmpty && anchors.contains($0.key) }).values.min() {
-            throw error(
-                first, "anchors and aliases (&name, *name) are not supported",
-                "write the value out; or put a text in which both occur into a JSON file")
-        }
-    }
-
-    private static func endsName(_ byte: UInt8) -> Bool {
-        byte <= 0x20 || [0x2C, 0x5B, 0x5D, 0x7B, 0x7D].contains(byte)
-    }
-
-    /// The parser calls itself for each level, and has the stack of a task for it. Brackets inside of texts count too: a text
-    /// with hundreds of unclosed brackets in a row belongs into a JSON file.
-    private func refuseDepth(_ text: Bytes) throws(ConfigurationError) {
-        var (line, open, dashes) = (1, 0, 0)
-        for byte in text.array {
-            switch byte {
-            case UInt8(ascii: "["), UInt8(ascii: "{"): open += 1
-            case UInt8(ascii: "]"), UInt8(ascii: "}"): open = max(0, open - 1)
-            case UInt8(ascii: "-"), UInt8(ascii: "?"), UInt8(ascii: ":"): dashes += 1
-            case 0x0A: (line, dashes) = (line + 1, 0)
-            default: break
-            }
-            // Nested by indentation, each level has a line with at least as many spaces; that is bounded by libyaml.
-            guard open <= limits.jsonDepth, dashes <= 4096 else {
-                throw error(line, "values nest deeper than \(limits.jsonDepth) levels", "flatten them, or write JSON")
-            }
         }
     }
 }

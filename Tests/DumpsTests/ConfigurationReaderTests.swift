@@ -105,4 +105,30 @@ struct ConfigurationReaderTests {
     func refusesWhatIsNoMapping(_ text: String) {
         #expect(throws: ConfigurationError.self) { try read(text) }
     }
+
+    /// A pull request can carry each of them. Without the refusal, none of these tests ends.
+    @Test(.timeLimit(.minutes(1)), arguments: ["? *a12\n: 1", "*a12 : 1", "z: {*a12 : 1}"])
+    func aliasesThatStandForMoreThanAnybodyCanCompare(key: String) throws {
+        let bomb = (1...12).map { level in
+            "a\(level): &a\(level) [\(Array(repeating: "*a\(level - 1)", count: 9).joined(separator: ","))]\n"
+        }
+        let error = #expect(throws: ConfigurationError.self) {
+            try read("version: 1\na0: &a0 [x]\n" + bomb.joined() + key + "\n")
+        }
+        #expect(error?.problem.contains("aliases") == true)
+        #expect(error?.line == 3)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func keysThatAreListsInsideEachOther() throws {
+        let keys = (0..<400).map { String(repeating: " ", count: $0) + "?\n" }.joined()
+        let list = String(repeating: " ", count: 400) + "[\(String(repeating: "x,", count: 100_000))x]\n"
+        let error = #expect(throws: ConfigurationError.self) { try read("version: 1\nz:\n" + keys + list) }
+        #expect(error?.problem.contains("? key") == true)
+        let flat = String(repeating: "? ", count: 900)
+        #expect(throws: ConfigurationError.self) { try read("version: 1\nz:\n  " + flat + "a\n") }
+        #expect(throws: ConfigurationError.self) {
+            try read("version: 1\nz: " + String(repeating: "[", count: 200) + String(repeating: "]", count: 200))
+        }
+    }
 }

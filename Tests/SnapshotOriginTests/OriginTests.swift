@@ -277,6 +277,30 @@ import Testing
         #expect(Set(paths).count == paths.count)
     }
 
+    @Test(arguments: ["startup.json.mozlz4", "main--sample.zip"])
+    func `No record takes the place of what the origin makes itself`(name: String) throws {
+        var sample = SampleCollection(timestamp: 5, records: [])
+        sample.metadata = #"{"attachment":{"bundle":true}}"#
+        sample.records = [
+            SampleCollection.attachment("a", "wrong")
+                .replacing("main-workspace/sample/a.txt", with: "bundles/\(name)"),
+            SampleCollection.attachment("b", "right"),
+        ]
+        sample.attachments = ["wrong", "right"]
+        let origin = try Origin(
+            [sample.served()], address: try OriginAddress(SampleCollection.address), softwareVersion: "1")
+        guard case .resource(let answered) = try ask(origin, "/attachments/bundles/\(name)") else {
+            return #expect(Bool(false))
+        }
+        var listed: [OriginResource] = []
+        try origin.forEachPath { path, resource in
+            if path == "/attachments/bundles/\(name)" { listed.append(resource) }
+        }
+        #expect(listed.count == 2)
+        #expect(listed.first === answered)
+        #expect(answered.route != .attachment)
+    }
+
     @Test(
         arguments: [
             ("a=1", "1"), ("a=1&a=2", "2"), ("b=1", nil), ("a", ""), ("a=", ""), ("%61=1", "1"), ("a=%22x%22", "\"x\""),

@@ -152,6 +152,7 @@ package struct ConfigurationReader {
 
 extension ConfigurationReader {
     private func compose(_ text: String) throws(ConfigurationError) -> Node {
+        try YAMLText.check(Bytes(utf8: text), file: file, canBeJSON: false)
         let composed: Node?
         do {
             // Only texts are read from the nodes; the default resolver would compile seven regular expressions.

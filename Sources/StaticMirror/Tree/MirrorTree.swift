@@ -13,7 +13,7 @@ struct MirrorTree {
     private var files: Set<String> = []
     private var folders: Set<String> = []
     private(set) var objects: [MirrorObject] = []
-    /// The paths that cannot be files, one line each.
+    /// The paths that cannot be files, and the attachments that two collections name differently, one line each.
     private(set) var notes: [String] = []
 
     init(folder: String, prefix: String, newest: Timestamp) {
@@ -26,6 +26,7 @@ struct MirrorTree {
     ///
     /// - Throws: `BundleError` or `FileError`.
     mutating func write(_ origin: Origin) throws {
+        notes = origin.conflicts.map(VisibleText.escape)
         try origin.forEachPath { path, resource in try add(path, resource) }
         for version in APIVersion.allCases {
             for collection in origin.collections {
