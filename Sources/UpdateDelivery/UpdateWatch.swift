@@ -6,7 +6,8 @@ import UpdateEvents
 ///
 /// Where a connection cannot be made or ends, the next one comes after a random wait of at most 1 s (or what the server asked
 /// for by `retry:`), doubling with each failure up to 5 minutes; a connection that lasted a minute counts as a success. The
-/// server's `Retry-After` and its `pause` are obeyed.
+/// server's `Retry-After` and its `pause` are obeyed. A server that sends more than 600 messages within a minute, which somebody
+/// would have to write down or act on, has failed: the connection ends, and the next one waits.
 package struct UpdateWatch: Sendable {
     /// Something to report.
     package enum Notice: Hashable, Sendable {
@@ -24,6 +25,8 @@ package struct UpdateWatch: Sendable {
     private static let disabledWait = Duration.seconds(4 * 3600)
     private static let longestWait = Duration.seconds(300)
     private static let stable = Duration.seconds(60)
+    /// Usual is a heartbeat in 15 s, and an update each time that something is published.
+    private static let mostMessagesPerMinute = 600
 
     private let client: ServerClient
     private let environment: HTTPEnvironment
@@ -51,7 +54,17 @@ package struct UpdateWatch: Sendable {
                 var stream = try await client.startingRun().updates()
                 hasConnected = true
                 await report(.connected(stream.url))
+                var minute = environment.uptime()
+                var messages = 0
                 reading: while let message = try await stream.next() {
+                    let now = environment.uptime()
+                    if now - minute >= .seconds(60) { (minute, messages) = (now, 0) }
+                    messages += 1  // bounded: by the limit, below
+                    guard messages <= Self.mostMessagesPerMinute else {
+                        throw HTTPError(
+                            stream.url,
+                            .notAnEventStream("more than \(Self.mostMessagesPerMinute) messages within a minute"))
+                    }
                     switch message {
                     case .event(let event):
                         await report(.event(event))

@@ -114,6 +114,29 @@ struct UpdateWatchTests {
         #expect(Array(waits.prefix(11)) == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300].map { .seconds($0) })
     }
 
+    /// Each of them would be a line in a log, or a command to run, for as long as the server likes.
+    @Test(arguments: [": hi\n", "data: {}\n\n", "data: {\"timestamp\":7}\n\n"])
+    func aFloodEndsTheConnection(message: String) async throws {
+        // Comments that arrive at once count as one heartbeat.
+        let flood = Array(repeating: ScriptedServer.Step.bytes(message), count: 700)
+        let server = ScriptedServer([.stream(flood)], within: .seconds(250))
+        let notices = try await notices(of: server)
+        #expect(Array(waits(notices).prefix(8)) == [1, 2, 4, 8, 16, 32, 64, 128].map { .seconds($0) })
+        #expect(notices.count <= 8 * 602)
+        guard case .disconnected(let error, _)? = notices.last else { return #expect(Bool(false)) }
+        #expect("\(try #require(error))".contains("more than 600 messages within a minute"))
+    }
+
+    @Test func manyMessagesInALongTimeAreNoFlood() async throws {
+        let steps = (0..<20).flatMap { _ in
+            Array(repeating: ScriptedServer.Step.bytes(": hi\n"), count: 500) + [.pause(.seconds(61))]
+        }
+        let server = ScriptedServer([.stream(steps)], within: .seconds(1000))
+        guard case .disconnected(nil, _)? = try await notices(of: server).dropFirst().first else {
+            return #expect(Bool(false))
+        }
+    }
+
     @Test func waitsAreJittered() async throws {
         let server = ScriptedServer([.unreachable], within: .seconds(300))
         let waits = waits(try await notices(of: server, random: 0.25))
