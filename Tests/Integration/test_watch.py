@@ -70,12 +70,16 @@ def test_a_pause_is_obeyed():
 
 
 def test_a_stream_that_lies_costs_little():
-    """Endless lines and a flood of events: it goes on, and it does not grow."""
+    """Endless lines and a flood of events: it goes on with another connection, and neither it nor what it prints grows."""
     flood = [HEAD, *[b"".join(update(number) for number in range(base, base + 1000)) for base in range(0, 20000, 1000)]]
-    with ScriptedStream([HEAD, 70000 * b"x"], [*flood, update(20000, "main/last"), "hold"]) as server:
+    with ScriptedStream([HEAD, 70000 * b"x"], flood, [HEAD, update(20000, "main/last"), "hold"]) as server:
         with Watching(server.url) as watching:
             lost = watching.next("disconnected")
             assert "65536" in lost["error"], lost
+            updates = 0
+            while (printed := watching.next("update", "disconnected"))["event"] == "update":
+                updates += 1
+            assert updates == 600 and "600 messages" in printed["error"], (updates, printed)
             while watching.next("update").get("collections") != ["main/last"]:
                 pass
             status = pathlib.Path(f"/proc/{watching.process.pid}/status").read_text()
