@@ -123,6 +123,7 @@ def test_an_output_that_is_no_file_stays(dumps, sample, outside, tmp_path, kind)
         ("attachment", dumps.path / "main/icons.zip", icon, "--output", output),
         ("refresh", "--dumps", dumps.path, "--summary", output),
         ("keys", "request", keys, "--for", "signer", "--output", output),
+        ("embed", "--dumps", dumps.path, "--output", tmp_path / "Embedded", "--swift", output),
     ):
         outcome = rsdump.run(*command)
         assert outcome.code == rsdump.USAGE and str(output) in str(outcome), str(outcome)

@@ -53,7 +53,7 @@ package struct Embedding: Sendable {
             // The Swift file was named by itself, and may lie anywhere.
             if path == options.swiftFile {
                 try FileStore.makeDirectories(FileStore.parent(of: path))
-                try FileStore.replace(path, with: content)
+                try FileStore.writeOutput(path, content)
             } else {
                 try FileStore.replace(path, below: output, with: content)
             }
@@ -122,6 +122,7 @@ package struct Embedding: Sendable {
                 .usage, output, expected: "another folder than the dumps directory", found: "the dumps directory",
                 remedy: "choose another --output, such as Sources/EmbeddedDumps")
         }
+        try FileStore.checkOutput(options.swiftFile)
         let isOwn = try isGenerated(source)
         for path in try paths + litter(paths) where try FileStore.size(path) != nil {
             guard try path == options.swiftFile ? !isGenerated(path) : !isOwn else { continue }
