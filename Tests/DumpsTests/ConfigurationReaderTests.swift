@@ -106,6 +106,13 @@ struct ConfigurationReaderTests {
         #expect(throws: ConfigurationError.self) { try read(text) }
     }
 
+    @Test func questionsAreNoKeys() throws {
+        let collections = (0..<20).map { number in
+            "  main/c\(number):\n    attachments:\n      include: 'size > \(number) ? true : size < 3 ? a : b'  # très ? é ? \n"
+        }
+        #expect(try read("version: 1\ncollections:\n" + collections.joined()).collections.count == 20)
+    }
+
     /// A pull request can carry each of them. Without the refusal, none of these tests ends.
     @Test(.timeLimit(.minutes(1)), arguments: ["? *a12\n: 1", "*a12 : 1", "z: {*a12 : 1}"])
     func aliasesThatStandForMoreThanAnybodyCanCompare(key: String) throws {
@@ -125,6 +132,10 @@ struct ConfigurationReaderTests {
         let list = String(repeating: " ", count: 400) + "[\(String(repeating: "x,", count: 100_000))x]\n"
         let error = #expect(throws: ConfigurationError.self) { try read("version: 1\nz:\n" + keys + list) }
         #expect(error?.problem.contains("? key") == true)
+        for lineEnd in ["\r", "\u{85}", "\u{2028}", "\u{2029}"] {
+            let ended = keys.replacing("\n", with: lineEnd)
+            #expect(throws: ConfigurationError.self) { try read("version: 1\nz:\n" + ended + list) }
+        }
         let flat = String(repeating: "? ", count: 900)
         #expect(throws: ConfigurationError.self) { try read("version: 1\nz:\n  " + flat + "a\n") }
         #expect(throws: ConfigurationError.self) {

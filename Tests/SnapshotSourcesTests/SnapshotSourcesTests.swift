@@ -62,6 +62,15 @@ import Testing
         #expect(texts(both[0])[0] == #"{"id":"a","on":{"deep":[{"x":"2026-01-01"}]}}"#)
     }
 
+    @Test func questionsInTextsAreNoKeys() throws {
+        let records = (0..<20).map {
+            "  - {id: r\($0), text: Passé ? Présent ?}\n  - id: s\($0)\n    text: Où ? Là - où ?\n"
+        }
+        let found = try read(["main/c.yaml": "records:\n" + records.joined()])
+        #expect(found[0].records.count == 40)
+        #expect(texts(found[0]).last == #"{"id":"s9","text":"Où ? Là - où ?"}"#)
+    }
+
     @Test func collectionIsAFileOrADirectory() throws {
         let found = try read([
             "main/one.yml": "records: {x: {v: 1}, y: {v: 2}}",

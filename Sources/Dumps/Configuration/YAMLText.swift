@@ -57,23 +57,41 @@ package struct YAMLText {
     private static let mostExplicitKeys = 8
 
     /// Only such a key can be a list or a mapping of more than 1,024 bytes. Of hundreds, each in the one before, the innermost is
-    /// compared once for each of them.
+    /// compared once for each of them. Outside of brackets, whose depth is limited, such a key can only be at the beginning of
+    /// a line, behind nothing but other marks.
     private func refuseExplicitKeys() throws(ConfigurationError) {
-        var (line, count) = (1, 0)
-        var isStart = true
-        var isMark = false
-        for byte in text.array {
-            if isMark, byte <= 0x20 {
-                count += 1
-                guard count <= Self.mostExplicitKeys else {
-                    throw error(
-                        line, "more than \(Self.mostExplicitKeys) keys are written as \"? key\"",
-                        "write them as \"key: value\"" + (canBeJSON ? ", or the file as JSON" : ""))
-                }
-            }
-            isMark = isStart && byte == UInt8(ascii: "?")
+        var (line, count, index) = (1, 0, 0)
+        var hasOnlyMarks = true
+        let bytes = text.array
+        while index < bytes.count {
+            let byte = bytes[index]
             if byte == 0x0A { line += 1 }
-            isStart = Self.beginsToken(after: byte)
+            let end = Self.lineEnd(bytes, index)
+            if end > 0 {
+                hasOnlyMarks = true
+            } else if hasOnlyMarks, byte > 0x20 {
+                let next = index + 1
+                let isAlone = next == bytes.count || bytes[next] <= 0x20 || Self.lineEnd(bytes, next) > 0
+                hasOnlyMarks = isAlone && [0x2D, 0x3A, 0x3F].contains(byte)  // - : ?
+                if hasOnlyMarks, byte == UInt8(ascii: "?") { count += 1 }
+            }
+            guard count <= Self.mostExplicitKeys else {
+                throw error(
+                    line, "more than \(Self.mostExplicitKeys) keys are written as \"? key\"",
+                    "write them as \"key: value\"" + (canBeJSON ? ", or the file as JSON" : ""))
+            }
+            index += max(1, end)
+        }
+    }
+
+    /// The number of bytes of the line's end at `index`, as YAML 1.1 has it: CR, LF, U+0085, U+2028 or U+2029; 0 where there
+    /// is none.
+    private static func lineEnd(_ bytes: [UInt8], _ index: Int) -> Int {
+        switch bytes[index] {
+        case 0x0A, 0x0D: 1
+        case 0xC2: bytes[index...].starts(with: [0xC2, 0x85]) ? 2 : 0
+        case 0xE2: [[0xE2, 0x80, 0xA8], [0xE2, 0x80, 0xA9]].contains(Array(bytes[index...].prefix(3))) ? 3 : 0
+        default: 0
         }
     }
 
