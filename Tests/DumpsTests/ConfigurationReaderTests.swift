@@ -124,6 +124,16 @@ struct ConfigurationReaderTests {
         }
         #expect(error?.problem.contains("aliases") == true)
         #expect(error?.line == 3)
+        for lineEnd in ["\r", "\u{85}", "\u{2028}", "\u{2029}"] {
+            let bomb = (1...12).map { level in
+                let items = Array(repeating: "\(lineEnd)*a\(level - 1)\(lineEnd)", count: 9).joined(separator: ",")
+                return "a\(level): &a\(level) [\(items)]\n"
+            }
+            let error = #expect(throws: ConfigurationError.self) {
+                try read("version: 1\na0: &a0 [x]\n" + bomb.joined() + "? [\(lineEnd)*a12\(lineEnd)]\n: 1\n")
+            }
+            #expect(error?.problem.contains("aliases") == true)
+        }
     }
 
     @Test(.timeLimit(.minutes(1)))

@@ -36,7 +36,7 @@ package struct YAMLText {
         guard bytes.contains(UInt8(ascii: "&")), bytes.contains(UInt8(ascii: "*")) else { return }
         for (index, byte) in bytes.enumerated() {
             if isStart, byte == UInt8(ascii: "&") || byte == UInt8(ascii: "*") {
-                let name = bytes[(index + 1)...].prefix { !Self.endsName($0) }
+                let name = bytes[(index + 1)...].prefix(while: Self.isInName)
                 if byte == UInt8(ascii: "&") {
                     anchors.insert(name)
                 } else if aliases[name] == nil {
@@ -95,13 +95,18 @@ package struct YAMLText {
         }
     }
 
-    /// Whether a token can begin behind this byte.
+    /// Whether a token can begin behind this byte: white space, a bracket, a comma, `:`, `-`, or the last byte of U+0085, U+2028
+    /// and U+2029, which end lines in YAML 1.1.
     private static func beginsToken(after byte: UInt8) -> Bool {
-        endsName(byte) || byte == UInt8(ascii: ":") || byte == UInt8(ascii: "-")
+        byte <= 0x20 || [0x2C, 0x2D, 0x3A, 0x5B, 0x5D, 0x7B, 0x7D, 0x85, 0xA8, 0xA9].contains(byte)
     }
 
-    private static func endsName(_ byte: UInt8) -> Bool {
-        byte <= 0x20 || [0x2C, 0x5B, 0x5D, 0x7B, 0x7D].contains(byte)
+    /// Whether libyaml takes the byte for a part of an anchor's name.
+    private static func isInName(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x5F: true
+        default: false
+        }
     }
 
     /// The parser calls itself for each level, and has the stack of a task for it. Brackets inside of texts count too: a text
