@@ -32,7 +32,7 @@ struct MadeBundle {
     }
 
     /// `nil` where the payload is none, or names attachments that no bundle can have.
-    func bytes(limits: Limits) -> [UInt8]? {
+    func bytes(of collection: CollectionID = fuzzedCollection, limits: Limits) -> [UInt8]? {
         guard let payload = try? Payload(parsing: Bytes(parts[0]), limits: limits),
             let named = try? Manifest.files(namedBy: payload.records, file: "made", limits: limits),
             // No later time fits the manifest. Every way in refuses what is more than a day ahead of the clock.
@@ -50,7 +50,7 @@ struct MadeBundle {
         if let chain { entries.append(("chain.pem", chain)) }
         let manifest = Manifest(
             head: BundleHead(
-                collection: fuzzedCollection, timestamp: payload.timestamp, records: payload.records.count,
+                collection: collection, timestamp: payload.timestamp, records: payload.records.count,
                 attachments: present.count, omitted: omitted.count, trust: chain == nil ? .imported : .signed),
             entries: entries.map {
                 Manifest.Entry(name: $0, size: $1.count, sha256: SHA256Digest(hashing: Bytes($1)))

@@ -3,7 +3,8 @@ import SnapshotBundle
 import SnapshotOrigin
 import SnapshotPage
 
-/// What the targets of requests are answered from: two states of one collection, with an attachment.
+/// What the targets of requests are answered from: two states of one collection, with an attachment; and one of remote config's
+/// parameters, which only the page for people looks at.
 private struct ServedSample {
     let origin: Origin
     let catalog: PageCatalog
@@ -18,8 +19,8 @@ private struct ServedSample {
     }()
 
     private init() throws {
-        func reader(_ input: [UInt8]) throws -> BundleReader {
-            guard let bytes = MadeBundle(input).bytes(limits: Limits()) else {
+        func reader(_ input: [UInt8], of collection: CollectionID = fuzzedCollection) throws -> BundleReader {
+            guard let bytes = MadeBundle(input).bytes(of: collection, limits: Limits()) else {
                 throw Finding("the sample is no bundle")
             }
             return try BundleReader(bytes: Bytes(bytes), name: "sample.zip")
@@ -27,13 +28,23 @@ private struct ServedSample {
         let bundle = try reader(MadeBundle.sample)
         let older = try reader(
             Array(#"{"data":[{"id":"a"},{"id":"c"}],"last_modified":"5"}"#.utf8) + [0] + Array(#"{"id":"fuzz"}"#.utf8))
+        let parameters = try reader(
+            Array(
+                (#"{"data":[{"id":"a","key":"k","value":"<b>"},{"filter_expression":"env.country == 'DE'","id":"b","#
+                    + #""key":"k","priority":2,"value":{"<i>":[null,"\""]}},{"description":"<b>","filter_expression":"#
+                    + #""env.id|bucketSample(0,50,100) && age > 3","id":"c","key":"k\"'","value":2},"#
+                    + #"{"id":"d","in_app_default":true,"key":"<b>"}],"last_modified":"6"}"#).utf8)
+                + [0] + Array(#"{"id":"config"}"#.utf8), of: CollectionID("main/config"))
         let address = try OriginAddress("http://127.0.0.1:8888")
         let served = try ServedCollection(bundle, signature: nil, history: [older], address: address)
         origin = try Origin([served], address: address, softwareVersion: "1")
         catalog = PageCatalog(collections: [
             .init(
                 bundle: bundle, bundleSize: 1, provenance: .imported, server: "<b>\"'&", pin: "<i>",
-                olderStates: [.init(timestamp: older.head.timestamp) { older }])
+                olderStates: [.init(timestamp: older.head.timestamp) { older }]),
+            .init(
+                bundle: parameters, bundleSize: 1, provenance: .imported, server: "http://127.0.0.1:8888/v1", pin: nil,
+                olderStates: []),
         ])
         attachment = SHA256Digest(hashing: Bytes(utf8: "attachment"))
     }
@@ -48,7 +59,9 @@ extension FuzzTarget {
         "=",
         "&bucket=main", "&collection=fuzz", "/collections/main/fuzz", "/changes", "?from=5", "&to=7", "?q=", "&page=",
         "&show=all",
-        "/attachment", "/download", "/icon.svg", "..", "%2e%2e", "é", "%C3%A9", "<script>", "%3Cscript%3E", "'",
+        "/collections/main/config/parameters", "?key=k", "&key=", "&country=DE", "&version=", "&locale=de", "&channel=",
+        "&os=", "&percent=", "50", "100", "&installation=", "&signals=", "age=4", "%0A", "/attachment", "/download",
+        "/icon.svg", "..", "%2e%2e", "é", "%C3%A9", "<script>", "%3Cscript%3E", "'",
     ]
 
     private static let requestSeeds = [
@@ -61,6 +74,8 @@ extension FuzzTarget {
         "/chains/x", "/__heartbeat__", "/v1/__version__", "/v1/__broadcasts__", "/collections/main/fuzz?q=b&page=2",
         "/collections/main/fuzz?show=all", "/collections/main/fuzz/records/a",
         "/collections/main/fuzz/records/a/attachment",
+        "/collections/main/config/parameters", "/collections/main/config/parameters?key=k&country=DE&percent=99.5",
+        "/collections/main/config/parameters?key=k%22'&installation=x&signals=age%3D4%0Aname%3D%22a%22&os=Linux",
         "/collections/main/fuzz/records/a/download", "/collections/main/fuzz/changes?from=5", "/icon.svg",
     ].map { Array($0.utf8) }
 
