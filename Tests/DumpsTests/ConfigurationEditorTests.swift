@@ -111,6 +111,13 @@ struct ConfigurationEditorTests {
         #expect(editor.text == text)
     }
 
+    @Test func keepsAByteOrderMark() throws {
+        var editor = try ConfigurationEditor("\u{FEFF}version: 1\ncollections:\n  main/b:\n", file: "dumps.yaml")
+        #expect(try editor.add(CollectionID("main/a"), attachments: nil))
+        #expect(try editor.add(CollectionID("main/c"), attachments: nil))
+        #expect(editor.text == "\u{FEFF}version: 1\ncollections:\n  main/a:\n  main/b:\n  main/c:\n")
+    }
+
     @Test func namesWhatDiffersInCaseOnly() throws {
         var editor = try ConfigurationEditor("version: 1\ncollections:\n  main/regions:\n", file: "dumps.yaml")
         do {

@@ -155,8 +155,11 @@ extension ConfigurationReader {
         try YAMLText.check(Bytes(utf8: text), file: file, canBeJSON: false)
         let composed: Node?
         do {
+            // Some editors begin a file with a byte order mark, which libyaml takes for text in a string.
+            let scalars = text.unicodeScalars
+            let marked = scalars.first == "\u{FEFF}" ? String(scalars.dropFirst()) : text
             // Only texts are read from the nodes; the default resolver would compile seven regular expressions.
-            composed = try Yams.compose(yaml: text, .basic)
+            composed = try Yams.compose(yaml: marked, .basic)
         } catch let error as YamlError {
             throw invalidYAML(error, text)
         } catch {
