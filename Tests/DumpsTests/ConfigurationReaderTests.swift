@@ -148,6 +148,8 @@ struct ConfigurationReaderTests {
         }
         let flat = String(repeating: "? ", count: 900)
         #expect(throws: ConfigurationError.self) { try read("version: 1\nz:\n  " + flat + "a\n") }
+        let behindMark = #expect(throws: ConfigurationError.self) { try read("\u{FEFF}" + flat + "a\n") }
+        #expect(behindMark?.problem.contains("? key") == true)
         #expect(throws: ConfigurationError.self) {
             try read("version: 1\nz: " + String(repeating: "[", count: 200) + String(repeating: "]", count: 200))
         }

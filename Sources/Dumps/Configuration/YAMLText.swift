@@ -16,7 +16,10 @@ package struct YAMLText {
     package static func check(
         _ text: Bytes, file: String, canBeJSON: Bool, limits: Limits = Limits()
     ) throws(ConfigurationError) {
-        let text = YAMLText(text: text, file: file, limits: limits, canBeJSON: canBeJSON)
+        // The parser passes over a byte order mark: what is behind it is at the beginning of a line.
+        let hasMark = text.count >= 3 && text[0..<3].array == [0xEF, 0xBB, 0xBF]
+        let text = YAMLText(
+            text: hasMark ? text[3..<text.count] : text, file: file, limits: limits, canBeJSON: canBeJSON)
         try text.refuseAliases()
         try text.refuseExplicitKeys()
         try text.refuseDepth()
