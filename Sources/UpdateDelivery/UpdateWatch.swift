@@ -25,8 +25,6 @@ package struct UpdateWatch: Sendable {
     private static let disabledWait = Duration.seconds(4 * 3600)
     private static let longestWait = Duration.seconds(300)
     private static let stable = Duration.seconds(60)
-    /// Usual is a heartbeat in 15 s, and an update each time that something is published.
-    private static let mostMessagesPerMinute = 600
 
     private let client: ServerClient
     private let environment: HTTPEnvironment
@@ -54,16 +52,12 @@ package struct UpdateWatch: Sendable {
                 var stream = try await client.startingRun().updates()
                 hasConnected = true
                 await report(.connected(stream.url))
-                var minute = environment.uptime()
-                var messages = 0
+                var rate = MessageRate(at: environment.uptime())
                 reading: while let message = try await stream.next() {
-                    let now = environment.uptime()
-                    if now - minute >= .seconds(60) { (minute, messages) = (now, 0) }
-                    messages += 1  // bounded: by the limit, below
-                    guard messages <= Self.mostMessagesPerMinute else {
+                    guard rate.note(at: environment.uptime()) else {
                         throw HTTPError(
                             stream.url,
-                            .notAnEventStream("more than \(Self.mostMessagesPerMinute) messages within a minute"))
+                            .notAnEventStream("more than \(MessageRate.mostPerMinute) messages within a minute"))
                     }
                     switch message {
                     case .event(let event):

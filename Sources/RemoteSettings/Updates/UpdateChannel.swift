@@ -20,8 +20,6 @@ final class UpdateChannel: Sendable {
     /// How long it is after a single heartbeat, where the time between two is not known yet: three times the longest time that
     /// servers are known to leave, which is that of Mozilla's push service.
     private static let silenceAfterHeartbeat = Duration.seconds(900)
-    /// After this number of messages within a minute, the connection is given up.
-    private static let mostMessagesPerMinute = 600
     /// How soon a change of the network leads to another try.
     private static let afterNetworkChange = Duration.seconds(30)
 
@@ -355,15 +353,15 @@ final class UpdateChannel: Sendable {
             var reconnectionTime: Duration?
             var hasUpdate = false
             var isDead = false
-            /// The minute that messages are counted in, from its beginning.
-            var minute: Duration
-            var messages = 0
+            var rate: MessageRate
         }
 
         let state: Mutex<State>
 
         /// - Parameter beat: the time between two heartbeats on earlier connections; zero where it is not known.
-        init(at now: Duration, beat: Duration) { state = Mutex(State(last: now, longestBeat: beat, minute: now)) }
+        init(at now: Duration, beat: Duration) {
+            state = Mutex(State(last: now, longestBeat: beat, rate: MessageRate(at: now)))
+        }
 
         func noteHeartbeat(at now: Duration) {
             state.withLock { state in
@@ -381,12 +379,10 @@ final class UpdateChannel: Sendable {
         var beat: Duration { state.withLock { $0.isDead && !$0.hasMeasured ? .zero : $0.longestBeat } }
 
         /// - Returns: whether the server may go on.
-        func noteMessage(at now: Duration, mostPerMinute: Int) -> Bool {
+        func noteMessage(at now: Duration) -> Bool {
             state.withLock { state in
                 state.last = now
-                if now - state.minute >= .seconds(60) { (state.minute, state.messages) = (now, 0) }
-                state.messages += 1
-                return state.messages <= mostPerMinute
+                return state.rate.note(at: now)
             }
         }
     }
@@ -447,10 +443,10 @@ final class UpdateChannel: Sendable {
             defer { compare.cancel() }
             while let message = try await connection.next() {
                 let now = environment.uptime()
-                guard pulse.noteMessage(at: now, mostPerMinute: Self.mostMessagesPerMinute) else {
+                guard pulse.noteMessage(at: now) else {
                     return .failed(
                         UpdateSourceError(
-                            .failed, "more than \(Self.mostMessagesPerMinute) messages arrived within a minute"))
+                            .failed, "more than \(MessageRate.mostPerMinute) messages arrived within a minute"))
                 }
                 if now - opened >= Self.successAfter {
                     state.withLock { $0.problem = nil }
