@@ -18,6 +18,8 @@ package struct SurveyedCollection: Sendable {
     package let action: PlannedCollection.Action?
     /// The state of its pin; `nil` if it has none.
     package let pin: PinState?
+    /// The most bytes that its bundle may have; `nil` where the configuration does not say.
+    package let budget: UInt64?
 }
 
 extension LockFile.Collection {
@@ -102,7 +104,8 @@ package struct Survey: Sendable {
             id: settings.id, entry: held,
             hasBundle: held != nil && directory.diskState(settings.id, held) == .asLocked,
             serverTimestamp: serverTimestamp, action: action,
-            pin: settings.pin.map { PinState($0, serverTimestamp: serverTimestamp, now: now) })
+            pin: settings.pin.map { PinState($0, serverTimestamp: serverTimestamp, now: now) },
+            budget: settings.budget.bundle)
     }
 
     /// The plan of a refresh.

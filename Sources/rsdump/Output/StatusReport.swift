@@ -9,19 +9,6 @@ struct StatusReport {
     let isOffline: Bool
     let configuration: DumpsConfiguration
     let sizes: SizeComparison
-    private let budgets: [CollectionID: UInt64]
-
-    init(
-        states: [(SurveyedCollection, SurveyedCollection.Freshness)], now: Timestamp, isOffline: Bool,
-        configuration: DumpsConfiguration, sizes: SizeComparison
-    ) {
-        self.states = states
-        self.now = now
-        self.isOffline = isOffline
-        self.configuration = configuration
-        self.sizes = sizes
-        budgets = configuration.collections.reduce(into: [:]) { $0[$1.id] = $1.budget.bundle }
-    }
 
     var hasFailures: Bool { states.contains { $1 == .tooOld || $1 == .missing } }
 
@@ -75,7 +62,7 @@ struct StatusReport {
     }
 
     private func excess(of state: SurveyedCollection, _ style: Style) -> String {
-        guard let budget = budgets[state.id], let size = sizes.size(of: state.id), size > budget else { return "" }
+        guard let budget = state.budget, let size = sizes.size(of: state.id), size > budget else { return "" }
         return style.red("  error: over its budget of \(ByteSize.text(budget))")
     }
 
@@ -95,7 +82,7 @@ struct StatusReport {
                         "reason": state.action?.reason.map(JSONValue.string),
                         "bundleBytes": state.entry.map { .count($0.bundle.size) },
                         "growthBytes": sizes.growth(of: state.id).map { .count($0) },
-                        "budgetBytes": budgets[state.id].map { .count($0) },
+                        "budgetBytes": state.budget.map { .count($0) },
                         "pin": state.pin.map(PinText.json),
                     ])
                 }),
