@@ -83,7 +83,8 @@ let package = Package(
         .target(
             name: "SnapshotBundle",
             dependencies: [
-                "RemoteSettingsModel", "Deflate", "LibC", .product(name: "Crypto", package: "swift-crypto"),
+                "RemoteSettingsModel", "Deflate", "FileStorage", "LibC",
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
         .target(
@@ -146,10 +147,14 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "AuthoredText",
+            dependencies: ["RemoteSettingsModel", .product(name: "Yams", package: "Yams", condition: tools)],
+            swiftSettings: strict),
+        .target(
             name: "Dumps",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "TargetFilter",
-                "FileStorage",
+                "FileStorage", "AuthoredText",
                 .product(name: "Yams", package: "Yams", condition: tools),
             ],
             swiftSettings: strict),
@@ -217,18 +222,23 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "SnapshotSources",
+            name: "CollectionSources",
             dependencies: [
-                "RemoteSettingsModel", "SnapshotBundle", "TargetFilter", "ConfigParameters", "FileStorage", "Dumps",
-                .product(name: "Yams", package: "Yams", condition: tools),
+                "RemoteSettingsModel", "SnapshotBundle", "TargetFilter", "ConfigParameters", "FileStorage",
+                "AuthoredText",
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "FirebaseFormats",
+            dependencies: [
+                "RemoteSettingsModel", "TargetFilter", "ConfigParameters", "AuthoredText", "CollectionSources",
             ],
             swiftSettings: strict),
         .target(
             name: "Publish",
             dependencies: [
-                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "SigningKeys", "SnapshotSources",
-                "FileStorage",
-                "Dumps",
+                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "SigningKeys", "AuthoredText",
+                "CollectionSources", "FileStorage", "Dumps",
             ],
             swiftSettings: strict),
         .target(
@@ -255,7 +265,7 @@ let package = Package(
                 "CMappedFaults", "RemoteSettingsModel", "RemoteSettingsHTTP", "AsyncHTTPTransport", "ContentSignature",
                 "SnapshotBundle", "Dumps", "DumpsRefresh", "SnapshotServer", "SnapshotExchange", "SnapshotDiff",
                 "SnapshotHistory", "SnapshotOrigin", "StaticMirror", "DemoOrigin", "RemoteSettings",
-                "FileStorage", "LibC", "SigningKeys", "SnapshotSources", "Publish",
+                "FileStorage", "LibC", "SigningKeys", "AuthoredText", "CollectionSources", "FirebaseFormats", "Publish",
                 "ConfigParameters", "TargetFilter", "UpdateDelivery", "UpdateEvents",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Subprocess", package: "swift-subprocess", condition: tools),
@@ -280,7 +290,8 @@ let package = Package(
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "TargetFilter",
                 "Deflate", "MozillaLZ4", "FileStorage", "RemoteSettings", "Dumps", "DumpsRefresh",
-                "SnapshotExchange", "SnapshotOrigin", "SnapshotPage", "SnapshotSources", "SigningKeys",
+                "SnapshotExchange", "SnapshotOrigin", "SnapshotPage", "AuthoredText", "CollectionSources",
+                "FirebaseFormats", "SigningKeys",
                 "ConfigParameters", "RemoteConfiguration", "UpdateEvents",
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
@@ -394,19 +405,27 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "DumpsTests",
-            dependencies: ["Dumps", "FileStorage", "RemoteSettingsModel", "SnapshotBundle"],
+            dependencies: ["Dumps", "AuthoredText", "FileStorage", "RemoteSettingsModel", "SnapshotBundle"],
             swiftSettings: strict),
         .testTarget(
-            name: "SnapshotSourcesTests",
+            name: "CollectionSourcesTests",
             dependencies: [
-                "SnapshotSources", "ConfigParameters", "TargetFilter", "Dumps", "FileStorage", "RemoteSettingsModel",
+                "CollectionSources", "AuthoredText", "ConfigParameters", "TargetFilter", "FileStorage",
+                "RemoteSettingsModel",
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "FirebaseFormatsTests",
+            dependencies: [
+                "FirebaseFormats", "CollectionSources", "AuthoredText", "TargetFilter", "FileStorage",
+                "RemoteSettingsModel",
             ],
             swiftSettings: strict),
         .testTarget(
             name: "PublishTests",
             dependencies: [
-                "Publish", "SnapshotSources", "SigningKeys", "ContentSignature", "Dumps", "SnapshotBundle",
-                "FileStorage",
+                "Publish", "CollectionSources", "AuthoredText", "SigningKeys", "ContentSignature", "Dumps",
+                "SnapshotBundle", "FileStorage",
                 "RemoteSettingsModel",
             ],
             swiftSettings: strict),
@@ -419,8 +438,8 @@ let package = Package(
         .testTarget(
             name: "DumpsRefreshTests",
             dependencies: [
-                "DumpsRefresh", "Dumps", "ContentSignature", "RemoteSettingsModel", "RemoteSettingsHTTP",
-                "SnapshotBundle", "SnapshotFetch",
+                "DumpsRefresh", "Dumps", "AuthoredText", "ContentSignature", "RemoteSettingsModel",
+                "RemoteSettingsHTTP", "SnapshotBundle", "SnapshotFetch",
             ],
             swiftSettings: strict),
         .testTarget(

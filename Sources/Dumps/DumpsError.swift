@@ -1,3 +1,4 @@
+import AuthoredText
 import RemoteSettingsModel
 
 /// Why a command on a directory of dumps could not start.
@@ -35,21 +36,7 @@ package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What is wrong with a file that people write (`dumps.yaml`, sources of collections), in which line, and how to correct it.
-package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
-    package let file: String
-    /// Counted from 1; `nil` for the file as a whole.
-    package var line: Int?
-    package let problem: String
-    package let remedy: String
-
-    package init(file: String, line: Int? = nil, problem: String, remedy: String) {
-        self.file = file
-        self.line = line
-        self.problem = problem
-        self.remedy = remedy
-    }
-
+extension ConfigurationError {
     /// Two collections differ in nothing but case.
     static func sameBundle(_ id: CollectionID, _ other: CollectionID, file: String, line: Int?) -> ConfigurationError {
         ConfigurationError(
@@ -57,9 +44,5 @@ package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConver
             problem: "\(min(id, other)) and \(max(id, other)) would have the same bundle on a file system that "
                 + "ignores case",
             remedy: "keep one of them in this directory, and the other in one of its own")
-    }
-
-    package var description: String {
-        "\(file)\(line.map { ":\($0)" } ?? ""): \(problem); \(remedy)"
     }
 }

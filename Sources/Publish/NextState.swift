@@ -1,7 +1,8 @@
+import AuthoredText
+import CollectionSources
 import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotSources
 
 /// What publishing makes of a collection's sources and its present state, before anything is signed. Pure: no I/O, no clock.
 package struct NextState: Sendable {

@@ -1,10 +1,10 @@
+import CollectionSources
 import ContentSignature
 import Dumps
 import FileStorage
 import RemoteSettingsModel
 import SigningKeys
 import SnapshotBundle
-import SnapshotSources
 
 /// Publishes sources: signs what changed, and hands it to a directory of dumps like any other snapshot.
 package struct Publish: Sendable {

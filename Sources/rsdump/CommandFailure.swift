@@ -1,3 +1,4 @@
+import AuthoredText
 import ContentSignature
 import Dumps
 import FileStorage
@@ -9,7 +10,6 @@ import SnapshotDiff
 import SnapshotExchange
 import SnapshotHistory
 import SnapshotServer
-import SnapshotSources
 import StaticMirror
 
 /// An error that ends a command, with a message and an exit code.

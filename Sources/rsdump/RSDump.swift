@@ -1,6 +1,6 @@
 import ArgumentParser
+import AuthoredText
 import CMappedFaults
-import SnapshotSources
 
 /// The command-line tool.
 @main

@@ -1,7 +1,8 @@
-@testable import Dumps
+import AuthoredText
 import DumpsRefresh
 import RemoteSettingsModel
 import Testing
+@testable import Dumps
 
 struct PinConfigurationTests {
     private let text = """

@@ -1,3 +1,4 @@
+import AuthoredText
 import Dumps
 import RemoteSettingsModel
 import Testing

@@ -14,7 +14,7 @@ from test_publish import CONFIG, SETTINGS
 
 EXAMPLES = rsdump.REPOSITORY / "Examples/publish"
 SCRIPTS = rsdump.REPOSITORY / "scripts"
-ARTICLES = rsdump.REPOSITORY / "Sources/SnapshotSources/Documentation.docc"
+ARTICLES = rsdump.REPOSITORY / "Sources/CollectionSources/Documentation.docc"
 SCHEMA = json.loads((ARTICLES / "Resources/source.schema.json").read_text())
 
 

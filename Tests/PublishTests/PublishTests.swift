@@ -1,3 +1,5 @@
+import AuthoredText
+import CollectionSources
 import ContentSignature
 import Dumps
 import FileStorage
@@ -5,7 +7,6 @@ import Publish
 import RemoteSettingsModel
 import SigningKeys
 import SnapshotBundle
-import SnapshotSources
 import Testing
 
 @Suite struct PublishTests {
@@ -35,7 +36,7 @@ import Testing
             try FileStore.replace("\(root)/sources/\(path)", with: Bytes(utf8: text))
         }
 
-        var sources: SnapshotSources { SnapshotSources("\(root)/sources") }
+        var sources: SourceDirectory { SourceDirectory("\(root)/sources") }
 
         func publisher(_ options: Publish.Options, roots: [SHA256Digest]? = nil) throws -> Publish {
             Publish(

@@ -1,3 +1,4 @@
+import AuthoredText
 import RemoteSettingsModel
 import Yams
 

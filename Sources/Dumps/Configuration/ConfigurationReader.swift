@@ -1,3 +1,4 @@
+import AuthoredText
 import ContentSignature
 import RemoteSettingsModel
 import Yams

@@ -1,3 +1,4 @@
+import AuthoredText
 import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle

@@ -2,11 +2,11 @@ import ArgumentParser
 import ConfigParameters
 import Dumps
 import FileStorage
+import FirebaseFormats
 import RemoteSettings
 import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotExchange
-import SnapshotSources
 import TargetFilter
 
 /// `rsdump config`

@@ -1,10 +1,10 @@
 import ArgumentParser
+import CollectionSources
 import Dumps
 import DumpsRefresh
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotDiff
-import SnapshotSources
 
 /// `rsdump diff`
 struct Diff: AsyncParsableCommand {
@@ -129,7 +129,7 @@ struct Diff: AsyncParsableCommand {
             side = try await DiffSide(revision: revision, path: path ?? dumps.directory.path)
         case .server: side = DiffSide(server: try await askServer(failed: &failed))
         case .sources(let path):
-            let sources = try SnapshotSources(path.withoutTrailingSlashes).read(collections)
+            let sources = try SourceDirectory(path.withoutTrailingSlashes).read(collections)
             side = DiffSide(
                 states: try Publishing.preview(sources, in: dumps.directory, at: HTTPEnvironment.system.now()))
         }

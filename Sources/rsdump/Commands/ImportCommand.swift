@@ -1,11 +1,12 @@
 import ArgumentParser
+import CollectionSources
 import ContentSignature
 import Dumps
 import FileStorage
+import FirebaseFormats
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotExchange
-import SnapshotSources
 
 /// `rsdump import`
 struct ImportCommand: AsyncParsableCommand {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CollectionSources
 import ContentSignature
 import Dumps
 import FileStorage
@@ -7,7 +8,6 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SigningKeys
 import SnapshotDiff
-import SnapshotSources
 import UpdateDelivery
 
 /// The option that names the directory of sources.
@@ -16,7 +16,7 @@ struct SourcesOptions: ParsableArguments {
         name: .customLong("sources"), help: ArgumentHelp("The directory of the source files.", valueName: "dir"))
     var path = "sources"
 
-    var sources: SnapshotSources { SnapshotSources(path.withoutTrailingSlashes) }
+    var sources: SourceDirectory { SourceDirectory(path.withoutTrailingSlashes) }
 }
 
 /// `rsdump check`

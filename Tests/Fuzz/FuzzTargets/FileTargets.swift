@@ -1,3 +1,4 @@
+import AuthoredText
 import ContentSignature
 import Dumps
 import DumpsRefresh

@@ -1,11 +1,13 @@
+import AuthoredText
+import CollectionSources
 import ConfigParameters
 import ContentSignature
 import Crypto
 import FileStorage
+import FirebaseFormats
 import Foundation
 import RemoteSettingsModel
 import SigningKeys
-import SnapshotSources
 import TargetFilter
 
 private let sourceWords = [
@@ -107,7 +109,7 @@ extension FuzzTarget {
         }
         let read: [CollectionSource]
         do {
-            read = try SnapshotSources(scratch.path).read()
+            read = try SourceDirectory(scratch.path).read()
         } catch let error as SourceProblems {
             try require(!error.problems.isEmpty, "an error without a problem")
             for problem in error.problems {
@@ -150,7 +152,7 @@ extension FuzzTarget {
         try FileStore.makeDirectories("\(scratch.path)/main")
         try Data(source.array).write(to: URL(filePath: "\(scratch.path)/main/fuzz.yaml"))
         do {
-            let read = try SnapshotSources(scratch.path).read()
+            let read = try SourceDirectory(scratch.path).read()
             try require(read.count == 1, "\(read.count) collections")
             try check(read[0])
             return read[0]

@@ -1,6 +1,8 @@
+import AuthoredText
+import CollectionSources
 import FileStorage
+import FirebaseFormats
 import RemoteSettingsModel
-import SnapshotSources
 import Testing
 
 @Suite struct FirebaseTemplateTests {
@@ -13,7 +15,7 @@ import Testing
         defer { try? FileStore.removeTree(root) }
         try FileStore.makeDirectories("\(root)/main")
         try FileStore.replace("\(root)/main/c.yaml", with: source)
-        let records = try SnapshotSources(root).read()[0].records
+        let records = try SourceDirectory(root).read()[0].records
         return try Dictionary(
             uniqueKeysWithValues: records.map {
                 ($0.id, try JSONValue(parsing: Bytes(utf8: "{\($0.members.text)}"), limits: Limits()))

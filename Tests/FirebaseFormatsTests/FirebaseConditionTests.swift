@@ -1,4 +1,4 @@
-import SnapshotSources
+import FirebaseFormats
 import TargetFilter
 import Testing
 

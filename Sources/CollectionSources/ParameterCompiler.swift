@@ -1,10 +1,10 @@
+import AuthoredText
 import ConfigParameters
-import Dumps
 import RemoteSettingsModel
 import TargetFilter
 
 /// Compiles the short form of remote config, conditions with names and parameters with values, to parameter records.
-struct ParameterCompiler {
+package struct ParameterCompiler {
     /// A condition: its filter, and the line that it is on.
     private struct Condition {
         let filter: String
@@ -153,7 +153,7 @@ struct ParameterCompiler {
     }
 
     /// A percentage in steps of 0.0001; `nil` where it is beyond 0…100 or finer.
-    static func steps(_ number: JSONNumber) -> Int? {
+    package static func steps(_ number: JSONNumber) -> Int? {
         let value = number.double
         guard value >= 0, value <= 100 else { return nil }
         let steps = (value * 10_000).rounded()
@@ -161,7 +161,7 @@ struct ParameterCompiler {
     }
 
     /// A text as a literal of the filter language; `nil` where it would need escapes.
-    static func quoted(_ text: String) -> String? {
+    package static func quoted(_ text: String) -> String? {
         let isPlain = text.unicodeScalars.allSatisfy { (0x20...0x7E).contains($0.value) && $0 != "'" && $0 != "\\" }
         return isPlain && (1...100).contains(text.utf8.count) ? "'\(text)'" : nil
     }

@@ -1,10 +1,9 @@
-import Dumps
 import RemoteSettingsModel
 import Yams
 
 /// A value of a source file, whether it is YAML or JSON, with the line that it begins on.
-struct SourceNode: Sendable {
-    enum Content: Sendable {
+package struct SourceNode: Sendable {
+    package enum Content: Sendable {
         case null
         case bool(Bool)
         case number(JSONNumber)
@@ -13,17 +12,28 @@ struct SourceNode: Sendable {
         case mapping([Member])
     }
 
-    struct Member: Sendable {
-        let key: String
+    package struct Member: Sendable {
+        package let key: String
         /// The key's line.
-        let line: Int
-        let value: SourceNode
+        package let line: Int
+        package let value: SourceNode
+
+        package init(key: String, line: Int, value: SourceNode) {
+            self.key = key
+            self.line = line
+            self.value = value
+        }
     }
 
-    let content: Content
-    let line: Int
+    package let content: Content
+    package let line: Int
 
-    var json: JSONValue {
+    package init(content: Content, line: Int) {
+        self.content = content
+        self.line = line
+    }
+
+    package var json: JSONValue {
         switch content {
         case .null: .null
         case .bool(let value): .bool(value)
@@ -34,14 +44,14 @@ struct SourceNode: Sendable {
         }
     }
 
-    var string: String? { if case .string(let text) = content { text } else { nil } }
-    var members: [Member]? { if case .mapping(let members) = content { members } else { nil } }
-    var isNull: Bool { if case .null = content { true } else { false } }
+    package var string: String? { if case .string(let text) = content { text } else { nil } }
+    package var members: [Member]? { if case .mapping(let members) = content { members } else { nil } }
+    package var isNull: Bool { if case .null = content { true } else { false } }
 
-    subscript(key: String) -> SourceNode? { members?.first { $0.key == key }?.value }
+    package subscript(key: String) -> SourceNode? { members?.first { $0.key == key }?.value }
 
     /// How an error names the value's kind.
-    var kind: String {
+    package var kind: String {
         switch content {
         case .null: "nothing"
         case .bool(let value): "\(value)"
@@ -54,12 +64,17 @@ struct SourceNode: Sendable {
 }
 
 /// Reads a source file. JSON goes through this package's own reader, YAML through libyaml; both strictly.
-struct SourceReader {
+package struct SourceReader {
     let file: String
     let limits: Limits
 
+    package init(file: String, limits: Limits) {
+        self.file = file
+        self.limits = limits
+    }
+
     /// - Throws: `ConfigurationError` with the line of what is wrong.
-    func node(_ text: Bytes) throws(ConfigurationError) -> SourceNode {
+    package func node(_ text: Bytes) throws(ConfigurationError) -> SourceNode {
         file.hasSuffix(".json") ? try json(text) : try yaml(text)
     }
 
@@ -208,9 +223,9 @@ extension SourceReader {
 }
 
 /// What an unquoted text of YAML means here: what both YAML 1.1 and JSON mean by it, else a text.
-enum PlainScalar {
+package enum PlainScalar {
     /// - Returns: `nil` where readers of YAML differ about it, such as `no`, `0x1F`, `.5`, `1_000` or `12:30`.
-    static func content(_ text: String, limits: Limits) -> SourceNode.Content? {
+    package static func content(_ text: String, limits: Limits) -> SourceNode.Content? {
         switch text {
         case "", "~", "null": return .null
         case "true": return .bool(true)

@@ -1,5 +1,5 @@
+import AuthoredText
 import ConfigParameters
-import Dumps
 import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
@@ -8,7 +8,7 @@ import SnapshotBundle
 /// `<bucket>/<collection>/` with `collection.yaml` and a file a record. The article <doc:Sources> has the format.
 ///
 /// Links are never followed, and no path leads out of the directory of its collection.
-package struct SnapshotSources: Sendable {
+package struct SourceDirectory: Sendable {
     /// Bytes of a source file.
     static let fileBytes = 64 << 20
 
@@ -128,22 +128,22 @@ struct CollectionReader {
         } catch {
             throw ConfigurationError(file: place, problem: "\(error)", remedy: "make it readable")
         }
-        let files = names.filter { !$0.hasPrefix(".") && SnapshotSources.stem($0) != nil }
-        let own = files.filter { SnapshotSources.stem($0) == "collection" }
+        let files = names.filter { !$0.hasPrefix(".") && SourceDirectory.stem($0) != nil }
+        let own = files.filter { SourceDirectory.stem($0) == "collection" }
         guard own.count <= 1 else {
             throw ConfigurationError(
                 file: "\(place)/\(own[1])", problem: "\(own[0]) is there too", remedy: "keep one of them")
         }
         // What it says about ids is needed for the others.
         if let own = own.first { builder.add(collection: try node("\(place)/\(own)"), file: "\(place)/\(own)") }
-        for name in files where SnapshotSources.stem(name) != "collection" {
+        for name in files where SourceDirectory.stem(name) != "collection" {
             let file = "\(place)/\(name)"
             do throws(ConfigurationError) {
                 let node = try node(file)
                 if case .list(let records) = node.content {
                     for record in records { builder.add(record: record, file: file) }
                 } else {
-                    builder.add(record: node, file: file, id: SnapshotSources.stem(name))
+                    builder.add(record: node, file: file, id: SourceDirectory.stem(name))
                 }
             } catch {
                 builder.problems.add(error)
@@ -155,7 +155,7 @@ struct CollectionReader {
         let text: Bytes?
         do throws(FileError) {
             // The size is that of a regular file, which is not behind a link.
-            text = try FileStore.size(file) == nil ? nil : FileStore.read(file, limit: SnapshotSources.fileBytes)
+            text = try FileStore.size(file) == nil ? nil : FileStore.read(file, limit: SourceDirectory.fileBytes)
         } catch {
             throw ConfigurationError(file: file, problem: "\(error)", remedy: "make it readable, or split it")
         }

@@ -1,7 +1,7 @@
-import Dumps
+import AuthoredText
+import CollectionSources
 import FileStorage
 import RemoteSettingsModel
-import SnapshotSources
 import Testing
 
 #if canImport(Darwin)
@@ -10,7 +10,7 @@ import Testing
     import Glibc
 #endif
 
-@Suite struct SnapshotSourcesTests {
+@Suite struct SourceDirectoryTests {
     /// Reads sources of `files`, by their paths.
     private func read(_ files: [String: String]) throws -> [CollectionSource] {
         let root = try FileStore.makeTemporaryDirectory("sources")
@@ -20,7 +20,7 @@ import Testing
             try FileStore.replace("\(root)/\(path)", with: Bytes(utf8: text))
         }
         do {
-            return try SnapshotSources(root).read()
+            return try SourceDirectory(root).read()
         } catch let error as SourceProblems {
             throw SourceProblems(
                 problems: error.problems.map {
@@ -117,9 +117,9 @@ import Testing
         try FileStore.makeDirectories("\(root)/.elsewhere")
         try FileStore.replace("\(root)/.elsewhere/x", with: Bytes(utf8: "secret"))
         try link("\(root)/main/c/other", to: "\(root)/.elsewhere")
-        #expect(throws: SourceProblems.self) { try SnapshotSources(root).read() }
+        #expect(throws: SourceProblems.self) { try SourceDirectory(root).read() }
         try link("\(root)/main/d.yaml", to: "\(root)/.elsewhere/x")
-        #expect(throws: SourceProblems.self) { try SnapshotSources(root).collections() }
+        #expect(throws: SourceProblems.self) { try SourceDirectory(root).collections() }
     }
 
     private func link(_ path: String, to target: String) throws {

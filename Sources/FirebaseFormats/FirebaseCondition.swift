@@ -1,3 +1,4 @@
+import CollectionSources
 import Foundation
 import RemoteSettingsModel
 import TargetFilter

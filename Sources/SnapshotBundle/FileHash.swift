@@ -1,6 +1,5 @@
 import FileStorage
 import RemoteSettingsModel
-import SnapshotBundle
 
 extension FileStore {
     /// Hashes a file from end to end in little memory.

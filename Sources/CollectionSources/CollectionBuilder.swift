@@ -1,5 +1,5 @@
+import AuthoredText
 import ConfigParameters
-import Dumps
 import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle

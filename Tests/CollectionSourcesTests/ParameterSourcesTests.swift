@@ -1,8 +1,8 @@
+import AuthoredText
+import CollectionSources
 import ConfigParameters
-import Dumps
 import FileStorage
 import RemoteSettingsModel
-import SnapshotSources
 import TargetFilter
 import Testing
 
@@ -12,7 +12,7 @@ import Testing
         defer { try? FileStore.removeTree(root) }
         try FileStore.makeDirectories("\(root)/main")
         try FileStore.replace("\(root)/main/config.yaml", with: Bytes(utf8: text))
-        return try SnapshotSources(root).read()[0]
+        return try SourceDirectory(root).read()[0]
     }
 
     private func problems(_ text: String) throws -> [(line: Int?, problem: String)] {

@@ -1,5 +1,6 @@
+import AuthoredText
+import CollectionSources
 import ConfigParameters
-import Dumps
 import RemoteSettingsModel
 
 /// A file of in-app defaults, converted to the short form of remote config: an XML property list, JSON, or the XML of Android
