@@ -153,8 +153,8 @@ let package = Package(
         .target(
             name: "Dumps",
             dependencies: [
-                "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "TargetFilter",
-                "FileStorage", "AuthoredText",
+                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "TargetFilter", "FileStorage",
+                "AuthoredText",
                 .product(name: "Yams", package: "Yams", condition: tools),
             ],
             swiftSettings: strict),
@@ -256,8 +256,11 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "UpdateDelivery",
+            name: "Notifications",
             dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "UpdateEvents", "FileStorage", "Dumps"],
+            swiftSettings: strict),
+        .target(
+            name: "DumpsWatch", dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "UpdateEvents"],
             swiftSettings: strict),
         .executableTarget(
             name: "rsdump",
@@ -266,7 +269,7 @@ let package = Package(
                 "SnapshotBundle", "Dumps", "DumpsRefresh", "SnapshotServer", "SnapshotExchange", "SnapshotDiff",
                 "SnapshotHistory", "SnapshotOrigin", "StaticMirror", "DemoOrigin", "RemoteSettings",
                 "FileStorage", "LibC", "SigningKeys", "AuthoredText", "CollectionSources", "FirebaseFormats", "Publish",
-                "ConfigParameters", "TargetFilter", "UpdateDelivery", "UpdateEvents",
+                "ConfigParameters", "TargetFilter", "Notifications", "DumpsWatch", "UpdateEvents",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Subprocess", package: "swift-subprocess", condition: tools),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle", condition: tools),
@@ -318,8 +321,11 @@ let package = Package(
         .testTarget(
             name: "FuzzTargetsTests", dependencies: ["FuzzTargets", "FuzzServerTargets"], swiftSettings: strict),
         .testTarget(
-            name: "UpdateDeliveryTests",
-            dependencies: ["UpdateDelivery", "UpdateEvents", "RemoteSettingsHTTP", "RemoteSettingsModel"],
+            name: "NotificationsTests", dependencies: ["Notifications", "Dumps", "RemoteSettingsHTTP"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "DumpsWatchTests",
+            dependencies: ["DumpsWatch", "UpdateEvents", "RemoteSettingsHTTP", "RemoteSettingsModel"],
             swiftSettings: strict),
         .testTarget(
             name: "RemoteSettingsModelTests", dependencies: ["RemoteSettingsModel"],

@@ -1,6 +1,3 @@
-import RemoteSettingsHTTP
-import RemoteSettingsModel
-
 /// Where a message goes after a change, and what the message looks like.
 package struct NotificationTarget: Hashable, Sendable {
     package enum Format: String, CaseIterable, Hashable, Sendable {
@@ -12,7 +9,8 @@ package struct NotificationTarget: Hashable, Sendable {
         case apns
     }
 
-    package let url: HTTPURL
+    /// As it was written.
+    package let url: String
     package let format: Format
     /// FCM's topic; for APNs the app's bundle identifier.
     package let topic: String?
@@ -20,16 +18,10 @@ package struct NotificationTarget: Hashable, Sendable {
     /// never in a file or on a command line.
     package let headersVariable: String?
 
-    /// - Throws: ``NotificationTargetError`` where the URL is not an `http` or `https` one, the topic does not go with the
-    ///   format, or header fields would go over plain `http` to another machine.
+    /// - Throws: ``NotificationTargetError`` if the topic does not go with the format.
     package init(
         url: String, format: Format = .event, topic: String? = nil, headersVariable: String? = nil
     ) throws(NotificationTargetError) {
-        do {
-            self.url = try HTTPURL(url)
-        } catch {
-            throw NotificationTargetError("\(error)")
-        }
         if format == .event {
             guard topic == nil else { throw NotificationTargetError("the format event has no topic") }
         } else {
@@ -40,9 +32,7 @@ package struct NotificationTarget: Hashable, Sendable {
                     "the format \(format.rawValue) needs \(name): letters, digits, -, _, ., ~ and %; found \(found)")
             }
         }
-        guard headersVariable == nil || self.url.scheme == .https || self.url.isLoopback else {
-            throw NotificationTargetError("\(self.url): credentials are not sent over plain http; use https")
-        }
+        self.url = url
         self.format = format
         self.topic = topic
         self.headersVariable = headersVariable

@@ -3,10 +3,10 @@ import AsyncHTTPTransport
 import Dumps
 import FileStorage
 import LibC
+import Notifications
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import StaticMirror
-import UpdateDelivery
 
 /// The options that tell somebody of a change: `--notify` and what belongs to it.
 struct NotifyOptions: ParsableArguments {
@@ -46,7 +46,11 @@ struct NotifyOptions: ParsableArguments {
 
     func validate() throws {
         for name in names where Self.isURL(name) {
-            do { _ = try target(name) } catch { throw ValidationError("--notify: \(error)") }
+            do {
+                _ = try Notifier.Recipient(target(name), headers: HTTPHeaders())
+            } catch {
+                throw ValidationError("--notify: \(error)")
+            }
         }
         guard names.contains(where: Self.isURL) || (format == nil && topic == nil && headersVariable == nil) else {
             throw ValidationError(
@@ -91,8 +95,8 @@ struct NotifyOptions: ParsableArguments {
     }
 
     private func tell<Value>(
-        _ recipients: [(target: NotificationTarget, headers: HTTPHeaders)], keeping path: String,
-        _ change: () async throws -> Value, state: () throws -> Notifier.State
+        _ recipients: [Notifier.Recipient], keeping path: String, _ change: () async throws -> Value,
+        state: () throws -> Notifier.State
     ) async throws -> (Value, [Notifier.Outcome]) {
         let transport = AsyncHTTPClientTransport(allowsHTTP2: true)
         let notifier = Notifier(
@@ -121,9 +125,7 @@ struct NotifyOptions: ParsableArguments {
         return (try result.get(), outcomes)
     }
 
-    private func recipients(
-        _ configuration: DumpsConfiguration, file: String
-    ) throws -> [(target: NotificationTarget, headers: HTTPHeaders)] {
+    private func recipients(_ configuration: DumpsConfiguration, file: String) throws -> [Notifier.Recipient] {
         try names.map { name in
             let target: NotificationTarget
             if Self.isURL(name) {
@@ -137,7 +139,12 @@ struct NotifyOptions: ParsableArguments {
                     "--notify \(Console.visible(name)): expected a URL or a name under notify: in \(file), which "
                         + (known.isEmpty ? "has none" : "has \(known)"))
             }
-            return (target, try Self.headers(target.headersVariable))
+            let headers = try Self.headers(target.headersVariable)
+            do {
+                return try Notifier.Recipient(target, headers: headers)
+            } catch {
+                throw CommandFailure(.usage, "\(file): notify: \(Console.visible(name)): \(error)")
+            }
         }
     }
 
@@ -169,7 +176,7 @@ enum NotificationReport {
     /// A line for each target that was told, with a line feed before each.
     static func text(_ outcomes: [Notifier.Outcome]) -> String {
         outcomes.filter(\.isTold).map { outcome in
-            "\n\(outcome.target.url): told that \(Counted.text(outcome.collections.count, "collection")) changed"
+            "\n\(outcome.recipient.url): told that \(Counted.text(outcome.collections.count, "collection")) changed"
         }.joined()
     }
 
@@ -186,7 +193,8 @@ enum NotificationReport {
                     case .gone(let error): ("gone", error)
                     }
                 return .members([
-                    "url": .string("\(outcome.target.url)"), "format": .string(outcome.target.format.rawValue),
+                    "url": .string("\(outcome.recipient.url)"),
+                    "format": .string(outcome.recipient.target.format.rawValue),
                     "status": .string(status), "timestamp": .count(outcome.timestamp.milliseconds),
                     "collections": .array(outcome.collections.map { .string("\($0)") }),
                     "error": error.map { .string("\($0)") },

@@ -3,12 +3,12 @@ import CollectionSources
 import ContentSignature
 import Dumps
 import FileStorage
+import Notifications
 import Publish
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SigningKeys
 import SnapshotDiff
-import UpdateDelivery
 
 /// The option that names the directory of sources.
 struct SourcesOptions: ParsableArguments {

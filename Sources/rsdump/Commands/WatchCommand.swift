@@ -2,13 +2,13 @@ import ArgumentParser
 import AsyncHTTPTransport
 import Dumps
 import DumpsRefresh
+import DumpsWatch
 import LibC
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import Subprocess
 import Synchronization
 import UnixSignals
-import UpdateDelivery
 import UpdateEvents
 
 /// `rsdump watch`

@@ -1,8 +1,8 @@
+import DumpsWatch
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import Synchronization
 import Testing
-import UpdateDelivery
 import UpdateEvents
 
 /// A server's answers, one for each connection, on a clock that moves only while code waits.

@@ -17,6 +17,32 @@ package struct Notifier: Sendable {
             status: Int, headers: HTTPHeaders, body: [UInt8]
         )
 
+    /// A target with what it takes to reach it.
+    package struct Recipient: Sendable {
+        package let target: NotificationTarget
+        package let url: HTTPURL
+        /// The header fields that it is sent beside the message's own.
+        let headers: HTTPHeaders
+
+        /// - Throws: `NotificationTargetError` if the URL is not an `http` or `https` one, or if credentials would go over
+        ///   plain `http` to another machine.
+        package init(_ target: NotificationTarget, headers: HTTPHeaders) throws(NotificationTargetError) {
+            do throws(HTTPError) {
+                url = try HTTPURL(target.url)
+            } catch {
+                throw NotificationTargetError("\(error)")
+            }
+            guard target.headersVariable == nil || url.scheme == .https || url.isLoopback else {
+                throw NotificationTargetError("\(url): credentials are not sent over plain http; use https")
+            }
+            self.target = target
+            self.headers = headers
+        }
+
+        /// What tells one target from another in the kept file. It has no credentials that are not in the URL.
+        var key: String { [target.format.rawValue, target.topic, "\(url)"].compactMap(\.self).joined(separator: " ") }
+    }
+
     /// What became of one target.
     package struct Outcome: Sendable {
         package enum Result: Sendable {
@@ -29,7 +55,7 @@ package struct Notifier: Sendable {
             case gone(HTTPError)
         }
 
-        package let target: NotificationTarget
+        package let recipient: Recipient
         /// The newest timestamp of all collections.
         package let timestamp: Timestamp
         /// The collections that have changed since the target was told last; sorted.
@@ -42,7 +68,7 @@ package struct Notifier: Sendable {
     private static let tries = 3
     private static let timeout = Duration.seconds(10)
 
-    private let recipients: [(target: NotificationTarget, headers: HTTPHeaders)]
+    private let recipients: [Recipient]
     private let path: String
     private let userAgent: UserAgent
     private let environment: HTTPEnvironment
@@ -50,12 +76,10 @@ package struct Notifier: Sendable {
     private let limits: Limits
     private let retryPolicy = RetryPolicy(base: .seconds(1), longest: .seconds(5))
 
-    /// - Parameters:
-    ///   - recipients: each with the header fields that it is sent beside the message's own.
-    ///   - path: where the states that targets know are kept.
+    /// - Parameter path: where the states that targets know are kept.
     package init(
-        _ recipients: [(target: NotificationTarget, headers: HTTPHeaders)], keeping path: String, userAgent: UserAgent,
-        environment: HTTPEnvironment = .system, limits: Limits = Limits(), post: @escaping Post
+        _ recipients: [Recipient], keeping path: String, userAgent: UserAgent, environment: HTTPEnvironment = .system,
+        limits: Limits = Limits(), post: @escaping Post
     ) {
         self.recipients = recipients
         self.path = path
@@ -70,7 +94,7 @@ package struct Notifier: Sendable {
     /// - Parameter state: the present state. A target that an earlier run did not reach knows an older one.
     package func begin(_ state: State) throws(FileError) {
         var known = try readKnown()
-        for recipient in recipients where known[recipient.target.key] == nil { known[recipient.target.key] = state }
+        for recipient in recipients where known[recipient.key] == nil { known[recipient.key] = state }
         try write(known)
     }
 
@@ -81,32 +105,30 @@ package struct Notifier: Sendable {
     package func finish(_ state: State) async throws(FileError) -> [Outcome] {
         let known = try readKnown()
         let timestamp = state.values.max() ?? Timestamp(milliseconds: 0)
-        let outcomes = await recipients.concurrentMap(width: 8) { target, headers in
-            let before = known[target.key] ?? state
+        let outcomes = await recipients.concurrentMap(width: 8) { recipient in
+            let before = known[recipient.key] ?? state
             let changed = state.filter { before[$0.key] != $0.value }.keys.sorted()
             guard !changed.isEmpty else {
-                return Outcome(target: target, timestamp: timestamp, collections: [], result: .unchanged)
+                return Outcome(recipient: recipient, timestamp: timestamp, collections: [], result: .unchanged)
             }
-            let message = NotificationMessage(to: target, timestamp: timestamp, collections: changed)
-            let result = await tell(target, message, headers)
-            return Outcome(target: target, timestamp: timestamp, collections: changed, result: result)
+            let message = NotificationMessage(to: recipient.target, timestamp: timestamp, collections: changed)
+            let result = await tell(recipient, message)
+            return Outcome(recipient: recipient, timestamp: timestamp, collections: changed, result: result)
         }
         var left = try readKnown()
         for outcome in outcomes {
             if case .pending = outcome.result { continue }
-            left[outcome.target.key] = nil
+            left[outcome.recipient.key] = nil
         }
         try write(left)
         return outcomes
     }
 
-    private func tell(
-        _ target: NotificationTarget, _ message: NotificationMessage, _ headers: HTTPHeaders
-    ) async -> Outcome.Result {
-        var all = HTTPHeaders(message.headers + headers.fields)
+    private func tell(_ recipient: Recipient, _ message: NotificationMessage) async -> Outcome.Result {
+        var all = HTTPHeaders(message.headers + recipient.headers.fields)
         all.add("User-Agent", "\(userAgent)")
         let request = HTTPRequest(
-            url: target.url, headers: all, headTimeout: Self.timeout, idleTimeout: Self.timeout)
+            url: recipient.url, headers: all, headTimeout: Self.timeout, idleTimeout: Self.timeout)
         var attempt = 1
         while true {
             let error: HTTPError
@@ -115,7 +137,7 @@ package struct Notifier: Sendable {
                 let answer = try await post(request, message.body)
                 if (200...299).contains(answer.status) { return .told }
                 let text = String(decoding: answer.body.prefix(limits.errorBodyBytes), as: UTF8.self)
-                error = HTTPError(target.url, .status(answer.status, body: text))
+                error = HTTPError(recipient.url, .status(answer.status, body: text))
                 if answer.status == 410 { return .gone(error) }
                 if let seconds = answer.headers["Retry-After"].flatMap({ Int($0) }) {
                     wait = max(wait, .seconds(min(max(0, seconds), limits.backoffSeconds)))
@@ -130,7 +152,7 @@ package struct Notifier: Sendable {
         }
     }
 
-    /// The states that targets know, by ``NotificationTarget/key``. A damaged file counts as empty.
+    /// The states that targets know, by ``Recipient/key``. A damaged file counts as empty.
     ///
     /// - Throws: `FileError` where the file cannot be read: writing it anew would forget who has not been told yet.
     private func readKnown() throws(FileError) -> [String: State] {
@@ -160,9 +182,4 @@ package struct Notifier: Sendable {
         }
         try FileStore.replace(path, with: Bytes(JSONText.compact(.object(targets))), isContended: true)
     }
-}
-
-extension NotificationTarget {
-    /// What tells one target from another in the kept file. It has no credentials that are not in the URL.
-    fileprivate var key: String { [format.rawValue, topic, "\(url)"].compactMap(\.self).joined(separator: " ") }
 }
