@@ -26,6 +26,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "RemoteSettings", targets: ["RemoteSettings"]),
+        .library(name: "RemoteSettingsBlocking", targets: ["RemoteSettingsBlocking"]),
         .library(name: "RemoteConfiguration", targets: ["RemoteConfiguration"]),
         .library(name: "FirefoxDumps", targets: ["FirefoxDumps"]),
         .library(name: "PushBroadcasts", targets: ["PushBroadcasts"]),
@@ -115,6 +116,8 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
+
+        .target(name: "RemoteSettingsBlocking", dependencies: ["RemoteSettings"], swiftSettings: strict),
 
         .target(
             name: "RemoteConfiguration",
@@ -285,7 +288,7 @@ let package = Package(
             ],
             path: "Tests/Benchmark/rsbench", swiftSettings: strict),
         .executableTarget(
-            name: "rsbench-app", dependencies: ["RemoteSettings", "SnapshotBundle"],
+            name: "rsbench-app", dependencies: ["RemoteSettings", "RemoteSettingsBlocking", "SnapshotBundle"],
             path: "Tests/Benchmark/rsbench-app", swiftSettings: strict),
 
         .target(
@@ -485,9 +488,9 @@ let package = Package(
         .testTarget(
             name: "RemoteSettingsTests",
             dependencies: [
-                "storage-process", "RemoteSettings", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature",
-                "Dumps", "DumpsRefresh", "SnapshotFetch", "FileStorage", "InMemoryOrigin", "FaultyServer",
-                "UpdateEvents",
+                "storage-process", "RemoteSettings", "RemoteSettingsBlocking", "RemoteSettingsModel",
+                "RemoteSettingsHTTP", "ContentSignature", "Dumps", "DumpsRefresh", "SnapshotFetch", "FileStorage",
+                "InMemoryOrigin", "FaultyServer", "UpdateEvents",
                 .target(name: "URLSessionTransport", condition: apple),
                 .target(name: "CurlTransport", condition: notApple),
             ],

@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import InMemoryOrigin
 import RemoteSettings
@@ -75,7 +74,7 @@ import Testing
         service.setTelemetry(telemetry: GleanTelemetry())
         #expect(service.clientUrl().hasSuffix("/v2"))
         try service.updateConfig(config: RemoteSettingsConfig(server: .stage))
-        let known: any RemoteSettingsServiceProtocol = service
+        let known: any AsyncRemoteSettingsService = service
         #expect(known.clientUrl().contains("allizom"))
     }
 
@@ -131,60 +130,22 @@ import Testing
         try client.deleteDownloaded(records[0])
     }
 
-    /// A stand-in as an app's tests for Mozilla's binding have it: nothing in it is asynchronous.
-    private final class StandIn: RemoteSettingsClientProtocol {
-        func collectionName() -> String { "stand-in" }
-        func getRecords() -> [RemoteSettingsRecord]? { nil }
-        func getRecords(syncIfEmpty: Bool) -> [RemoteSettingsRecord]? {
-            syncIfEmpty ? [RemoteSettingsRecord(id: "a", lastModified: 1)] : nil
-        }
-        func getRecordsMap() -> [String: RemoteSettingsRecord]? { nil }
-        func getRecordsMap(syncIfEmpty: Bool) -> [String: RemoteSettingsRecord]? { [:] }
-        func getLastModifiedTimestamp() -> UInt64? { nil }
-        func getAttachment(record: RemoteSettingsRecord) -> Data { Data("icon".utf8) }
-        func sync() {}
-        func resetStorage() {}
-        func shutdown() {}
-    }
-
-    /// On a queue of the app's own, where the client is known by its protocol only.
-    private func list(_ client: any RemoteSettingsClientProtocol) async -> Data? {
-        await withCheckedContinuation { continuation in
-            DispatchQueue(label: "lists").async {
-                guard let records = client.getRecords(syncIfEmpty: true),
-                    let list = records.first(where: { $0.id == "a" }), (try? client.sync()) != nil,
-                    client.getRecordsMap(syncIfEmpty: true) != nil,
-                    let rules = try? client.getAttachment(record: list)
-                else { return continuation.resume(returning: nil) }
-                continuation.resume(returning: rules)
-            }
-        }
-    }
-
-    @Test func listsThroughTheProtocol() async throws {
-        let service = try service()
-        #expect(await list(Collection.icons.makeClient(service)) == Data("icon".utf8))
-        #expect(await list(StandIn()) == Data("icon".utf8))
-        let known: any RemoteSettingsServiceProtocol = service
-        let synced = await withCheckedContinuation { continuation in
-            DispatchQueue(label: "sync").async { continuation.resume(returning: try? known.sync()) }
-        }
-        #expect(synced == [])
-    }
-
     /// Names of the older interface, which have another name here; see the table.
     private static let renamed: Set = [
         "RemoteSettings", "init", "RemoteSettingsResponse", "getRecordsSince", "downloadAttachmentToPath", "SyncStatus",
     ]
 
-    /// Each name in the article's table is used in this file.
+    /// Each name in the article's table is used in this file or in that of the blocking forms.
     @Test func theTableIsCovered() throws {
         let own = URL(fileURLWithPath: #filePath)
         let root = own.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         let article = try String(
             contentsOf: root.appending(path: "Sources/RemoteSettings/Documentation.docc/MovingOver.md"), encoding: .utf8
         )
-        let source = try String(contentsOf: own, encoding: .utf8)
+        let source =
+            try String(contentsOf: own, encoding: .utf8)
+            + String(
+                contentsOf: own.deletingLastPathComponent().appending(path: "BlockingTests.swift"), encoding: .utf8)
         let rows = article.split(separator: "\n").filter { $0.hasPrefix("| `") }
         #expect(rows.count == 30)
         for row in rows {

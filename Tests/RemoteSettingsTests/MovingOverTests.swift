@@ -1,5 +1,4 @@
 import ContentSignature
-import Dispatch
 import Dumps
 import Foundation
 import InMemoryOrigin
@@ -187,8 +186,8 @@ import Testing
 
 /// What an app's own code and tests need of the types.
 @Suite struct StandInTests {
-    private final class StandIn: RemoteSettingsServiceProtocol {
-        final class Client: RemoteSettingsClientProtocol {
+    private final class StandIn: AsyncRemoteSettingsService {
+        final class Client: AsyncRemoteSettingsClient {
             func collectionName() -> String { "regions" }
             func getRecords() -> [RemoteSettingsRecord]? {
                 [RemoteSettingsRecord(id: "de", lastModified: 5, deleted: false, attachment: nil, fields: #"{"n": 1}"#)]
@@ -211,8 +210,8 @@ import Testing
     }
 
     /// An app's code that does not know which service it has.
-    private func names(of service: any RemoteSettingsServiceProtocol) async throws -> [String] {
-        let client: any RemoteSettingsClientProtocol = service.makeClient(collectionName: "regions")
+    private func names(of service: any AsyncRemoteSettingsService) async throws -> [String] {
+        let client: any AsyncRemoteSettingsClient = service.makeClient(collectionName: "regions")
         _ = try await service.sync()
         return (await client.getRecords(syncIfEmpty: true) ?? []).map(\.id)
     }
@@ -242,30 +241,5 @@ import Testing
         let error: any Error = RemoteSettingsError.Backoff(seconds: 30)
         #expect(error.localizedDescription == "the server asked to wait; try again in 30 s")
         #expect(RemoteSettingsError.Other(reason: "why").localizedDescription == "why")
-    }
-
-    /// What blocks is called on a queue of the app's own.
-    @Test func callsThatBlock() async throws {
-        let place = try Workplace()
-        let collection = try place.server.makeCollection()
-        try collection.attach(Data("hello".utf8), to: "a")
-        let service = place.service()
-        let client = service.makeClient(collectionName: collection.name)
-        let outcome = await withCheckedContinuation { continuation in
-            DispatchQueue(label: "app").async {
-                continuation.resume(
-                    returning: Result { () throws -> Data in
-                        guard let records = client.getRecords(syncIfEmpty: true), let first = records.first else {
-                            throw RemoteSettingsError.Other(reason: "no records")
-                        }
-                        try client.sync()
-                        guard try service.sync() == [], client.getRecordsMap(syncIfEmpty: true)?.count == 1 else {
-                            throw RemoteSettingsError.Other(reason: "not up to date")
-                        }
-                        return try client.getAttachment(record: first)
-                    })
-            }
-        }
-        #expect(try outcome.get() == Data("hello".utf8))
     }
 }

@@ -4,49 +4,49 @@
     import Foundation
 #endif
 
-/// What an app calls of ``RemoteSettingsService``, so that its tests can use a stand-in.
-public protocol RemoteSettingsServiceProtocol: AnyObject, Sendable {
+/// What an app calls of ``RemoteSettingsService``, so that its tests can use a stand-in, whose errors may be its own.
+public protocol AsyncRemoteSettingsService: AnyObject, Sendable {
     /// The clients that the service makes.
-    associatedtype Client: RemoteSettingsClientProtocol
+    associatedtype Client: AsyncRemoteSettingsClient
 
     /// The client of a collection of the service's bucket. No I/O.
     func makeClient(collectionName: String) -> Client
     /// Syncs the collections of all clients. Uses the network.
     ///
     /// - Returns: the names of the collections that changed.
-    func sync() async throws(RemoteSettingsError) -> [String]
+    func sync() async throws -> [String]
     /// Changes the configuration of the service and of its clients.
-    func updateConfig(config: RemoteSettingsConfig) throws(RemoteSettingsError)
+    func updateConfig(config: RemoteSettingsConfig) throws
     /// The base URL of the server's API.
     func clientUrl() -> String
     /// Sets the receiver of each sync's outcome.
     func setTelemetry(telemetry: any RemoteSettingsTelemetry)
 }
 
-/// What an app calls of ``RemoteSettingsClient``, so that its tests can use a stand-in. ``RemoteSettingsRecord`` has an
-/// initialiser for the records of one.
-public protocol RemoteSettingsClientProtocol: AnyObject, Sendable {
+/// What an app calls of ``RemoteSettingsClient``, so that its tests can use a stand-in, whose errors may be its own.
+/// ``RemoteSettingsRecord`` has an initialiser for the records of one.
+public protocol AsyncRemoteSettingsClient: AnyObject, Sendable {
     /// The name of the collection, without its bucket.
     func collectionName() -> String
-    /// The records that are held; `nil` where there are none. Never uses the network.
+    /// The records that are held; `nil` if there are none. Never uses the network.
     func getRecords() -> [RemoteSettingsRecord]?
-    /// The records; where none are held and `syncIfEmpty` is set, after a sync.
+    /// The records; if none are held and `syncIfEmpty` is set, after a sync.
     func getRecords(syncIfEmpty: Bool) async -> [RemoteSettingsRecord]?
     /// The records that are held, by id. Never uses the network.
     func getRecordsMap() -> [String: RemoteSettingsRecord]?
-    /// The records, by id; where none are held and `syncIfEmpty` is set, after a sync.
+    /// The records, by id; if none are held and `syncIfEmpty` is set, after a sync.
     func getRecordsMap(syncIfEmpty: Bool) async -> [String: RemoteSettingsRecord]?
     /// The timestamp of what is held, in milliseconds since 1970.
     func getLastModifiedTimestamp() -> UInt64?
-    /// A record's attachment. Uses the network where it is neither stored nor packaged.
-    func getAttachment(record: RemoteSettingsRecord) async throws(RemoteSettingsError) -> Data
+    /// A record's attachment. Uses the network if it is neither stored nor packaged.
+    func getAttachment(record: RemoteSettingsRecord) async throws -> Data
     /// Syncs this collection. Uses the network.
-    func sync() async throws(RemoteSettingsError)
+    func sync() async throws
     /// Removes what is stored of the collection.
-    func resetStorage() throws(RemoteSettingsError)
-    /// Ends the client: its reads answer `nil`, and its running requests are cancelled.
+    func resetStorage() throws
+    /// Ends the client: its syncs fail from now on, those under way included. Reads go on being answered.
     func shutdown()
 }
 
-extension RemoteSettingsService: RemoteSettingsServiceProtocol {}
-extension RemoteSettingsClient: RemoteSettingsClientProtocol {}
+extension RemoteSettingsService: AsyncRemoteSettingsService {}
+extension RemoteSettingsClient: AsyncRemoteSettingsClient {}

@@ -52,7 +52,7 @@ if source == "nothing" {
     let service = RemoteSettingsService(storageDir: arguments[3], config: config)
     if source == "sync" {
         let clients = entries.keys.map { service.makeClient(collectionName: "\($0)") }
-        let updated = try service.sync()
+        let updated = try firstSync(service)
         guard updated.count == clients.count else { fail("\(updated.count) of \(clients.count) collections synced") }
         print("{\"first\": \(milliseconds(clock.now - start))}")
         exit(0)

@@ -1,0 +1,27 @@
+import Dispatch
+import Synchronization
+
+/// Runs `body` to its end while the calling thread waits.
+func blocking<Value: Sendable, Failure: Error>(
+    _ body: @escaping @Sendable () async throws(Failure) -> Value
+) throws(Failure) -> Value {
+    let outcome = BlockingOutcome<Value, Failure>()
+    Task {
+        do throws(Failure) {
+            let value = try await body()
+            outcome.result.withLock { $0 = .success(value) }
+        } catch {
+            outcome.result.withLock { $0 = .failure(error) }
+        }
+        outcome.isThere.signal()
+    }
+    while true {
+        outcome.isThere.wait()
+        if let result = outcome.result.withLock({ $0 }) { return try result.get() }
+    }
+}
+
+private final class BlockingOutcome<Value: Sendable, Failure: Error>: Sendable {
+    let result = Mutex<Result<Value, Failure>?>(nil)
+    let isThere = DispatchSemaphore(value: 0)
+}
