@@ -93,6 +93,7 @@ let package = Package(
             dependencies: ["RemoteSettingsModel", "LibC", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
 
+        .target(name: "DefaultsFiles", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(
             name: "ConfigParameters", dependencies: ["RemoteSettingsModel", "TargetFilter"], swiftSettings: strict),
 
@@ -122,7 +123,8 @@ let package = Package(
         .target(
             name: "RemoteConfiguration",
             dependencies: [
-                "RemoteSettings", "RemoteSettingsModel", "TargetFilter", "ConfigParameters", "FileStorage", "LibC",
+                "RemoteSettings", "RemoteSettingsModel", "TargetFilter", "ConfigParameters", "DefaultsFiles",
+                "FileStorage", "LibC",
             ],
             swiftSettings: strict),
 
@@ -172,7 +174,7 @@ let package = Package(
             name: "SnapshotExchange",
             dependencies: [
                 "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "Dumps", "FileStorage",
-                "ConfigParameters", "MozillaLZ4", .target(name: "CArchive", condition: tools),
+                "ConfigParameters", "DefaultsFiles", "MozillaLZ4", .target(name: "CArchive", condition: tools),
             ],
             swiftSettings: strict),
         .target(
@@ -234,7 +236,8 @@ let package = Package(
         .target(
             name: "FirebaseFormats",
             dependencies: [
-                "RemoteSettingsModel", "TargetFilter", "ConfigParameters", "AuthoredText", "CollectionSources",
+                "RemoteSettingsModel", "TargetFilter", "ConfigParameters", "DefaultsFiles", "AuthoredText",
+                "CollectionSources",
             ],
             swiftSettings: strict),
         .target(
@@ -416,6 +419,8 @@ let package = Package(
             name: "DumpsTests",
             dependencies: ["Dumps", "AuthoredText", "FileStorage", "RemoteSettingsModel", "SnapshotBundle"],
             swiftSettings: strict),
+        .testTarget(
+            name: "DefaultsFilesTests", dependencies: ["DefaultsFiles", "RemoteSettingsModel"], swiftSettings: strict),
         .testTarget(
             name: "CollectionSourcesTests",
             dependencies: [

@@ -45,11 +45,3 @@ enum DumpText {
         }
     }
 }
-
-/// Numbers in the notation of most libraries.
-enum PlainNumber {
-    /// Integers unchanged; other numbers by the shortest digits of the same double, `1.5` for the canonical `1.5E0`.
-    static func text(_ number: JSONNumber) -> String {
-        number.text.utf8.contains { [0x2E, 0x45, 0x65].contains($0) } ? number.double.description : number.text
-    }
-}

@@ -199,12 +199,12 @@ struct ValueTests {
         refused(binary(head + [array([2])]), "deeper than 128 levels")
         refused(binary([[0xD1, 0, 1, 0, 0], head[1]]), "deeper than 128 levels")
         let multiplied = (2..<12).map { array(Array(repeating: $0 + 1, count: 8)) }
-        refused(binary(head + multiplied + [[0x09]]), "more than 250000")
+        refused(binary(head + multiplied + [[0x09]]), "more than 250000 values")
         refused(binary(head + (2..<300).map { array([$0 + 1]) } + [[0x09]]), "deeper than 128 levels")
-        refused(binary(head + [array([9])]), "a reference to no object")
+        refused(binary(head + [array([9])]), "a reference leads to no object")
         refused(binary(head + [[0xAF, 0x13, 0x7F, 255, 255, 255, 255, 255, 255, 255]]), "larger than the list")
-        refused(binary(head + [[0xDF, 0x51]]), "a collection without a size")
-        refused(Data(Array("bplist00".utf8) + [UInt8](repeating: 255, count: 40)), "a damaged binary list")
+        refused(binary(head + [[0xDF, 0x51]]), "an object has no length")
+        refused(Data(Array("bplist00".utf8) + [UInt8](repeating: 255, count: 40)), "a damaged binary property list")
 
         func nested(_ levels: Int, _ between: String = "") -> Data {
             let (open, close) = ("<array>" + between, "</array>")
@@ -216,8 +216,8 @@ struct ValueTests {
         for levels in [129, 200_000] { refused(nested(levels), "deeper than 128 levels") }
         refused(nested(130, "<!-- </array> --><?x </array>?>"), "deeper than 128 levels")
         refused(nested(130, "<string><![CDATA[</array>]]></string>"), "deeper than 128 levels")
-        refused(nested(1, "<string a=\"/>\">"), "an attribute")
-        refused(Data("<!DOCTYPE x [<!ENTITY a 'b'>]><plist><dict/></plist>".utf8), "a document type of its own")
+        refused(nested(1, "<string a=\"/>\">"), "<string> has an attribute")
+        refused(Data("<!DOCTYPE x [<!ENTITY a 'b'>]><plist><dict/></plist>".utf8), "the document type defines entities")
         let integer = Data("<plist version=\"1.0\"><dict><key>a</key><integer>".utf8) + [0xFC]
         refused(integer + Data("7</integer></dict></plist>".utf8), "not UTF-8")
         refused(Data("<plist><dict/></plist>".utf16.flatMap { [UInt8($0 & 255), UInt8($0 >> 8)] }), "not UTF-8")

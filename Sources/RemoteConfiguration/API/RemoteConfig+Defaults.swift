@@ -42,8 +42,12 @@ extension Float: RemoteConfigDefault {
 
 extension Date: RemoteConfigDefault {
     /// `yyyy-MM-dd HH:mm:ss` in UTC, as in Firebase.
-    public var remoteConfigDefault: JSONValue {
-        let text = Timestamp(self).rfc3339
+    public var remoteConfigDefault: JSONValue { Timestamp(self).remoteConfigDefault }
+}
+
+extension Timestamp {
+    var remoteConfigDefault: JSONValue {
+        let text = rfc3339
         return .string(String(text.prefix(10) + " " + text.dropFirst(11).prefix(8)))
     }
 }

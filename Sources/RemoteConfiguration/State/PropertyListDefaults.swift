@@ -1,3 +1,4 @@
+import DefaultsFiles
 import FileStorage
 import RemoteSettingsModel
 
@@ -28,58 +29,28 @@ package enum PropertyListDefaults {
     ///
     /// - Parameter name: what an error calls the list.
     package static func values(_ plist: Data, name: String) throws(RemoteConfigError) -> [String: RemoteConfigValue] {
-        if let problem = PropertyListShape.problem(Array(plist), limits: Limits()) {
-            throw .invalidDefaults(
-                reason: "\(name): expected a property list with a dictionary of parameters, found \(problem)")
-        }
-        do {
-            return try PropertyListDecoder().decode([String: Entry].self, from: plist).mapValues(\.value)
+        let document: DefaultsDocument
+        do throws(DefaultsFault) {
+            document = try DefaultsDocument(propertyList: Bytes(Array(plist)))
         } catch {
             throw .invalidDefaults(
-                reason: "\(name): expected a property list with a dictionary of parameters, found something else: "
-                    + "\(error)")
+                reason: "\(name)\(error.line.map { ":\($0)" } ?? ""): expected a property list with a dictionary of "
+                    + "parameters; \(error.problem)")
         }
+        return Dictionary(document.members.map { ($0.key, value($0.value)) }) { first, _ in first }
     }
 
-    /// Any value of a property list.
-    private enum Entry: Decodable {
-        case data(Data)
-        case json(JSONValue)
-
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.singleValueContainer()
-            if let value = try? container.decode(Bool.self) {
-                self = .json(.bool(value))
-            } else if let value = try? container.decode(Int64.self) {
-                self = .json(.number(JSONNumber(value)))
-            } else if let value = try? container.decode(Double.self) {
-                self = .json(RemoteConfigNumber(value).json)
-            } else if let value = try? container.decode(Date.self) {
-                self = .json(value.remoteConfigDefault)
-            } else if let value = try? container.decode(Data.self) {
-                self = .data(value)
-            } else if let value = try? container.decode(String.self) {
-                self = .json(.string(value))
-            } else if let value = try? container.decode([Entry].self) {
-                self = .json(.array(value.map(\.json)))
-            } else {
-                let members = try container.decode([String: Entry].self).sorted { $0.key < $1.key }
-                self = .json(.object(members.map { .init(key: $0.key, value: $0.value.json) }))
-            }
+    private static func value(_ value: DefaultsValue) -> RemoteConfigValue {
+        if case .data(let data) = value {
+            return RemoteConfigValue(content: .data(Data(data.array)), source: .default)
         }
-
-        var json: JSONValue {
-            switch self {
-            case .data(let data): data.remoteConfigDefault
-            case .json(let value): value
-            }
-        }
-
-        var value: RemoteConfigValue {
-            switch self {
-            case .data(let data): RemoteConfigValue(content: .data(data), source: .default)
-            case .json(let value): RemoteConfigValue(value, source: .default)
-            }
-        }
+        return RemoteConfigValue(
+            value.json { value in
+                switch value {
+                case .data(let data): Data(data.array).remoteConfigDefault
+                case .date(let time): time.remoteConfigDefault
+                default: .null
+                }
+            }, source: .default)
     }
 }

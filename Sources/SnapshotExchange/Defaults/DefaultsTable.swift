@@ -1,3 +1,4 @@
+import DefaultsFiles
 import RemoteSettingsModel
 
 /// The fields of a collection's records that contain keys and values.
@@ -56,18 +57,14 @@ struct DefaultsTable {
     ///
     /// - Throws: ``ExchangeError`` that names the record whose key or value the layout cannot express.
     func text(_ layout: ExportLayout) throws(ExchangeError) -> [UInt8] {
-        switch layout {
-        case .plist: return try PropertyListText(self).bytes
-        case .xml: return try DefaultsMapText(self).bytes
-        default:
-            let object = JSONValue.object(rows.map { .init(key: $0.key, value: $0.value) })
-            return DumpText.record(object, keys: .sorted, indent: 2) + [UInt8(ascii: "\n")]
+        let format: DefaultsFormat = layout == .plist ? .propertyList : layout == .xml ? .defaultsMap : .json
+        do throws(DefaultsTextError) {
+            return try DefaultsText(rows.map { .init(key: $0.key, value: $0.value) }, as: format).bytes
+        } catch {
+            throw ExchangeError(
+                .usage, name, entry: rows.first { $0.key == error.key }.map { "record \($0.record)" },
+                expected: error.expected, found: error.found,
+                remedy: "export to json, or choose another field with --value")
         }
-    }
-
-    func refused(_ row: Row, expected: String, found: String) -> ExchangeError {
-        ExchangeError(
-            .usage, name, entry: "record \(row.record)", expected: expected, found: found,
-            remedy: "export to json, or choose another field with --value")
     }
 }

@@ -1,0 +1,117 @@
+import RemoteSettingsModel
+
+/// In-app defaults as a file has them: a property list (XML or binary), JSON, or Android's `<defaultsMap>`. No I/O.
+package struct DefaultsDocument: Sendable {
+    package struct Member: Sendable {
+        package let key: String
+        /// The key's line; `nil` in a binary property list, which has none.
+        package let line: Int?
+        package let value: DefaultsValue
+    }
+
+    /// In the order of the file; no two have the same key.
+    package let members: [Member]
+    /// Whether the values have types of their own. Android's `<defaultsMap>` has texts only, which the app converts.
+    package let hasTypes: Bool
+
+    /// Reads any of the formats. The first bytes decide which one it is.
+    ///
+    /// - Throws: ``DefaultsFault``.
+    package init(_ bytes: Bytes, limits: Limits = Limits()) throws(DefaultsFault) {
+        if Self.isPropertyListOrMarkup(bytes) {
+            (members, hasTypes) = try Self.read(bytes, limits: limits)
+        } else {
+            (members, hasTypes) = (try Self.json(bytes, limits: limits), true)
+        }
+    }
+
+    /// Reads a property list only, XML or binary.
+    ///
+    /// - Throws: ``DefaultsFault``.
+    package init(propertyList bytes: Bytes, limits: Limits = Limits()) throws(DefaultsFault) {
+        (members, hasTypes) = try Self.read(bytes, limits: limits)
+        guard hasTypes else { throw DefaultsFault(line: 1, problem: "it is a <defaultsMap>") }
+    }
+
+    private static func isPropertyListOrMarkup(_ bytes: Bytes) -> Bool {
+        bytes.starts(with: BinaryPropertyList.magic)
+            || bytes.array.first { ![0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF].contains($0) } == UInt8(ascii: "<")
+    }
+
+    private static func read(_ bytes: Bytes, limits: Limits) throws(DefaultsFault) -> ([Member], Bool) {
+        if bytes.starts(with: BinaryPropertyList.magic) {
+            return (try BinaryPropertyList(bytes.array, limits: limits).members(), true)
+        }
+        var markup = try DefaultsMarkup(bytes, limits: limits)
+        return try markup.document()
+    }
+
+    private static func json(_ bytes: Bytes, limits: Limits) throws(DefaultsFault) -> [Member] {
+        do throws(JSONError) {
+            var reader = JSONReader(bytes, limits: limits)
+            var members: [Member] = []
+            // Lines are counted from one key to the next, so that the text is gone through once.
+            var (line, counted) = (1, 0)
+            try reader.beginObject()
+            while let key = try reader.nextKey() {
+                line += bytes[counted..<reader.offset].array.count { $0 == 0x0A }
+                counted = reader.offset
+                members.append(Member(key: key, line: line, value: .json(try reader.value())))
+            }
+            try reader.finish()
+            return members
+        } catch {
+            throw DefaultsFault(
+                line: error.line(in: bytes), problem: "not JSON with a value for each key: \(error.reason)")
+        }
+    }
+}
+
+/// A default's value. Property lists have two kinds of values more than JSON.
+package enum DefaultsValue: Sendable {
+    case json(JSONValue)
+    case data(Bytes)
+    case date(Timestamp)
+    case list([DefaultsValue])
+    case mapping([DefaultsDocument.Member])
+
+    /// The value as JSON.
+    ///
+    /// - Parameter replaced: what stands for each ``data(_:)`` and ``date(_:)`` in it.
+    package func json<Failure: Error>(
+        _ replaced: (DefaultsValue) throws(Failure) -> JSONValue
+    ) throws(Failure) -> JSONValue {
+        switch self {
+        case .json(let value): return value
+        case .data, .date: return try replaced(self)
+        case .list(let elements):
+            var values: [JSONValue] = []
+            for element in elements { values.append(try element.json(replaced)) }
+            return .array(values)
+        case .mapping(let members):
+            var values: [JSONValue.Member] = []
+            for member in members { values.append(.init(key: member.key, value: try member.value.json(replaced))) }
+            return .object(values)
+        }
+    }
+
+    /// A number as the file writes it; `nil` where JSON has no such number.
+    static func number(_ text: String, limits: Limits) -> DefaultsValue? {
+        guard case .number(let number)? = try? JSONValue(parsing: Bytes(utf8: text), limits: limits) else { return nil }
+        return .json(.number(number))
+    }
+}
+
+/// Why a file is not taken for in-app defaults.
+package struct DefaultsFault: Error, Hashable, Sendable {
+    package var line: Int?
+    package let problem: String
+
+    static func tooDeep(_ limits: Limits, line: Int? = nil) -> DefaultsFault {
+        DefaultsFault(line: line, problem: "values nest deeper than \(limits.jsonDepth) levels")
+    }
+
+    static func tooMany(_ limits: Limits, line: Int? = nil) -> DefaultsFault {
+        DefaultsFault(line: line, problem: "there are more than \(limits.jsonValues) values")
+    }
+}

@@ -1,0 +1,141 @@
+import RemoteSettingsModel
+
+/// A format that in-app defaults are written in.
+package enum DefaultsFormat: Sendable {
+    /// An XML property list: a dictionary with the values in their own types.
+    case propertyList
+    /// Android's `<defaultsMap>`: entries of a key and a text, which the app converts. It cannot express lists, objects and null.
+    case defaultsMap
+    case json
+}
+
+/// Why a value has no form in a format.
+package struct DefaultsTextError: Error, Hashable, Sendable {
+    package let key: String
+    package let expected: String
+    package let found: String
+}
+
+/// Writes in-app defaults, so that ``DefaultsDocument`` reads the same. No I/O.
+package struct DefaultsText {
+    package private(set) var bytes: [UInt8] = []
+    /// The default that is being written, for errors.
+    private var key = ""
+
+    /// - Parameter values: the defaults, in the order that they get in the file; no two with the same key.
+    /// - Throws: ``DefaultsTextError`` for the first value or key that the format cannot express.
+    package init(_ values: [JSONValue.Member], as format: DefaultsFormat) throws(DefaultsTextError) {
+        switch format {
+        case .propertyList: try writePropertyList(values)
+        case .defaultsMap: try writeMap(values)
+        case .json:
+            let style = JSONText.Style(indent: 2, strings: .shortest, number: PlainNumber.text)
+            bytes = JSONText.text(.object(values), style) + [UInt8(ascii: "\n")]
+        }
+    }
+
+    private mutating func writePropertyList(_ values: [JSONValue.Member]) throws(DefaultsTextError) {
+        line(0, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")
+        line(
+            0,
+            "<!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">"
+        )
+        line(0, "<plist version=\"1.0\">")
+        line(0, "<dict>")
+        for member in values {
+            key = member.key
+            line(1, "<key>\(try text(member.key))</key>")
+            try write(member.value, level: 1)
+        }
+        line(0, "</dict>")
+        line(0, "</plist>")
+    }
+
+    private mutating func write(_ value: JSONValue, level: Int) throws(DefaultsTextError) {
+        switch value {
+        case .null: throw refused("a value that a property list can hold", "null")
+        case .bool(let bool): line(level, bool ? "<true/>" : "<false/>")
+        case .number(let number): line(level, try self.number(number))
+        case .string(let string): line(level, "<string>\(try text(string))</string>")
+        case .array(let elements):
+            line(level, "<array>")
+            for element in elements { try write(element, level: level + 1) }
+            line(level, "</array>")
+        case .object(let members):
+            line(level, "<dict>")
+            for member in members {
+                line(level + 1, "<key>\(try text(member.key))</key>")
+                try write(member.value, level: level + 1)
+            }
+            line(level, "</dict>")
+        }
+    }
+
+    private func number(_ number: JSONNumber) throws(DefaultsTextError) -> String {
+        let text = PlainNumber.text(number)
+        guard !number.text.utf8.contains(where: { [0x2E, 0x45, 0x65].contains($0) }) else {
+            return "<real>\(text)</real>"
+        }
+        guard number.int64 != nil else { throw refused("an integer of 64 bits with a sign", text) }
+        return "<integer>\(text)</integer>"
+    }
+
+    private mutating func writeMap(_ values: [JSONValue.Member]) throws(DefaultsTextError) {
+        line(0, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")
+        line(0, "<defaultsMap>")
+        for member in values {
+            key = member.key
+            let value: String
+            switch member.value {
+            case .string(let string): value = string
+            case .bool(let bool): value = bool ? "true" : "false"
+            case .number(let number): value = PlainNumber.text(number)
+            case .null, .array, .object:
+                throw refused("a text, a number or a boolean", "a list, an object or null")
+            }
+            line(0, "    <entry>")
+            line(0, "        <key>\(try text(member.key))</key>")
+            line(0, "        <value>\(try text(value))</value>")
+            line(0, "    </entry>")
+        }
+        line(0, "</defaultsMap>")
+    }
+
+    private func text(_ text: String) throws(DefaultsTextError) -> String {
+        guard let escaped = XMLText.escaped(text) else {
+            throw refused("text that XML 1.0 can hold", "a control character")
+        }
+        return escaped
+    }
+
+    private func refused(_ expected: String, _ found: String) -> DefaultsTextError {
+        DefaultsTextError(key: key, expected: expected, found: found)
+    }
+
+    private mutating func line(_ level: Int, _ text: String) {
+        bytes.append(contentsOf: repeatElement(UInt8(ascii: "\t"), count: level))
+        bytes.append(contentsOf: text.utf8)
+        bytes.append(UInt8(ascii: "\n"))
+    }
+}
+
+/// Text in XML 1.0 (fifth edition, section 2.2).
+private enum XMLText {
+    /// - Returns: `nil` where the text has a character that XML cannot hold.
+    static func escaped(_ text: String) -> String? {
+        var output = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": output += "&amp;"
+            case "<": output += "&lt;"
+            case ">": output += "&gt;"
+            // An XML parser would turn it into a line feed.
+            case "\r": output += "&#13;"
+            case "\t", "\n", "\u{20}"..."\u{D7FF}", "\u{E000}"..."\u{FFFD}", "\u{10000}"...:
+                output.unicodeScalars.append(scalar)
+            default: return nil
+            }
+        }
+        return output
+    }
+}
