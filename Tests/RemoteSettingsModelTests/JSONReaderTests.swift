@@ -38,6 +38,21 @@ struct JSONReaderTests {
         }
     }
 
+    /// A portal, or a gateway that is out of order, answers with a page.
+    @Test(arguments: ["<html><body>Sign in</body></html>", "\n <!DOCTYPE html>"])
+    func saysThatAPageIsNoJSON(_ page: String) throws {
+        let value = #expect(throws: JSONError.self) { try parse(page) }
+        let monitor = #expect(throws: ChangesetError.self) {
+            try MonitorChangeset(parsing: Bytes(utf8: page), limits: Limits())
+        }
+        let changeset = #expect(throws: ChangesetError.self) {
+            try Changeset(parsing: Bytes(utf8: page), limits: Limits())
+        }
+        #expect(value?.description.hasPrefix("an HTML page where a value is expected") == true)
+        #expect(monitor?.description.hasPrefix("an HTML page where an object is expected") == true)
+        #expect(changeset?.description == monitor?.description)
+    }
+
     @Test(
         arguments: [
             [0x80], [0xC0, 0x80], [0xC1, 0xBF], [0xE0, 0x9F, 0xBF], [0xED, 0xA0, 0x80], [0xF0, 0x8F, 0xBF, 0xBF],

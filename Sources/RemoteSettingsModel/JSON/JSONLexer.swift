@@ -243,7 +243,7 @@ enum JSONLexer {
         return true
     }
 
-    /// What kind of value starts with `byte`, for messages.
+    /// What kind of value starts with `byte`, for messages. A portal or a gateway answers with a page where JSON is due.
     static func kind(startingWith byte: UInt8) -> String {
         switch byte {
         case UInt8(ascii: "{"): "an object"
@@ -251,6 +251,7 @@ enum JSONLexer {
         case UInt8(ascii: "\""): "a string"
         case UInt8(ascii: "t"), UInt8(ascii: "f"): "a boolean"
         case UInt8(ascii: "n"): "null"
+        case UInt8(ascii: "<"): "an HTML page"
         default: "a number"
         }
     }

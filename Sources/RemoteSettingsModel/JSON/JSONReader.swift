@@ -242,6 +242,7 @@ package struct JSONReader {
         case UInt8(ascii: "n"):
             _ = try null()
             return .null
+        case UInt8(ascii: "<"): throw wrongType("a value", UInt8(ascii: "<"))
         default: return .number(try number())
         }
     }
