@@ -67,6 +67,30 @@ import Testing
         #expect(client.syncFailures == nil)
     }
 
+    /// A writer that was killed leaves a temporary file with a name of its own; the next day's sync removes it, and nothing else.
+    @Test func whatKilledWritersLeaveIsRemoved() async throws {
+        let collection = try place.server.makeCollection()
+        try collection.put("a")
+        let files = FileManager.default
+        let dayAgo = Date(timeIntervalSinceNow: -90_000)
+        func make(_ name: String, _ date: Date?) throws {
+            let path = "\(place.storage)/\(name)"
+            try Data("x".utf8).write(to: URL(fileURLWithPath: path))
+            if let date { try files.setAttributes([.modificationDate: date], ofItemAtPath: path) }
+        }
+        try files.createDirectory(atPath: "\(place.storage)/.d.1-1.tmp", withIntermediateDirectories: true)
+        try files.setAttributes([.modificationDate: dayAgo], ofItemAtPath: "\(place.storage)/.d.1-1.tmp")
+        for name in [".updates.json.999-1.tmp", ".syncs.json.12-7.tmp", ".backoff.json.1-1.tmp"] {
+            try make(name, dayAgo)
+        }
+        for name in ["mine.tmp", ".mine"] { try make(name, dayAgo) }
+        try make(".syncs.json.13-1.tmp", nil)
+        try files.createSymbolicLink(atPath: "\(place.storage)/.l.1-1.tmp", withDestinationPath: "mine.tmp")
+        try await place.service().makeClient(collectionName: collection.name).sync()
+        let left = try files.contentsOfDirectory(atPath: place.storage).filter { $0.hasSuffix("tmp") || $0 == ".mine" }
+        #expect(left.sorted() == [".d.1-1.tmp", ".l.1-1.tmp", ".mine", ".syncs.json.13-1.tmp", "mine.tmp"])
+    }
+
     @Test func aDamagedJournalIsEmpty() async throws {
         let collection = try place.server.makeCollection()
         let client = place.service().makeClient(collectionName: collection.name)

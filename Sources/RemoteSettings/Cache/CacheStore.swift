@@ -76,9 +76,6 @@ extension LocalCollection {
 }
 
 extension StorageDirectory {
-    /// Files of interrupted downloads are removed after so many seconds.
-    private static var partSeconds: UInt64 { 86_400 }
-
     /// The stored attachments of `old` records whose `new` versions have other attachments that are not stored yet: they
     /// can stand in for those, for callers who accept that.
     fileprivate func staleAttachments(
@@ -123,10 +120,7 @@ extension StorageDirectory {
             do throws(FileError) {
                 if let digest = SHA256Digest(hex: name) {
                     if kept.contains(digest) { continue }
-                } else if let changed = try FileStore.identity(path)?.seconds,
-                    changed > Int64(clamping: now.seconds).saturatingAdding(-Int64(Self.partSeconds))
-                {
-                    // Another process may be writing it.
+                } else if try mayBeWritten(path, now: now) {
                     continue
                 }
                 try FileStore.remove(path, below: self.path)

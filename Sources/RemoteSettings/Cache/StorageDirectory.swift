@@ -66,6 +66,25 @@ struct StorageDirectory: Sendable {
         return try CacheFile(parsing: content, of: id, path: path, limits: limits)
     }
 
+    /// Temporary files, which interrupted downloads and killed writers leave, are removed after so many seconds.
+    private static let leftoverSeconds: Int64 = 86_400
+
+    /// Whether another process may be writing a temporary file.
+    func mayBeWritten(_ path: String, now: Timestamp) throws(FileError) -> Bool {
+        guard let changed = try FileStore.identity(path)?.seconds else { return false }
+        return changed > Int64(clamping: now.seconds).saturatingAdding(-Self.leftoverSeconds)
+    }
+
+    /// Removes the temporary files of killed writers that nobody writes anew: those with names of their own, beside the files
+    /// that several processes replace without the lock.
+    func removeLeftovers(now: Timestamp) throws(FileError) {
+        for name in try FileStore.list(path) ?? [] where name.hasPrefix(".") && name.hasSuffix(".tmp") {
+            let leftover = "\(path)/\(name)"
+            guard case .file? = try FileStore.kind(leftover), try !mayBeWritten(leftover, now: now) else { continue }
+            try FileStore.remove(leftover, below: path)
+        }
+    }
+
     /// Removes everything that was stored of a collection.
     func remove(_ id: CollectionID) throws(FileError) {
         for file in [snapshotPath(id), previousPath(id), damagedPath(id), keptPath(id)] {

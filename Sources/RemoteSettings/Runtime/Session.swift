@@ -25,6 +25,8 @@ final class Session: Sendable {
         var isClosed = false
         /// The last outcome of each source.
         var uptake: [String: UptakeEvent.Status] = [:]
+        /// Whether files that killed writers have left were looked for.
+        var hasTidied = false
         /// Called whenever the server has answered a sync.
         var onAnswer: (@Sendable () -> Void)?
         /// The state of the server up to which collections were synced together, in this process.
@@ -196,6 +198,16 @@ extension Session {
 
     /// The last outcome that was reported of a source.
     func lastUptake(of source: String) -> UptakeEvent.Status? { state.withLock { $0.uptake[source] } }
+
+    /// Removes, once in a session, what killed writers have left in the storage directory.
+    func tidyUp() {
+        let isFirst = state.withLock { state in
+            defer { state.hasTidied = true }
+            return !state.hasTidied
+        }
+        // What cannot be removed takes room, and does no other harm.
+        if isFirst { try? storage.removeLeftovers(now: now) }
+    }
 
     /// - Parameter body: called whenever the server has answered a sync.
     func onAnswer(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.onAnswer = body } }

@@ -107,6 +107,7 @@ struct SyncRun: Sendable {
             "settings-changes-monitoring", .success, trigger, timestamp: monitor.timestamp,
             age: serverTime?.elapsed(since: monitor.timestamp), since: began)
         session.noteAnswer()
+        session.tidyUp()
         await session.journal.noteAnswer(serverTime: serverTime, now: session.now)
     }
 
