@@ -124,7 +124,7 @@ let package = Package(
             name: "RemoteConfiguration",
             dependencies: [
                 "RemoteSettings", "RemoteSettingsModel", "TargetFilter", "ConfigParameters", "DefaultsFiles",
-                "FileStorage", "LibC",
+                "FileStorage",
             ],
             swiftSettings: strict),
 
@@ -477,7 +477,7 @@ let package = Package(
             name: "RemoteConfigurationTests",
             dependencies: [
                 "RemoteConfiguration", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "Dumps",
-                "DumpsRefresh", "InMemoryOrigin", "FaultyServer", "config-process",
+                "DumpsRefresh", "InMemoryOrigin", "FaultyServer", "UpdateEvents", "config-process",
             ],
             swiftSettings: strict),
         .executableTarget(

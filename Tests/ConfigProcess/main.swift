@@ -69,10 +69,17 @@ func watch() async throws {
     let config = start()
     try await config.fetchAndActivate()
     report(config)
-    let updates = config.configUpdates
-    for try await _ in updates {
-        try await config.activate()
-        report(config)
+    while true {
+        do {
+            for try await _ in config.configUpdates {
+                try await config.activate()
+                report(config)
+            }
+            return
+        } catch let error as RemoteConfigUpdateError {
+            // The stream has ended, and the channel is still wanted.
+            FileHandle.standardError.write(Data("\(error)\n".utf8))
+        }
     }
 }
 

@@ -115,7 +115,7 @@ struct ObserverTests {
         #expect(others.all == all)
     }
 
-    /// No call begins or is running once `remove()` has returned, however busy it is; from within a call it does not wait.
+    /// Where `remove()` is called on the listener's own queue, no call begins after it, however busy it is.
     @Test func noCallAfterRemove() async throws {
         let config = place.start()
         try await config.fetchAndActivate()
@@ -132,7 +132,7 @@ struct ObserverTests {
             }
             for number in 0..<4 {
                 group.addTask {
-                    let queue = DispatchQueue(label: "q\(number)", attributes: .concurrent)
+                    let queue = DispatchQueue(label: "q\(number)")
                     while !isDone.isSet {
                         let removed = Flag()
                         let registration = config.addObserver(on: queue) { _ in
@@ -142,8 +142,10 @@ struct ObserverTests {
                             if removed.isSet { wrong.add(number) }
                         }
                         try await Task.sleep(for: .microseconds(Int.random(in: 0..<3000)))
-                        registration.remove()
-                        removed.set()
+                        queue.sync {
+                            registration.remove()
+                            removed.set()
+                        }
                     }
                 }
             }
@@ -151,6 +153,69 @@ struct ObserverTests {
         }
         #expect(wrong.all.isEmpty)
         #expect(!calls.all.isEmpty)
+    }
+
+    /// An observer that waits for the main thread does not keep a `remove()` on the main thread waiting.
+    @Test(.timeLimit(.minutes(1))) @MainActor func removeOnMainWaitsForNobody() async throws {
+        let config = place.start()
+        let (entered, left) = (Flag(), Flag())
+        let registration = config.addObserver(on: DispatchQueue(label: "q")) { _ in
+            entered.set()
+            DispatchQueue.main.sync {}
+            left.set()
+        }
+        Task.detached { _ = try? await config.fetch() }
+        // Nothing else runs on the main thread until this has returned.
+        while !entered.isSet { usleep(100) }
+        registration.remove()
+        #expect(!left.isSet)
+        while !left.isSet { try await Task.sleep(for: .milliseconds(2)) }
+    }
+
+    /// Runs nothing until it is told to.
+    private final class StalledExecutor: TaskExecutor {
+        private let jobs = Mutex<[UnownedJob]>([])
+
+        var count: Int { jobs.withLock { $0.count } }
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            jobs.withLock { $0.append(job) }
+        }
+
+        func run() {
+            let all = jobs.withLock { jobs in
+                defer { jobs = [] }
+                return jobs
+            }
+            for job in all { unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
+        }
+    }
+
+    /// An observer that does not get its turn costs one scheduled call and sixteen events, and loses no changed key.
+    @Test func whatWaitsIsBounded() async throws {
+        let config = place.start()
+        let executor = StalledExecutor()
+        let events = Collector<RemoteConfigEvent>()
+        config.addObserver(on: executor) { events.add($0) }
+        try await config.fetchAndActivate()
+        for round in 0..<30 {
+            try place.put("k\(round)", 1)
+            try await config.fetchAndActivate()
+            try await config.fetch()
+        }
+        #expect(executor.count == 1 && events.all.isEmpty)
+        executor.run()
+        #expect(events.all.count == 16)
+        #expect(events.all.last.map(told) == "no change", "the newest fetch is told")
+        let activated = events.all.reduce(into: Set<String>()) { keys, event in
+            if case .activated(let activated) = event { keys.formUnion(activated) }
+        }
+        #expect(activated == Set(["a", "b", "c"] + (0..<30).map { "k\($0)" }))
+        try await config.fetch()
+        #expect(executor.count == 1)
+        executor.run()
+        #expect(events.all.count == 17)
     }
 
     @Test func removeFromWithin() async throws {

@@ -4,6 +4,7 @@ import RemoteConfiguration
 import RemoteSettingsModel
 import Synchronization
 import Testing
+import UpdateEvents
 
 /// What a listener hears of what is published, without a call by the app.
 @Suite(.timeLimit(.minutes(2)))
@@ -63,19 +64,80 @@ struct RealTimeTests {
         #expect(source.open == 0)
     }
 
+    /// Collects what a listener and a stream of updates are told.
+    private func listen(
+        _ config: RemoteConfig
+    ) -> (listener: Collector<RemoteConfigUpdateError>, stream: Task<RemoteConfigUpdateError?, any Error>) {
+        let errors = Collector<RemoteConfigUpdateError>()
+        config.addOnConfigUpdateListener { update, error in
+            guard let error = error as? RemoteConfigUpdateError else {
+                if let error { Issue.record(error) }
+                return
+            }
+            #expect(update == nil)
+            errors.add(error)
+        }
+        let updates = config.configUpdates
+        let stream = Task<RemoteConfigUpdateError?, any Error> {
+            do {
+                for try await _ in updates {}
+                return nil
+            } catch let error as RemoteConfigUpdateError {
+                return error
+            }
+        }
+        return (errors, stream)
+    }
+
     @Test func oneErrorForOneCause() async throws {
         let config = start()
-        let errors = Collector<String>()
         source.refuse(UpdateSourceError(.failed, "the server is down"))
-        let registration = config.addOnConfigUpdateListener { _, error in
-            if let error { errors.add("\(error)") }
-        }
+        let told = listen(config)
         for _ in 0..<48 { await time.pass(.seconds(1800)) }
-        try await errors.has(1)
+        try await told.listener.has(1)
         await time.settle()
-        #expect(errors.all == ["the server is down"])
+        #expect(told.listener.all == [.streamError(reason: "the server is down")])
+        #expect(told.listener.all.first?.errorCode == 8001)
         #expect(source.connects == 8)
-        registration.remove()
+        #expect(try await told.stream.value == told.listener.all.first, "an error ends the stream")
+    }
+
+    @Test func aServerWithoutAChannelIsUnavailable() async throws {
+        let config = start()
+        source.refuse(UpdateSourceError(.unsupported, "there is none"))
+        let told = listen(config)
+        await time.pass(.seconds(4))
+        try await told.listener.has(1)
+        #expect(told.listener.all == [.unavailable(reason: "there is none")])
+        #expect(try await told.stream.value?.errorCode == 8004)
+    }
+
+    /// A channel that announces what the server does not have, and messages that cannot be read.
+    @Test func announcementsThatAreWorthNothing() async throws {
+        let config = start()
+        try await config.fetchAndActivate()
+        let told = listen(config)
+        await time.settle()
+        for text in ["{}", "<html>", "[]", "1", ""] {
+            let error = #expect(throws: UpdateEventError.self) { try UpdateEvent(updateJSON: Bytes(utf8: text)) }
+            if let error { source.send(.refused(error)) }
+        }
+        await time.settle()
+        try await told.listener.has(1)
+        #expect(told.listener.all.map(\.errorCode) == [8003])
+        #expect(try await told.stream.value == told.listener.all.first)
+        source.announce(try place.server.monitorTimestamp() + 1000, [place.collection.collection])
+        for _ in 0..<5 { await time.pass(.seconds(61)) }
+        try await told.listener.has(2)
+        await time.settle()
+        #expect(told.listener.all.map(\.errorCode) == [8003, 8002])
+        // What is announced truly arrives all the same.
+        let updates = config.configUpdates
+        try place.put("a", 2)
+        source.announce(try place.server.monitorTimestamp(), [place.collection.collection])
+        for _ in 0..<2 { await time.pass(.seconds(61)) }
+        var iterator = updates.makeAsyncIterator()
+        #expect(try await iterator.next()?.updatedKeys == ["a"])
     }
 
     @Test func anObserverOpensNoConnection() async throws {

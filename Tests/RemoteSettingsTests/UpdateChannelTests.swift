@@ -62,7 +62,8 @@ struct UpdateChannelTests {
         let service = service { $0.updates = UpdatePolicy(channel: .eventStream(url: url)) }
         let told = Mutex<[(kind: UpdateSourceError.Kind, status: UpdateStatus?)]>([])
         let listening = service.makeClient(collection: collection.id).listenForUpdates { [weak service] problem in
-            told.withLock { $0.append((problem.kind, service?.updateStatus)) }
+            guard case .noConnection(let error) = problem else { return }
+            told.withLock { $0.append((error.kind, service?.updateStatus)) }
         }
         #expect(try await eventually { told.withLock { !$0.isEmpty } })
         #expect(told.withLock { $0.map(\.kind) } == [.unsupported])
@@ -410,7 +411,7 @@ struct UpdateChannelTests {
     }
 
     @Test func thePausesDoubleAndEndAfterSevenTries() async throws {
-        let problems = Mutex<[UpdateSourceError]>([])
+        let problems = Mutex<[UpdateProblem]>([])
         source.refuse(down)
         let service = service()
         let client = service.makeClient(collection: collection.id)
@@ -428,7 +429,7 @@ struct UpdateChannelTests {
         #expect(service.updateStatus == .givenUp(reason: "the server is down"))
         await time.pass(.seconds(864_000))
         #expect(source.connects == 8)
-        #expect(problems.withLock { $0 } == [down])
+        #expect(problems.withLock { $0 } == [.noConnection(down)])
         // A change of the network is a reason to try again, and a sync that succeeds; listeners hear no more of it.
         for tries in 9...10 {
             service.networkChanged()
@@ -512,7 +513,7 @@ struct UpdateChannelTests {
     }
 
     @Test func disabledLastsForHoursOrUntilTheNextStart() async throws {
-        let problems = Mutex<[UpdateSourceError]>([])
+        let problems = Mutex<[UpdateProblem]>([])
         let (service, client) = try await listening()
         let listening = client.listenForUpdates { problem in problems.withLock { $0.append(problem) } }
         for round in 1...2 {

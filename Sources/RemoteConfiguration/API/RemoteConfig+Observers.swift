@@ -9,8 +9,9 @@ extension RemoteConfig {
     /// While there is a listener, the service keeps its update channel open (`RemoteSettingsConfig.updates`), and what is
     /// published is fetched within seconds, whatever ``RemoteConfigSettings/minimumFetchInterval`` says.
     ///
-    /// - Parameter listener: is given the keys that an activation would change; or an error where what was fetched cannot be
-    ///   used, or where the update channel cannot be had for a longer time: once for each cause.
+    /// - Parameter listener: is given the keys that an activation would change; or an error: a ``RemoteConfigUpdateError``
+    ///   where it does not hear of what is published, once for each cause, or ``RemoteConfigError/notParameters(reason:)``
+    ///   where what was fetched cannot be used.
     @discardableResult
     public func addOnConfigUpdateListener(
         remoteConfigUpdateCompletion listener:
@@ -19,39 +20,38 @@ extension RemoteConfig {
             ) -> Void
     ) -> ConfigUpdateListenerRegistration {
         announceStores()
-        return hub.add(listen: listenForUpdates, schedule: Self.onMainActor) { message in
+        return hub.addListener(listen: listenForUpdates, schedule: Self.onMainActor) { message in
             MainActor.assumeIsolated {
                 switch message {
                 case .update(let update): listener(update, nil)
                 case .problem(let error): listener(nil, error)
-                case .event: break
                 }
             }
         }
     }
 
-    /// What listeners of ``addOnConfigUpdateListener(remoteConfigUpdateCompletion:)`` are told. Each call makes a stream of
-    /// its own; it ends with the remote config or the service. Of what is not read, the newest sixteen are kept: each
-    /// names all keys that wait for activation.
+    /// What listeners of ``addOnConfigUpdateListener(remoteConfigUpdateCompletion:)`` are told, their errors included: as in
+    /// Firebase, an error ends the stream. Each call makes a stream of its own, which ends with the remote config or the
+    /// service as well. Of what is not read, the newest sixteen are kept: each names all keys that wait for activation.
     public var configUpdates: AsyncThrowingStream<RemoteConfigUpdate, any Error> {
         announceStores()
         return hub.updates(listen: listenForUpdates)
     }
 
-    /// Keeps the service's update channel open. Where it cannot be had for a longer time, listeners are told once for each
-    /// reason.
+    /// Keeps the service's update channel open.
     private func listenForUpdates() -> UpdateListening {
-        client.listenForUpdates { [weak hub] problem in
-            hub?.send(.problem(.updatesUnavailable(reason: "\(problem)")))
-        }
+        client.listenForUpdates { [weak hub] problem in hub?.send(problem: RemoteConfigUpdateError(problem)) }
     }
 
     /// Calls `observer` on a queue of the app's choice for each fetch and each activation, one call at a time.
+    ///
+    /// While the queue is blocked, sixteen events wait: older fetches are dropped, and activations become one, with the keys
+    /// of all.
     @discardableResult
     public func addObserver(
         on queue: DispatchQueue = .main, _ observer: @escaping @Sendable (RemoteConfigEvent) -> Void
     ) -> ConfigUpdateListenerRegistration {
-        add({ work in queue.async(execute: work) }, observer)
+        hub.addObserver(schedule: { work in queue.async(execute: work) }, observer)
     }
 
     /// Like ``addObserver(on:_:)``, on an executor.
@@ -59,16 +59,7 @@ extension RemoteConfig {
     public func addObserver(
         on executor: any TaskExecutor, _ observer: @escaping @Sendable (RemoteConfigEvent) -> Void
     ) -> ConfigUpdateListenerRegistration {
-        add({ work in _ = Task(executorPreference: executor) { work() } }, observer)
-    }
-
-    private func add(
-        _ schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
-        _ observer: @escaping @Sendable (RemoteConfigEvent) -> Void
-    ) -> ConfigUpdateListenerRegistration {
-        hub.add(schedule: schedule) { message in
-            if case .event(let event) = message { observer(event) }
-        }
+        hub.addObserver(schedule: { work in _ = Task(executorPreference: executor) { work() } }, observer)
     }
 
     static let onMainActor: @Sendable (@escaping @Sendable () -> Void) -> Void = { work in
@@ -104,7 +95,7 @@ extension RemoteConfig {
             let keys = try waitingKeys(access)
             if !keys.isEmpty { hub.send(RemoteConfigUpdate(updatedKeys: keys)) }
         } catch {
-            hub.send(.problem(.notParameters(reason: "\(access.id): \(error)")))
+            hub.send(problem: RemoteConfigError.notParameters(reason: "\(access.id): \(error)"))
         }
     }
 
@@ -113,5 +104,16 @@ extension RemoteConfig {
         if let error = outcome.error { return hub.send(.fetchFailed(error)) }
         guard let access = try? client.access, let keys = try? waitingKeys(access) else { return }
         hub.send(keys.isEmpty ? .fetchedWithoutChange : .fetched(updatedKeys: keys))
+    }
+}
+
+extension RemoteConfigUpdateError {
+    fileprivate init(_ problem: UpdateProblem) {
+        switch problem {
+        case .noConnection(let error) where error.kind == .unsupported: self = .unavailable(reason: "\(error)")
+        case .noConnection(let error): self = .streamError(reason: "\(error)")
+        case .unreadable: self = .messageInvalid(reason: "\(problem)")
+        case .notFetched: self = .notFetched(reason: "\(problem)")
+        }
     }
 }

@@ -24,8 +24,6 @@ public enum RemoteConfigError: Error, Hashable, Sendable {
     case storage(reason: String)
     /// Defaults could not be read.
     case invalidDefaults(reason: String)
-    /// Updates are not announced for a longer time; fetches work as before. Told to listeners, once for each cause.
-    case updatesUnavailable(reason: String)
     /// The task was cancelled. Nothing was changed.
     case cancelled
 }
@@ -36,7 +34,7 @@ extension RemoteConfigError {
         switch self {
         case .throttled: 8002
         case .storage, .notParameters, .invalidDefaults: 8003
-        case .timeout, .fetchFailed, .updatesUnavailable, .cancelled: 8001
+        case .timeout, .fetchFailed, .cancelled: 8001
         }
     }
 
@@ -61,8 +59,7 @@ extension RemoteConfigError: CustomStringConvertible {
             "no request is made before \(Timestamp(until).rfc3339): \(reason); fetch again then"
         case .timeout(let seconds):
             "the fetch did not end within \(RemoteConfigNumber(seconds)) s (RemoteConfigSettings.fetchTimeout)"
-        case .fetchFailed(let reason), .notParameters(let reason), .storage(let reason), .invalidDefaults(let reason),
-            .updatesUnavailable(let reason):
+        case .fetchFailed(let reason), .notParameters(let reason), .storage(let reason), .invalidDefaults(let reason):
             reason
         case .cancelled: "the task was cancelled"
         }

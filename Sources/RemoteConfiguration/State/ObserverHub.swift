@@ -1,5 +1,3 @@
-import Dispatch
-import LibC
 import RemoteSettings
 import Synchronization
 
@@ -23,132 +21,88 @@ public struct RemoteConfigUpdate: Hashable, Sendable {
 
 /// The registration of a listener or observer. It stays registered until ``remove()``, whether or not this is kept.
 public final class ConfigUpdateListenerRegistration: Sendable {
-    enum Message: Sendable {
-        case event(RemoteConfigEvent)
-        case update(RemoteConfigUpdate)
-        case problem(RemoteConfigError)
-    }
+    private let end: @Sendable () -> Void
 
-    private struct State {
-        var pending: [Message] = []
-        var isRemoved = false
-        /// The thread that a call is running on.
-        var caller: UInt?
-        var waiting = 0
-    }
+    init(end: @escaping @Sendable () -> Void) { self.end = end }
 
-    private let state = Mutex(State())
-    private let ended = DispatchSemaphore(value: 0)
-    private let schedule: @Sendable (@escaping @Sendable () -> Void) -> Void
-    private let handle: @Sendable (Message) -> Void
-    private let forget: @Sendable (ConfigUpdateListenerRegistration) -> Void
-
-    init(
-        schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
-        forget: @escaping @Sendable (ConfigUpdateListenerRegistration) -> Void,
-        handle: @escaping @Sendable (Message) -> Void
-    ) {
-        self.schedule = schedule
-        self.handle = handle
-        self.forget = forget
-    }
-
-    /// Ends the calls. None begins or is still running when this returns; called from the listener itself, only that call is.
+    /// Ends the calls, and waits for nothing: it can be called anywhere, the main thread and the listener itself included.
     ///
-    /// Where a call is running on another thread, this waits for its end: do not call it while holding something that the
-    /// listener needs.
-    public func remove() {
-        forget(self)
-        let me = Self.thread
-        let mustWait = state.withLock { state in
-            state.isRemoved = true
-            state.pending = []
-            guard let caller = state.caller, caller != me else { return false }
-            state.waiting += 1
-            return true
-        }
-        if mustWait { ended.wait() }
-    }
-
-    /// Calls the listener where it wants to be called, in the order of the messages, one call at a time.
-    func send(_ message: Message) {
-        let isAccepted = state.withLock { state in
-            if !state.isRemoved { state.pending.append(message) }
-            return !state.isRemoved
-        }
-        if isAccepted { schedule { self.callOnce() } }
-    }
-
-    private func callOnce() {
-        let message = state.withLock { state -> Message? in
-            // A call that is under way on another thread takes what is pending when it ends.
-            guard !state.isRemoved, state.caller == nil, !state.pending.isEmpty else { return nil }
-            state.caller = Self.thread
-            return state.pending.removeFirst()
-        }
-        guard var current = message else { return }
-        while true {
-            handle(current)
-            let (next, waiting) = state.withLock { state -> (Message?, Int) in
-                if !state.isRemoved, !state.pending.isEmpty { return (state.pending.removeFirst(), 0) }
-                state.caller = nil
-                defer { state.waiting = 0 }
-                return (nil, state.waiting)
-            }
-            for _ in 0..<waiting { ended.signal() }
-            guard let next else { return }
-            current = next
-        }
-    }
-
-    private static var thread: UInt {
-        #if canImport(Darwin)
-            unsafe UInt(bitPattern: pthread_self())
-        #else
-            UInt(pthread_self())
-        #endif
-    }
+    /// Whether it was called is looked at on the listener's queue or executor, right before each call. So no call begins any
+    /// more after a `remove()` on a serial queue (or on the main actor) that is the listener's own. Called from elsewhere, a
+    /// call that has begun goes on to its end.
+    public func remove() { end() }
 }
 
 /// The listeners and observers of a remote config.
 final class ObserverHub: Sendable {
+    /// What listeners of updates are told.
+    enum ListenerMessage: Sendable {
+        case update(RemoteConfigUpdate)
+        case problem(any Error)
+    }
+
+    /// Messages that wait for a listener which does not get its turn.
+    private static let mostWaiting = 16
+
     private struct State {
-        var registrations: [ConfigUpdateListenerRegistration] = []
+        var observers: [(number: Int, box: Mailbox<RemoteConfigEvent>)] = []
+        var listeners: [(number: Int, box: Mailbox<ListenerMessage>)] = []
         var streams: [Int: AsyncThrowingStream<RemoteConfigUpdate, any Error>.Continuation] = [:]
-        /// The registrations that want to hear of updates as soon as they are published.
-        var listeners: Set<ObjectIdentifier> = []
-        /// Keeps the service's update channel open, while there are such registrations or streams.
+        /// Keeps the service's update channel open, while somebody wants to hear of updates as soon as they are published.
         var listening: UpdateListening?
         var count = 0
         var isFinished = false
 
         var wantsUpdates: Bool { !isFinished && !(listeners.isEmpty && streams.isEmpty) }
+
+        mutating func nextNumber() -> Int {
+            count += 1
+            return count
+        }
     }
 
     private let state = Mutex(State())
 
-    /// - Parameter listen: makes what keeps the update channel open, for a registration that wants to hear of updates as soon
-    ///   as they are published; `nil` for other registrations.
-    func add(
-        listen: (() -> UpdateListening)? = nil,
+    func addObserver(
         schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
-        handle: @escaping @Sendable (ConfigUpdateListenerRegistration.Message) -> Void
+        _ handle: @escaping @Sendable (RemoteConfigEvent) -> Void
     ) -> ConfigUpdateListenerRegistration {
-        let registration = ConfigUpdateListenerRegistration(
-            schedule: schedule,
-            forget: { [weak self] removed in
-                self?.state.withLock { state in
-                    state.registrations.removeAll { $0 === removed }
-                    state.listeners.remove(ObjectIdentifier(removed))
-                }
-                self?.endListening()
-            }, handle: handle)
-        state.withLock { state in
-            state.registrations.append(registration)
-            if listen != nil { state.listeners.insert(ObjectIdentifier(registration)) }
+        let box = Mailbox(
+            schedule: schedule, add: { $1.append($0, upTo: Self.mostWaiting) }, handle: handle)
+        let number = state.withLock { state in
+            let number = state.nextNumber()
+            state.observers.append((number, box))
+            return number
         }
-        if let listen { beginListening(listen) }
-        return registration
+        return ConfigUpdateListenerRegistration { [weak self] in
+            box.close()
+            self?.state.withLock { $0.observers.removeAll { $0.number == number } }
+        }
+    }
+
+    /// - Parameter listen: makes what keeps the update channel open.
+    func addListener(
+        listen: () -> UpdateListening, schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
+        _ handle: @escaping @Sendable (ListenerMessage) -> Void
+    ) -> ConfigUpdateListenerRegistration {
+        // An update names all keys that wait for activation: the newest ones are enough.
+        let box = Mailbox<ListenerMessage>(
+            schedule: schedule,
+            add: {
+                $1.append($0)
+                if $1.count > Self.mostWaiting { $1.removeFirst() }
+            }, handle: handle)
+        let number = state.withLock { state in
+            let number = state.nextNumber()
+            state.listeners.append((number, box))
+            return number
+        }
+        beginListening(listen)
+        return ConfigUpdateListenerRegistration { [weak self] in
+            box.close()
+            self?.state.withLock { $0.listeners.removeAll { $0.number == number } }
+            self?.endListening()
+        }
     }
 
     private func beginListening(_ listen: () -> UpdateListening) {
@@ -171,12 +125,12 @@ final class ObserverHub: Sendable {
     func updates(listen: () -> UpdateListening) -> AsyncThrowingStream<RemoteConfigUpdate, any Error> {
         // Each update names all keys that wait for activation: of those that nobody reads, the newest ones are enough.
         let (stream, continuation) = AsyncThrowingStream<RemoteConfigUpdate, any Error>.makeStream(
-            bufferingPolicy: .bufferingNewest(16))
+            bufferingPolicy: .bufferingNewest(Self.mostWaiting))
         let number = state.withLock { state -> Int? in
             guard !state.isFinished else { return nil }
-            state.count += 1
-            state.streams[state.count] = continuation
-            return state.count
+            let number = state.nextNumber()
+            state.streams[number] = continuation
+            return number
         }
         guard let number else {
             continuation.finish()
@@ -190,17 +144,27 @@ final class ObserverHub: Sendable {
         return stream
     }
 
-    func send(_ event: RemoteConfigEvent) { send(.event(event)) }
+    /// Tells observers.
+    func send(_ event: RemoteConfigEvent) {
+        let observers = state.withLock { $0.observers }
+        for observer in observers { observer.box.send(event) }
+    }
 
+    /// Tells listeners and streams.
     func send(_ update: RemoteConfigUpdate) {
-        send(.update(update))
-        let streams = state.withLock { $0.streams.values }
+        let (listeners, streams) = state.withLock { ($0.listeners, $0.streams.values) }
+        for listener in listeners { listener.box.send(.update(update)) }
         for stream in streams { stream.yield(update) }
     }
 
-    func send(_ message: ConfigUpdateListenerRegistration.Message) {
-        let registrations = state.withLock { $0.registrations }
-        for registration in registrations { registration.send(message) }
+    /// Tells listeners, and ends the streams with the error.
+    func send(problem: any Error) {
+        let (listeners, streams) = state.withLock { state in
+            defer { state.streams = [:] }
+            return (state.listeners, state.streams.values)
+        }
+        for listener in listeners { listener.box.send(.problem(problem)) }
+        for stream in streams { stream.finish(throwing: problem) }
     }
 
     func finish() {
@@ -211,5 +175,20 @@ final class ObserverHub: Sendable {
         }
         for stream in streams { stream.finish() }
         endListening()
+    }
+}
+
+extension [RemoteConfigEvent] {
+    /// Adds an event, and keeps at most so many: older fetches are dropped first, and activations are merged, so that no
+    /// changed key is lost.
+    fileprivate mutating func append(_ event: RemoteConfigEvent, upTo most: Int) {
+        append(event)
+        guard count > most else { return }
+        func isActivation(_ event: RemoteConfigEvent) -> Bool { if case .activated = event { true } else { false } }
+        if let oldest = dropLast().firstIndex(where: { !isActivation($0) }) {
+            remove(at: oldest)
+        } else if case .activated(let older) = self[0], case .activated(let newer) = self[1] {
+            replaceSubrange(0...1, with: [.activated(updatedKeys: older.union(newer))])
+        }
     }
 }

@@ -106,9 +106,9 @@ package struct CollectionAccess: Sendable {
 extension RemoteSettingsClient {
     /// Keeps the service's update channel open until what is returned is released.
     ///
-    /// - Parameter onProblem: called once for each reason why there are no announcements for a longer time.
+    /// - Parameter onProblem: called once for each reason why listeners do not hear of what is published.
     package func listenForUpdates(
-        onProblem: @escaping @Sendable (UpdateSourceError) -> Void
+        onProblem: @escaping @Sendable (UpdateProblem) -> Void
     ) -> UpdateListening { service.updates.listen(onProblem: onProblem) }
 
     /// - Throws: ``RemoteSettingsError`` where the name is not one that a collection can have.

@@ -26,8 +26,8 @@ final class UpdateChannel: Sendable {
     private struct State {
         var session: Session
         weak var service: RemoteSettingsService?
-        /// What listeners are told where there are no announcements for a longer time.
-        var listeners: [Int: @Sendable (UpdateSourceError) -> Void] = [:]
+        /// What listeners are told where they do not hear of what is published.
+        var listeners: [Int: @Sendable (UpdateProblem) -> Void] = [:]
         var count = 0
         var isStarted = false
         var isPaused = false
@@ -49,7 +49,7 @@ final class UpdateChannel: Sendable {
         var mayTry = false
         var sleeper: Task<Void, Never>?
         /// What listeners were told last.
-        var problem: UpdateSourceError?
+        var problem: UpdateProblem?
 
         func isWanted(_ hasStreams: Bool) -> Bool {
             !isClosed && !isPaused && !isInBackground && (isStarted || hasStreams || !listeners.isEmpty)
@@ -65,6 +65,7 @@ final class UpdateChannel: Sendable {
         self.hasStreams = hasStreams
         state = Mutex(State(session: session))
         session.onAnswer { [weak self] in self?.noteAnswer() }
+        syncs.onGivenUp { [weak self] reason, session in self?.tell(.notFetched(reason: reason), session) }
     }
 
     /// The service whose collections are synced; it owns this object.
@@ -76,8 +77,8 @@ final class UpdateChannel: Sendable {
 
     /// Listens until the returned object is released.
     ///
-    /// - Parameter onProblem: called once for each reason why there are no announcements for a longer time.
-    func listen(onProblem: @escaping @Sendable (UpdateSourceError) -> Void) -> UpdateListening {
+    /// - Parameter onProblem: called once for each reason why listeners do not hear of what is published.
+    func listen(onProblem: @escaping @Sendable (UpdateProblem) -> Void) -> UpdateListening {
         let number = state.withLock { state in
             state.count += 1
             state.listeners[state.count] = onProblem
@@ -232,7 +233,7 @@ final class UpdateChannel: Sendable {
             let mayConnect = !mustRest && wait <= .zero
             let pause = mustRest ? UpdateStatus.givenUp(reason: reason) : .waiting(reason: reason)
             setStatus(mayConnect ? .connecting : pause, session)
-            if let problem = lasting { tell(problem, session) }
+            if let problem = lasting { tell(.noConnection(problem), session) }
             lasting = nil
             guard mayConnect else {
                 await sleep(mustRest ? nil : wait, reasons: reasons, environment)
@@ -325,14 +326,14 @@ final class UpdateChannel: Sendable {
         }
     }
 
-    /// Tells listeners that there are no announcements for a longer time, once for each cause.
-    private func tell(_ problem: UpdateSourceError, _ session: Session) {
-        let listeners = state.withLock { state -> [@Sendable (UpdateSourceError) -> Void] in
+    /// Tells listeners why they do not hear of what is published, once for each cause.
+    private func tell(_ problem: UpdateProblem, _ session: Session) {
+        let listeners = state.withLock { state -> [@Sendable (UpdateProblem) -> Void] in
             guard state.problem != problem else { return [] }
             state.problem = problem
             return Array(state.listeners.values)
         }
-        session.logger.notice("no announcements from \(session.updateChannel?.name ?? ""): \(problem)")
+        session.logger.notice("the update channel \(session.updateChannel?.name ?? ""): \(problem)")
         for tell in listeners { tell(problem) }
     }
 
@@ -352,6 +353,7 @@ final class UpdateChannel: Sendable {
             /// The time before the next connection that the server asked for.
             var reconnectionTime: Duration?
             var hasUpdate = false
+            var hasRefused = false
             var isDead = false
             var rate: MessageRate
         }
@@ -455,7 +457,13 @@ final class UpdateChannel: Sendable {
                 switch message {
                 case .heartbeat: pulse.noteHeartbeat(at: now)
                 case .reconnectionTime(let time): pulse.state.withLock { $0.reconnectionTime = time }
-                case .refused(let error): session.logger.info("an announcement cannot be read: \(error)")
+                case .refused(let error):
+                    // A channel that sends nothing but such messages is told of once.
+                    let isFirst = pulse.state.withLock { state in
+                        defer { state.hasRefused = true }
+                        return !state.hasRefused
+                    }
+                    if isFirst { tell(.unreadable(reason: "\(error)"), session) }
                 case .event(.pause(let pause)): return .paused(pause, openFor: now - opened)
                 case .event(.update(let timestamp, let changed)):
                     // The first event may be the last of several that were missed, and names the collections of one.
@@ -499,7 +507,27 @@ final class UpdateChannel: Sendable {
     }
 }
 
-/// A listener of a service's update channel; listens until it is released.
+/// Why listeners do not hear of what is published.
+package enum UpdateProblem: Hashable, Sendable {
+    /// There is no connection for a longer time.
+    case noConnection(UpdateSourceError)
+    /// An announcement cannot be read.
+    case unreadable(reason: String)
+    /// Something newer was announced, and several syncs did not bring it.
+    case notFetched(reason: String)
+}
+
+extension UpdateProblem: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .noConnection(let error): error.description
+        case .unreadable(let reason): "an announcement cannot be read: \(reason)"
+        case .notFetched(let reason): "what was announced could not be fetched: \(reason)"
+        }
+    }
+}
+
+/// Somebody whom a service tells of something, until this is released.
 package final class UpdateListening: Sendable {
     private let end: @Sendable () -> Void
 

@@ -27,6 +27,10 @@ final class UpdateSyncs: Sendable {
     }
 
     private let state = Mutex(State())
+    private let givenUp = Mutex<(@Sendable (_ reason: String, Session) -> Void)?>(nil)
+
+    /// - Parameter body: called where what was announced is not tried any more, with the reason.
+    func onGivenUp(_ body: @escaping @Sendable (_ reason: String, Session) -> Void) { givenUp.withLock { $0 = body } }
 
     /// Notes that something newer exists. Does nothing where all of it is held.
     ///
@@ -100,35 +104,41 @@ final class UpdateSyncs: Sendable {
         if let announced = pending.announced, session.hasSynced(present, upTo: announced) { return }
         let result = await session.sync(collections, expected: pending.announced, trigger: .broadcast)
         let now = session.config.environment.uptime()
+        func retry(because reason: String) {
+            guard !self.retry(pending, from: now + Self.pauseAfterNothing) else { return }
+            let body = givenUp.withLock { $0 }
+            body?(reason, session)
+        }
         switch result {
         case .failure(.Backoff(let seconds)):
-            retry(pending, from: now + .seconds(Int64(clamping: min(seconds, 86_400))), countsAsTry: false)
-        case .failure: retry(pending, from: now + Self.pauseAfterNothing)
+            self.retry(pending, from: now + .seconds(Int64(clamping: min(seconds, 86_400))), countsAsTry: false)
+        case .failure(let error): retry(because: "\(error)")
         case .success(let results):
-            if results.contains(where: { !$0.isSynced }) {
-                return retry(pending, from: now + Self.pauseAfterNothing)
-            }
+            for case .failure(let error) in results.map(\.result) { return retry(because: "\(error)") }
             guard let announced = pending.announced, !session.hasSynced(present, upTo: announced) else {
                 let wasWorthIt = pending.isGreeting || results.contains(where: \.isChanged)
                 return state.withLock { $0.earliest = wasWorthIt ? nil : now + Self.pauseAfterNothing }
             }
-            retry(pending, from: now + Self.pauseAfterNothing)
+            retry(because: "the timestamp \(announced) was announced, and the server has none that is so new")
         }
     }
 
-    private func retry(_ pending: Pending, from earliest: Duration, countsAsTry: Bool = true) {
+    /// - Returns: whether there is another try.
+    @discardableResult
+    private func retry(_ pending: Pending, from earliest: Duration, countsAsTry: Bool = true) -> Bool {
         state.withLock { state in
             state.earliest = earliest
             var pending = pending
             if countsAsTry { pending.tries += 1 }
             guard pending.tries < Self.mostTries else {
                 state.refuted = pending.announced
-                return
+                return false
             }
             // What was announced meanwhile, and is higher, takes its place.
             let isReplaced =
                 if let newer = state.pending?.announced { pending.announced.map { $0 < newer } ?? true } else { false }
             if !isReplaced { state.pending = pending }
+            return true
         }
     }
 }
