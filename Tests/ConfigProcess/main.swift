@@ -41,7 +41,7 @@ func start() -> RemoteConfig {
     return RemoteConfig(
         collection: CommandLine.arguments[4],
         service: RemoteSettingsService(storageDir: CommandLine.arguments[1], config: config),
-        settings: RemoteConfigSettings(minimumFetchInterval: 0))
+        settings: RemoteConfigSettings(minimumFetchInterval: 0, fetchesPerHour: .max))
 }
 
 func report(_ config: RemoteConfig) {

@@ -26,9 +26,11 @@ struct FetchTests {
     @Test func defaultsAreFirebases() {
         let settings = RemoteConfigSettings()
         #expect(settings.minimumFetchInterval == 43_200 && settings.fetchTimeout == 60)
+        #expect(settings.fetchesPerHour == 60)
         settings.minimumFetchInterval = -1
         settings.fetchTimeout = .nan
-        #expect(settings.minimumFetchInterval == 0 && settings.fetchTimeout == 60)
+        settings.fetchesPerHour = -5
+        #expect(settings.minimumFetchInterval == 0 && settings.fetchTimeout == 60 && settings.fetchesPerHour == 1)
     }
 
     @Test func interval() async throws {
@@ -56,7 +58,7 @@ struct FetchTests {
         #expect(later.configSettings.minimumFetchInterval == 43_200)
         try await later.fetch()
         #expect(place.requests == third)
-        later.configSettings = RemoteConfigSettings(minimumFetchInterval: 0)
+        later.configSettings = RemoteConfigSettings(minimumFetchInterval: 0, fetchesPerHour: .max)
         try await later.fetch()
         #expect(place.requests > third)
     }
@@ -104,11 +106,11 @@ struct FetchTests {
         var expected = 120.0
         for round in 0..<10 {
             let config = place.start()
-            await #expect(throws: RemoteConfigError.self) { try await config.fetch() }
-            #expect(config.lastFetchStatus == .failure)
+            let first = try await throttledUntil(config)
+            #expect(config.lastFetchStatus == .throttled)
             let asked = place.requests
             let wait = try await throttledUntil(round.isMultiple(of: 2) ? config : place.start())
-            #expect(abs(wait - expected * (0.5 + chance)) < 0.01)
+            #expect(wait == first && abs(wait - expected * (0.5 + chance)) < 0.01)
             #expect(place.requests == asked, "nothing is asked while it lasts")
             #expect(config.status.nextFetch != nil && config.status.holdReason?.contains("failed") == true)
             place.pass(seconds: wait - 0.5)
@@ -121,17 +123,155 @@ struct FetchTests {
         let config = place.start()
         #expect(try await config.fetch() == .success)
         place.server.inject([Fault("changeset", effect: .status(500))])
-        await #expect(throws: RemoteConfigError.self) { try await config.fetch() }
         #expect(abs(try await throttledUntil(config) - 120 * (0.5 + chance)) < 0.01, "a success resets it")
     }
 
-    /// Each of Firebase's statuses holds the next request back.
+    /// Each of Firebase's statuses holds the next request back, and the first failure says so, as its client does.
     @Test(arguments: [429, 500, 503, 504])
     func statusesThatHoldBack(_ status: Int) async throws {
+        place.server.inject([Fault("/\(place.collection.name)/", effect: .status(status))])
+        let config = place.start()
+        #expect(try await throttledUntil(config) >= 59)
+        #expect(config.lastFetchStatus == .throttled)
+        #expect(config.status.lastFetchError?.contains("answered \(status)") == true)
+    }
+
+    /// Other answers that cannot be used fail with the code that Firebase's header has for HTTP errors; only the call after
+    /// that is throttled.
+    @Test(arguments: [400, 401, 403, 501, 502])
+    func statusesThatFail(_ status: Int) async throws {
         place.server.inject([Fault("changeset", effect: .status(status))])
         let config = place.start()
-        await #expect(throws: RemoteConfigError.self) { try await config.fetch() }
+        let error = await #expect(throws: RemoteConfigError.self) { try await config.fetch() }
+        guard case .fetchFailed(let reason)? = error else { throw try #require(error) }
+        #expect(reason.contains("answered \(status)") && error?.errorCode == 8003)
+        #expect(config.lastFetchStatus == .failure)
         #expect(try await throttledUntil(config) >= 59)
+    }
+
+    /// Before the first publication there is nothing to fetch, and the next fetch asks again.
+    @Test(arguments: ["changeset", "app"]) func notPublishedYet(_ missing: String) async throws {
+        let text = missing == "app" ? "/\(place.collection.name)/" : missing
+        place.server.inject([Fault(text, effect: .status(404))])
+        let config = place.start()
+        for _ in 0..<3 {
+            let asked = place.requests
+            let error = await #expect(throws: RemoteConfigError.self) { try await config.fetch() }
+            guard case .fetchFailed? = error else { throw try #require(error) }
+            #expect(error?.errorCode == 8003 && place.requests > asked)
+            #expect(config.lastFetchStatus == .failure && config.status.nextFetch == nil)
+        }
+        place.server.inject([])
+        #expect(try await config.fetch() == .success)
+    }
+
+    /// A portal answers every request with a page.
+    @Test func aPageIsNoAnswer() async throws {
+        place.server.inject([Fault("changeset", effect: .body("<html><body>Sign in</body></html>"))])
+        let error = await #expect(throws: RemoteConfigError.self) { try await place.start().fetch() }
+        #expect(error?.description.contains("an HTML page where an object is expected") == true)
+        #expect(error?.description.contains("https://settings.test/") == true)
+    }
+
+    /// An app that fetches in a loop is stopped, whatever the interval says, across restarts, until the hour has passed.
+    @Test func limitOfAnHour() async throws {
+        let asked = place.server.polls.count
+        let config = RemoteConfig(
+            collection: place.collection.name,
+            service: RemoteSettingsService(storageDir: place.storage, config: place.config()),
+            settings: RemoteConfigSettings(minimumFetchInterval: 0))
+        var succeeded = 0
+        for _ in 0..<200 where (try? await config.fetch(withExpirationDuration: 0)) != nil { succeeded += 1 }
+        #expect(succeeded == 60 && place.server.polls.count - asked == 60)
+        #expect(config.lastFetchStatus == .throttled)
+        for config in [config, place.start(perHour: 60), place.start(perHour: 7)] {
+            let wait = try await throttledUntil(config)
+            #expect(wait > 3599 && wait <= 3660)
+            #expect(config.status.holdReason?.contains("fetchesPerHour") == true)
+            let next = try #require(config.status.nextFetch)
+            #expect(next == place.now.advanced(by: .milliseconds(Int64((wait * 1000).rounded()))))
+        }
+        #expect(place.server.polls.count - asked == 60)
+        place.pass(seconds: 3598)
+        _ = try await throttledUntil(place.start(perHour: 60))
+        place.pass(seconds: 62)
+        #expect(try await place.start(perHour: 60).fetch() == .success)
+        #expect(place.start().status.holdReason == nil)
+    }
+
+    /// It is a sliding hour: as many again are possible only when as many have left it.
+    @Test func limitSlides() async throws {
+        let config = place.start(perHour: 3)
+        var times: [UInt64] = []
+        for _ in 0..<60 {
+            if (try? await config.fetch()) != nil { times.append(place.now.milliseconds) }
+            place.pass(seconds: 200)
+        }
+        #expect(times.count >= 9)
+        for (time, fourth) in zip(times, times.dropFirst(3)) { #expect(fourth - time >= 3_600_000) }
+    }
+
+    /// What a message has announced is fetched though the hour's requests are used up; as often again, and no more.
+    @Test func limitOfMessages() async throws {
+        let config = place.start(perHour: 2)
+        for _ in 0..<2 { try await config.fetch() }
+        _ = try await throttledUntil(config)
+        for _ in 0..<2 {
+            try config.markStale()
+            #expect(config.status.holdReason == nil)
+            #expect(try await config.fetch() == .success)
+        }
+        try config.markStale()
+        #expect(try await throttledUntil(config) <= 3660)
+        #expect(config.status.isStale)
+        place.pass(hours: 1.1)
+        #expect(try await config.fetch() == .success)
+    }
+
+    /// What did not reach the server does not count; what it refused does.
+    @Test func limitCountsWhatReachesTheServer() async throws {
+        for _ in 0..<10 { _ = try? await place.start(perHour: 2) { $0.transport = NoNetwork() }.fetch() }
+        let config = place.start(perHour: 2)
+        try await config.fetch()
+        place.server.inject([Fault("changeset", effect: .status(404), times: 1)])
+        _ = try? await config.fetch()
+        place.server.inject([])
+        #expect(try await throttledUntil(config) > 3599)
+        // A clock that was set back: what lies in the future counts for nothing.
+        place.pass(hours: -3)
+        #expect(try await config.fetch() == .success)
+    }
+
+    /// Any sync of the collection counts as a fetch, kept across starts.
+    @Test func otherSyncsCount() async throws {
+        let service = RemoteSettingsService(storageDir: place.storage, config: place.config())
+        let config = RemoteConfig(collection: place.collection.name, service: service)
+        try await config.fetch()
+        try config.markStale()
+        place.pass(hours: 11)
+        try place.put("a", 2)
+        try await service.sync()
+        let now = Double(place.now.milliseconds) / 1000
+        #expect(config.lastFetchTime?.timeIntervalSince1970 == now && config.lastFetchStatus == .success)
+        #expect(!config.status.isStale, "what was announced before has come")
+        place.pass(hours: 11)
+        let asked = place.requests
+        for config in [config, place.start(interval: 43_200)] {
+            #expect(config.lastFetchTime?.timeIntervalSince1970 == now)
+            try await config.fetchAndActivate()
+            #expect(config.text("a") == "2")
+        }
+        #expect(place.requests == asked, "the last success is younger than the interval")
+        // A sync that finds nothing new has asked the server as well.
+        try await service.sync()
+        place.pass(hours: 11.9)
+        try await config.fetch()
+        #expect(place.fetches == 2)
+        // One that fails does not count.
+        place.server.inject([Fault("changeset", effect: .status(500))])
+        place.pass(hours: 1)
+        _ = try? await service.sync()
+        #expect(config.lastFetchTime?.timeIntervalSince1970 == now + 11 * 3600)
     }
 
     /// The server's own wait is kept as it is, in force after a restart, and nothing gets past it.

@@ -107,7 +107,7 @@ struct ObserverTests {
         _ = try? await config.fetch()
         let all = [
             #"fetched ["a", "b", "c"]"#, #"fetched ["a", "b", "c"]"#, #"activated ["a", "b", "c"]"#, "no change",
-            #"fetched ["a"]"#, #"activated ["a"]"#, "failed 8001", "failed 8002",
+            #"fetched ["a"]"#, #"activated ["a"]"#, "failed 8002", "failed 8002",
         ]
         try await events.has(all.count)
         try await others.has(all.count)
@@ -312,7 +312,7 @@ struct ObserverTests {
         let failed = await withCheckedContinuation { done in
             config.fetch(withExpirationDuration: 0) { done.resume(returning: ($0, $1 == nil)) }
         }
-        #expect(failed == (.failure, false))
+        #expect(failed == (.throttled, false))
         let throttled = await withCheckedContinuation { done in
             config.fetch(withExpirationDuration: 0) { done.resume(returning: ($0, $1 as? RemoteConfigError)) }
         }

@@ -141,6 +141,109 @@ struct StorageTests {
         #expect(place.start()["a"].source == .static)
     }
 
+    /// The first line of the state file, and what follows it.
+    private func parts() throws -> (head: [String: Any], snapshot: String) {
+        let lines = try String(decoding: Data(contentsOf: file), as: UTF8.self).split(separator: "\n", maxSplits: 1)
+        let head = try #require(JSONSerialization.jsonObject(with: Data(lines[0].utf8)) as? [String: Any])
+        return (head, lines.count > 1 ? String(lines[1]) : "")
+    }
+
+    /// Writes the state file as somebody with write access would, with a hash that is right.
+    private func write(_ head: [String: Any], _ snapshot: String) throws {
+        var head = head
+        head["snapshot"] = SHA256Digest(hashing: Bytes(utf8: snapshot)).hex
+        try (JSONSerialization.data(withJSONObject: head) + Data("\n\(snapshot)".utf8)).write(to: file)
+    }
+
+    /// A snapshot that nobody has verified keeps no other one from being stored, whatever time it states: after one activation
+    /// the file is whole again. So it is when another process has replaced it while this one runs.
+    @Test func forgedTimestampIsNoFloor() async throws {
+        try place.put("a", "good")
+        let config = place.start()
+        try await config.fetchAndActivate()
+        let (head, snapshot) = try parts()
+        let timestamp = try "\(place.collection.timestamp())"
+        for forged in ["9007199254740991", "18446744073709551615", "\(UInt64(timestamp).map { $0 + 1 } ?? 0)"] {
+            for config in [config, place.start()] {
+                try write(head, snapshot.replacing(timestamp, with: forged))
+                #expect(place.start { $0.transport = NoNetwork() }["a"].source == .static)
+                _ = config.text("a")
+                try await config.activate()
+                #expect(config.text("a") == "good")
+                #expect(try parts().snapshot == snapshot)
+                #expect(place.start { $0.transport = NoNetwork() }.text("a") == "good")
+            }
+        }
+        // The same where the forged one is said to be of what is published next.
+        try write(head, snapshot.replacing(timestamp, with: "9007199254740991"))
+        try place.put("a", "better")
+        try await config.fetchAndActivate()
+        #expect(place.start { $0.transport = NoNetwork() }.text("a") == "better")
+    }
+
+    /// What another process has activated is neither lost nor taken back by one that knows an older state.
+    @Test func newerOfAnotherProcessStays() async throws {
+        try place.put("a", 1)
+        let (config, other) = (place.start(), place.start())
+        try await config.fetchAndActivate()
+        try place.put("a", 2)
+        try await other.fetchAndActivate()
+        // The cache is gone: nothing but the state file has the newer one.
+        try FileManager.default.removeItem(atPath: place.cacheFile)
+        let whole = try Data(contentsOf: file)
+        #expect(try await config.activate())
+        #expect(config.text("a") == "2")
+        #expect(try Data(contentsOf: file) == whole)
+    }
+
+    /// Counts that the library does not make, and that would keep a device from fetching for ever.
+    @Test func forgedCounts() async throws {
+        try place.put("a", 1)
+        try await place.start(perHour: 3).fetchAndActivate()
+        let (head, snapshot) = try parts()
+        let minute = place.now.milliseconds / 60_000
+        for forged: [Any] in [
+            [minute, UInt64.max], [minute - 3, UInt64.max, minute, UInt64.max], [minute + 5, 1000], [UInt64.max, 1000],
+            [minute, -1], [minute, 0.5], ["x", "y"], [minute], [minute, 5, minute - 1, 5],
+            Array(repeating: minute, count: 200),
+        ] {
+            var head = head
+            (head["fetches"], head["announcedFetches"], head["failures"]) = (forged, forged, UInt64.max)
+            try write(head, snapshot)
+            let config = place.start(perHour: 3)
+            #expect(config.text("a") == "1")
+            if (try? await config.fetch()) == nil {
+                place.pass(seconds: 3661)
+                #expect(try await place.start(perHour: 3).fetch() == .success)
+                place.pass(seconds: -3661)
+            }
+        }
+    }
+
+    /// Signals that could not be stored are not in force, in this process either.
+    @Test func signalsThatCannotBeStored() async throws {
+        try place.put("a", "no")
+        try place.put("a", "yes", id: "a1", filter: "env.plan == 'pro'")
+        let config = place.start()
+        try await config.fetchAndActivate()
+        // Its temporary file cannot be made where a directory is.
+        let temporary = "\(place.stateFile).tmp"
+        try FileManager.default.createDirectory(atPath: temporary, withIntermediateDirectories: true)
+        await #expect(throws: RemoteConfigCustomSignalsError.self) {
+            try await config.setCustomSignals(["plan": "pro"])
+        }
+        // What a fetch finds out holds for this process all the same.
+        place.server.inject([Fault("changeset", effect: .status(500))])
+        await #expect(throws: RemoteConfigError.self) { try await config.fetch(withExpirationDuration: 0) }
+        #expect(config.status.holdReason != nil)
+        try FileManager.default.removeItem(atPath: temporary)
+        try await config.activate()
+        #expect(config.text("a") == "no")
+        // The next change that can be written takes it along.
+        try config.markStale()
+        #expect(place.start().status.holdReason != nil && place.start().status.isStale)
+    }
+
     /// App and extension share a directory: signals, marks and activations of one are seen by the other.
     @Test func twoProcesses() async throws {
         try place.put("a", 1)
@@ -217,7 +320,7 @@ struct StorageTests {
         let service = RemoteSettingsService(storageDir: place.storage, config: place.config())
         let config = RemoteConfig(
             collection: place.collection.name, service: service,
-            settings: RemoteConfigSettings(minimumFetchInterval: 0))
+            settings: RemoteConfigSettings(minimumFetchInterval: 0, fetchesPerHour: .max))
         try await config.fetchAndActivate()
         #expect(config.text("a") == "first")
         try service.updateConfig(

@@ -36,7 +36,7 @@ struct StressTests {
         let service = RemoteSettingsService(storageDir: place.storage, config: configuration("a"))
         let config = RemoteConfig(
             collection: place.collection.name, service: service,
-            settings: RemoteConfigSettings(minimumFetchInterval: 0))
+            settings: RemoteConfigSettings(minimumFetchInterval: 0, fetchesPerHour: .max))
         let other = place.start { $0.packaged = [packaged] }
         let (isDone, published) = (Flag(), Collector<Int>())
         let wrong = Collector<String>()
@@ -109,7 +109,7 @@ struct StressTests {
                 await untilDone {
                     number += 1
                     try service.updateConfig(config: configuration(number.isMultiple(of: 2) ? "a" : "b"))
-                    config.configSettings = RemoteConfigSettings(minimumFetchInterval: 0)
+                    config.configSettings = RemoteConfigSettings(minimumFetchInterval: 0, fetchesPerHour: .max)
                     try await Task.sleep(for: .milliseconds(20))
                 }
             }

@@ -1,8 +1,51 @@
 import ConfigParameters
 import RemoteSettings
 import RemoteSettingsModel
+import TargetFilter
 
 extension RemoteConfig {
+    /// The newest state that is active at a start.
+    func startingLayer() -> (layer: ParameterLayer?, problems: [String]) {
+        let access: CollectionAccess
+        do throws(RemoteSettingsError) {
+            access = try client.access
+        } catch {
+            return (nil, ["\(error)"])
+        }
+        let start = store.start(access)
+        var problems = start.problem.map { ["\($0)"] } ?? []
+        var unused: [SnapshotStatus.Unused] = []
+        var candidates: [CollectionAccess.Found] = []
+        if let kept = start.newest(access, unused: &unused) { candidates.append(kept) }
+        if activation == .onNextStart, let held = access.held(),
+            candidates.first.map({ held.snapshot.timestamp >= $0.snapshot.timestamp }) ?? true
+        {
+            candidates.insert(held, at: 0)
+        }
+        problems += unused.filter { $0.reason != .older }.map(\.description)
+        guard !candidates.isEmpty else { return (nil, problems) }
+        let hasFilters = candidates.contains { $0.snapshot.records.mayMentionFilters }
+        let kept = store.state(of: start, access, isNeeded: hasFilters)
+        func firstLayer(of candidates: [CollectionAccess.Found]) -> ParameterLayer? {
+            for candidate in candidates {
+                do throws(ParameterRecordError) {
+                    return try ParameterLayer(
+                        candidate, server: access.server, context: context(access, kept), limits: access.limits.filter)
+                } catch {
+                    problems.append("\(access.id): \(error)")
+                }
+            }
+            return nil
+        }
+        if let layer = firstLayer(of: candidates) { return (layer, problems) }
+        // Records that are no parameters, packaged with a new version of the app, do not take the active values away.
+        let tried = candidates.map(\.snapshot.timestamp)
+        guard let active = start.newest(access, usesPackaged: false, unused: &unused),
+            !tried.contains(active.snapshot.timestamp)
+        else { return (nil, problems) }
+        return (firstLayer(of: [active]), problems)
+    }
+
     /// Puts what was fetched, or signals and a context that have changed, into force. Does I/O, never uses the network.
     ///
     /// What is activated stays active across starts, and is verified again at each.
@@ -15,9 +58,9 @@ extension RemoteConfig {
         do {
             let access = try client.access
             let old = layers()
-            changed = try await access.withStorageLock {
+            changed = try await store.writing(access) { file in
                 try Task.checkCancellation()
-                return try activate(access, before: old)
+                return try activate(access, &file, before: old)
             }
         } catch {
             throw RemoteConfigError(error)
@@ -29,8 +72,9 @@ extension RemoteConfig {
     /// Activates under the storage lock.
     ///
     /// - Returns: the keys whose values have changed.
-    private func activate(_ access: CollectionAccess, before: ConfigLayers) throws -> Set<String> {
-        let file = try readableFile(access)
+    private func activate(
+        _ access: CollectionAccess, _ file: inout ConfigStore.Writing, before: ConfigLayers
+    ) throws -> Set<String> {
         let present = state.withLock { $0.layers } ?? before
         var target = present.parameters.flatMap { $0.server == access.server ? $0 : nil }
         let context = context(access, file.state)
@@ -42,12 +86,12 @@ extension RemoteConfig {
                 throw RemoteConfigError.notParameters(reason: "\(access.id): \(error)")
             }
         }
-        // What another process has activated.
-        var kept = file.snapshot.flatMap { access.claimedTimestamp(of: $0) }
-        if let kept, let content = file.snapshot, target.map({ $0.timestamp < kept }) ?? true {
-            var unused: [SnapshotStatus.Unused] = []
-            if let found = access.newest(kept: content, unused: &unused), found.isNewer(than: target) {
-                target = try layer(found)
+        // What another process has activated, unless somebody has put there what no process activates.
+        var kept = target.flatMap { file.holds($0.snapshot) ? $0.timestamp : nil }
+        if kept == nil, let found = file.active() {
+            kept = found.snapshot.timestamp
+            if found.isNewer(than: target) {
+                if let newer = try? layer(found) { target = newer } else { kept = nil }
             }
         }
         if let found = access.held(), found.isNewer(than: target) { target = try layer(found) }
@@ -56,8 +100,7 @@ extension RemoteConfig {
         }
         if let target, target.source == .remote, kept.map({ $0 < target.timestamp }) ?? true {
             let now = access.environment.now()
-            try keep(access, snapshot: access.content(of: target.snapshot)) { $0.activated = now }
-            kept = target.timestamp
+            try file.keep(activated: target.snapshot) { $0.activated = now }
         }
         let changed = ParameterLayer.differences(from: present.parameters, to: target)
         replaceLayers { state in
@@ -67,12 +110,17 @@ extension RemoteConfig {
         return changed
     }
 
+    /// What filters see: the service's context, the id of the installation, the present time, and the app's signals.
+    private func context(_ access: CollectionAccess, _ kept: ConfigState) -> FilterContext {
+        kept.filterContext(access, installation: givenInstallation)
+    }
+
     /// The keys whose values the next activation would change.
     ///
     /// - Throws: `ParameterRecordError` where what was fetched holds something other than parameters.
     func waitingKeys(_ access: CollectionAccess) throws(ParameterRecordError) -> Set<String> {
         let active = layers().parameters
-        let context = context(access, currentState(access))
+        let context = context(access, store.known ?? store.present(access))
         let fetched: ParameterLayer?
         if let found = access.held(), found.isNewer(than: active) {
             fetched = try ParameterLayer(found, server: access.server, context: context, limits: access.limits.filter)
@@ -82,47 +130,6 @@ extension RemoteConfig {
             }
         }
         return ParameterLayer.differences(from: active, to: fetched)
-    }
-
-    /// What there is, where it comes from, and what happens next. Does I/O, never uses the network.
-    public var status: RemoteConfigStatus {
-        let active = layers().parameters
-        var status = RemoteConfigStatus(
-            active: nil, fetched: nil, waiting: [], lastFetch: nil, lastFetchStatus: .noFetchYet, lastFetchError: nil,
-            nextFetch: nil, holdReason: nil, isStale: false, problems: state.withLock { $0.problems })
-        let access: CollectionAccess
-        do throws(RemoteSettingsError) {
-            access = try client.access
-        } catch {
-            status.problems.append("\(error)")
-            return status
-        }
-        let now = access.environment.now()
-        let kept = presentFile(access).state
-        func shown(_ snapshot: Snapshot, _ source: RemoteConfigSource) -> RemoteConfigStatus.State {
-            .init(
-                source: source, timestamp: snapshot.timestamp, age: now.elapsed(since: snapshot.timestamp),
-                trust: snapshot.provenance, records: snapshot.records.count)
-        }
-        status.active = active.map { shown($0.snapshot, $0.source) }
-        status.fetched = access.held().map { shown($0.snapshot, $0.configSource) }
-        do throws(ParameterRecordError) {
-            status.waiting = try waitingKeys(access)
-        } catch {
-            status.problems.append("what was fetched is not used: \(error)")
-        }
-        status.lastFetch = kept.lastFetch
-        status.lastFetchStatus = kept.lastStatus
-        status.lastFetchError = kept.lastError
-        status.isStale = kept.stale != nil
-        if let hold = kept.hold, hold.isInForce(at: now, limits: access.limits) {
-            status.nextFetch = hold.until
-            status.holdReason = hold.reason
-        } else {
-            let interval = Duration.interval(configSettings.minimumFetchInterval)
-            status.nextFetch = nextRegularFetch(kept, access, expiration: interval)
-        }
-        return status
     }
 
     /// Tells the filters of parameters about this user or device: each signal is a member of `env`, by its key. Does I/O.
@@ -141,11 +148,11 @@ extension RemoteConfig {
             try checked.merge(signals)
             let access = try client.access
             _ = layers()
-            try await access.withStorageLock {
+            try await store.writing(access) { file in
                 try Task.checkCancellation()
-                var merged = try readableFile(access).state.signals
+                var merged = file.state.signals
                 try merged.merge(signals)
-                try keep(access) { $0.signals = merged }
+                try file.keep { $0.signals = merged }
             }
         } catch {
             throw error as? RemoteConfigCustomSignalsError ?? .unknown(reason: "\(error)")

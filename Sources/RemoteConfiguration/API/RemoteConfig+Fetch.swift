@@ -19,21 +19,32 @@ struct RemoteConfigFetchOutcome: Sendable {
     var error: RemoteConfigError?
 }
 
-extension RemoteConfig {
-    /// The pause after the first failure of a server; each further one doubles it.
-    private static var firstPause: Double { 120 }
-    /// The longest pause after a failure, before chance prolongs it by half.
-    private static var longestPause: Double { 14_400 }
-    /// The longest pause with its jitter, in seconds.
-    static var longestHold: Double { longestPause * 1.5 }
+/// The pauses after failures of a server.
+enum FetchPause {
+    private static let first = 120.0
+    private static let longest = 14_400.0
 
+    /// The longest pause with its jitter.
+    static var longestOfAll: Duration { .interval(longest * 1.5) }
+
+    /// The pause after one more failure: 120 s, doubled by each one before up to 4 h, times 0.5 to 1.5.
+    ///
+    /// - Parameter chance: from 0 to 1.
+    static func length(after failures: UInt64, chance: Double) -> Duration {
+        var pause = first
+        for _ in 0..<min(failures, 16) { pause = min(pause * 2, longest) }
+        return .interval(pause * (0.5 + min(max(chance, 0), 1)))
+    }
+}
+
+extension RemoteConfig {
     /// Asks the server for what is newer, unless the last success is younger than
     /// ``RemoteConfigSettings/minimumFetchInterval``. What comes waits for ``activate()``. Calls at the same time share
     /// one fetch.
     ///
     /// - Returns: ``RemoteConfigFetchStatus/success``, also where no request was due.
-    /// - Throws: ``RemoteConfigError``; ``RemoteConfigError/throttled(until:reason:)`` where the server asked for a pause, or
-    ///   failed before.
+    /// - Throws: ``RemoteConfigError``; ``RemoteConfigError/throttled(until:reason:)`` where the server asked for a pause, has
+    ///   failed before, or answers 429, 500, 503 or 504, and where ``RemoteConfigSettings/fetchesPerHour`` is used up.
     @discardableResult
     public func fetch() async throws(RemoteConfigError) -> RemoteConfigFetchStatus {
         try await fetch(withExpirationDuration: configSettings.minimumFetchInterval)
@@ -62,17 +73,17 @@ extension RemoteConfig {
         return outcome.askedServer ? .successFetchedFromRemote : .successUsingPreFetchedData
     }
 
-    /// When a fetch last succeeded; `nil` where none has. It is kept across starts.
+    /// When a fetch, or another sync of the collection, last succeeded; `nil` where none has. It is kept across starts.
     public var lastFetchTime: Date? { keptState?.lastFetch?.date }
 
     /// How the last fetch ended. It is kept across starts.
     public var lastFetchStatus: RemoteConfigFetchStatus { keptState?.lastStatus ?? .noFetchYet }
 
     /// What is kept, read from the file where this process has not done so yet.
-    var keptState: ConfigState? {
-        if let kept = state.withLock({ $0.kept }) { return kept }
+    private var keptState: ConfigState? {
+        if let kept = store.known { return kept }
         guard let access = try? client.access else { return nil }
-        return presentFile(access).state
+        return store.present(access)
     }
 
     func fetchOutcome(expiration: Double) async -> RemoteConfigFetchOutcome {
@@ -95,7 +106,7 @@ extension RemoteConfig {
 
     private func isDue(_ expiration: Double) -> Bool {
         guard let access = try? client.access else { return false }
-        return nextRegularFetch(presentFile(access).state, access, expiration: .interval(expiration)) == nil
+        return nextRegularFetch(store.present(access), access, expiration: .interval(expiration)) == nil
     }
 
     /// Until when the interval lasts; `nil` where the server may be asked now.
@@ -104,7 +115,7 @@ extension RemoteConfig {
         // What lies in the future was noted before the clock was set back.
         guard let last = kept.lastFetch, last <= now, kept.lastStatus != .noFetchYet else { return nil }
         let end = last.advanced(by: expiration)
-        guard now < end, kept.stale == nil, kept.context == contextHash(access, kept) else { return nil }
+        guard now < end, kept.stale == nil, kept.context == kept.contextHash(access) else { return nil }
         // The cache may be gone, as after a device was restored: then the interval must not keep its values away.
         if let fetched = kept.fetched {
             guard let held = access.held()?.snapshot.timestamp ?? state.withLock({ $0.layers?.parameters?.timestamp }),
@@ -123,7 +134,7 @@ extension RemoteConfig {
         }
         // Values are of the state that was active before the fetch, also where the first read comes later.
         _ = layers()
-        let kept = presentFile(access).state
+        let kept = store.present(access)
         let began = access.environment.now()
         if let hold = kept.hold, hold.isInForce(at: began, limits: access.limits) {
             return await throttled(hold, access)
@@ -131,12 +142,21 @@ extension RemoteConfig {
         if nextRegularFetch(kept, access, expiration: .interval(expiration)) != nil {
             return RemoteConfigFetchOutcome(status: .success)
         }
-        do {
-            try await sync(access, expected: kept.stale?.expected)
-        } catch {
-            return await failed(error, access)
+        // Counted before it is made: an app that crashes after each start would else ask without a limit.
+        let most = configSettings.fetchesPerHour
+        switch await store.note(access, { $0.admitFetch(at: began, most: most) }) {
+        case .usedUp(let end):
+            return await throttled(.init(since: began, until: end, reason: ConfigState.limitReason(most: most)), access)
+        case .counted(let isAnnounced):
+            state.withLock { $0.isFetching = true }
+            defer { state.withLock { $0.isFetching = false } }
+            do {
+                try await sync(access, expected: kept.stale?.expected)
+            } catch {
+                return await failed(error, access, began: began, isAnnounced: isAnnounced)
+            }
+            return await succeeded(access, stale: kept.stale)
         }
-        return await succeeded(access, stale: kept.stale)
     }
 
     /// Syncs the collection; ends after the time-out, whatever the transport does.
@@ -165,22 +185,15 @@ extension RemoteConfig {
     }
 
     private func succeeded(_ access: CollectionAccess, stale: ConfigState.Stale?) async -> RemoteConfigFetchOutcome {
-        let now = access.environment.now()
-        let held = access.held()?.snapshot.timestamp
-        await note(access) { kept in
-            kept.lastFetch = now
-            kept.lastStatus = .success
-            kept.lastError = nil
-            kept.failures = 0
-            kept.hold = nil
-            kept.fetched = held
-            kept.context = self.contextHash(access, kept)
+        let held = access.held()?.snapshot
+        await store.note(access) { kept in
+            kept.noteSuccess(access, held: held?.timestamp)
             // A message that came meanwhile is about something newer still.
             if kept.stale == stale { kept.stale = nil }
         }
         var outcome = RemoteConfigFetchOutcome(status: .success, askedServer: true)
         // What cannot be activated is said at once.
-        if let records = access.held()?.snapshot.records {
+        if let records = held?.records {
             do throws(ParameterRecordError) {
                 _ = try records.isEmpty ? ParameterSet() : ParameterSet(records)
             } catch {
@@ -190,7 +203,21 @@ extension RemoteConfig {
         return outcome
     }
 
-    private func failed(_ error: any Error, _ access: CollectionAccess) async -> RemoteConfigFetchOutcome {
+    /// A sync of the collection has succeeded that somebody else asked for, such as the update channel: it counts as a fetch.
+    func noteSync(began: Timestamp) async {
+        guard let access = try? client.access, !state.withLock({ $0.isFetching }) else { return }
+        let held = access.held()?.snapshot.timestamp
+        await store.note(access) { kept in
+            kept.noteSuccess(access, held: held)
+            guard let stale = kept.stale else { return }
+            let isHeld = stale.expected.map { expected in held.map { $0 >= expected } ?? false } ?? false
+            if isHeld || stale.since < began { kept.stale = nil }
+        }
+    }
+
+    private func failed(
+        _ error: any Error, _ access: CollectionAccess, began: Timestamp, isAnnounced: Bool
+    ) async -> RemoteConfigFetchOutcome {
         if error is CancellationError || Task.isCancelled {
             return RemoteConfigFetchOutcome(status: .failure, error: .cancelled)
         }
@@ -199,58 +226,56 @@ extension RemoteConfig {
             let hold = ConfigState.Hold(
                 since: now, until: now.advanced(by: .seconds(Int64(clamping: seconds))),
                 reason: "the server asked for no requests")
-            await note(access) { $0.hold = hold }
+            await store.note(access) { $0.hold = hold }
             return await throttled(hold, access)
         }
         let reported = error as? RemoteConfigError ?? .fetchFailed(reason: "\(error)")
-        let isServers = isServersFailure(error, access)
-        let chance = min(max(access.environment.random(), 0), 1)
-        await note(access) { kept in
+        let uptake = error is RemoteSettingsError ? access.lastUptake : nil
+        let chance = access.environment.random()
+        let hold = await store.note(access) { kept -> ConfigState.Hold? in
             kept.lastStatus = .failure
             kept.lastError = "\(reported)"
-            guard isServers else { return }
-            var pause = Self.firstPause
-            for _ in 0..<min(kept.failures, 16) { pause = min(pause * 2, Self.longestPause) }
+            // A device without a network is not held back.
+            if uptake?.status == .networkError { kept.takeBackFetch(at: began, isAnnounced: isAnnounced) }
+            guard uptake?.isServersFailure == true else { return nil }
+            let until = now.advanced(by: FetchPause.length(after: kept.failures, chance: chance))
             kept.failures = kept.failures.saturatingAdding(1)
-            let until = now.advanced(by: .interval(pause * (0.5 + chance)))
-            kept.hold = ConfigState.Hold(
+            let hold = ConfigState.Hold(
                 since: now, until: until, reason: "the last request failed (\(reported))")
+            kept.hold = hold
+            return hold
         }
-        return RemoteConfigFetchOutcome(status: .failure, askedServer: true, error: reported)
-    }
-
-    /// Whether the server answered, and what it answered cannot be used. A device without a network is not held back.
-    private func isServersFailure(_ error: any Error, _ access: CollectionAccess) -> Bool {
-        guard error is RemoteSettingsError else { return false }
-        switch access.lastUptake {
-        case .serverError, .parseError, .contentError, .signError, .signRetryError, .certificateError, .syncError:
-            return true
-        default: return false
+        guard let hold, uptake?.isAskingForPause == true else {
+            return RemoteConfigFetchOutcome(status: .failure, askedServer: true, error: reported)
         }
+        var outcome = await throttled(hold, access)
+        outcome.askedServer = true
+        return outcome
     }
 
     private func throttled(_ hold: ConfigState.Hold, _ access: CollectionAccess) async -> RemoteConfigFetchOutcome {
         let error = RemoteConfigError.throttled(until: hold.until.date, reason: hold.reason)
-        await note(access) { kept in
+        await store.note(access) { kept in
             kept.lastStatus = .throttled
             kept.lastError = "\(error)"
         }
         return RemoteConfigFetchOutcome(status: .throttled, error: error)
     }
+}
 
-    /// Keeps what a fetch found out. Where that cannot be written it is known in this process only.
-    private func note(_ access: CollectionAccess, _ change: (inout ConfigState) -> Void) async {
-        do {
-            try await access.withStorageLock { try keep(access, change) }
-        } catch {
-            state.withLock { state in
-                guard !state.isAheadOfFile, var kept = state.kept else { return }
-                change(&kept)
-                state.kept = kept
-                state.isAheadOfFile = true
-            }
+extension CollectionAccess.Uptake {
+    /// Whether the server answered, and what it answered cannot be used. Before the first publication there is nothing to
+    /// answer: 404 is no failure of the server.
+    fileprivate var isServersFailure: Bool {
+        switch status {
+        case .serverError, .parseError, .contentError, .signError, .signRetryError, .certificateError, .syncError:
+            httpStatus != 404
+        default: false
         }
     }
+
+    /// Whether the answer is one of those after which Firebase's client reports that it is throttled.
+    fileprivate var isAskingForPause: Bool { [429, 500, 503, 504].contains(httpStatus) }
 }
 
 extension RemoteConfig {
@@ -264,16 +289,7 @@ extension RemoteConfig {
         do {
             let access = try client.access
             let stale = ConfigState.Stale(since: access.environment.now(), expected: expected)
-            do {
-                try access.withStorageLockBlocking { try keep(access) { $0.stale = stale } }
-            } catch {
-                _ = currentState(access)
-                state.withLock { state in
-                    state.kept?.stale = stale
-                    state.isAheadOfFile = true
-                }
-                throw error
-            }
+            try store.noteBlocking(access) { $0.stale = stale }
         } catch {
             throw RemoteConfigError(error)
         }

@@ -12,7 +12,8 @@ public let RemoteConfigErrorDomain = "com.google.remoteconfig.ErrorDomain"
 
 /// Why a call of ``RemoteConfig`` failed. Whatever the reason, values are read as before.
 public enum RemoteConfigError: Error, Hashable, Sendable {
-    /// No request is made before `until`: the server asked for that, or it failed several times.
+    /// No request is made before `until`: the server asked for that, or has failed, or the app has used up
+    /// ``RemoteConfigSettings/fetchesPerHour``.
     case throttled(until: Date, reason: String)
     /// The fetch did not end within ``RemoteConfigSettings/fetchTimeout`` seconds.
     case timeout(seconds: Double)
@@ -29,12 +30,13 @@ public enum RemoteConfigError: Error, Hashable, Sendable {
 }
 
 extension RemoteConfigError {
-    /// Firebase's code: 8002 for a throttled call, 8003 for what went wrong on this device, else 8001.
+    /// Firebase's code: 8002 for a throttled call; 8003 for what its header calls internal, which is a failed request,
+    /// whatever the HTTP status, and what went wrong on this device; 8001 where the task was cancelled.
     public var errorCode: Int {
         switch self {
         case .throttled: 8002
-        case .storage, .notParameters, .invalidDefaults: 8003
-        case .timeout, .fetchFailed, .cancelled: 8001
+        case .timeout, .fetchFailed, .storage, .notParameters, .invalidDefaults: 8003
+        case .cancelled: 8001
         }
     }
 

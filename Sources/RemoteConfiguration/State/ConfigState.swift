@@ -16,6 +16,10 @@ struct ConfigState: Hashable, Sendable {
     var context: String?
     /// Failures of the server since the last success.
     var failures: UInt64 = 0
+    /// Requests of the last hour.
+    var fetches = FetchCounts()
+    /// Those of them that a message has caused, which are counted apart.
+    var announcedFetches = FetchCounts()
     /// When a request was last refused or failed, and until when no further one is made.
     var hold: Hold?
     /// A push message has said that there is something newer.
@@ -32,7 +36,7 @@ struct ConfigState: Hashable, Sendable {
         /// Whether it is in force. Where the clock was set to before its beginning, it means nothing any more; nor does one that
         /// is longer than the library makes them, as whoever can write to the storage directory can write one.
         func isInForce(at now: Timestamp, limits: Limits) -> Bool {
-            let longest = max(Duration.seconds(limits.backoffSeconds), .interval(RemoteConfig.longestHold))
+            let longest = max(Duration.seconds(limits.backoffSeconds), FetchPause.longestOfAll)
             return since <= now && now < until && until.elapsed(since: now) <= longest
         }
     }
@@ -44,6 +48,48 @@ struct ConfigState: Hashable, Sendable {
     }
 
     init(installation: String) { self.installation = installation }
+}
+
+extension ConfigState {
+    /// The server has told its state, which is held now.
+    mutating func noteSuccess(_ access: CollectionAccess, held: Timestamp?) {
+        lastFetch = access.environment.now()
+        lastStatus = .success
+        lastError = nil
+        failures = 0
+        hold = nil
+        fetched = held
+        context = contextHash(access)
+    }
+
+    enum Admission {
+        case counted(isAnnounced: Bool)
+        case usedUp(until: Timestamp)
+    }
+
+    /// Counts a request that is about to be made, unless those of the hour are used up.
+    mutating func admitFetch(at now: Timestamp, most: Int) -> Admission {
+        if let end = limitEnd(at: now, most: most) { return .usedUp(until: end) }
+        let isAnnounced = stale != nil && announcedFetches.end(at: now, most: most) == nil
+        if isAnnounced { announcedFetches.add(at: now) } else { fetches.add(at: now) }
+        return .counted(isAnnounced: isAnnounced)
+    }
+
+    /// Takes back a request that did not reach the server.
+    mutating func takeBackFetch(at time: Timestamp, isAnnounced: Bool) {
+        if isAnnounced { announcedFetches.remove(at: time) } else { fetches.remove(at: time) }
+    }
+
+    /// Until when no request is made because those of the hour are used up; `nil` where one may be made.
+    func limitEnd(at now: Timestamp, most: Int) -> Timestamp? {
+        guard let end = fetches.end(at: now, most: most) else { return nil }
+        guard stale != nil else { return end }
+        return announcedFetches.end(at: now, most: most).map { min($0, end) }
+    }
+
+    static func limitReason(most: Int) -> String {
+        "\(Counted.text(most, "request")) within an hour are the most (RemoteConfigSettings.fetchesPerHour)"
+    }
 }
 
 /// The file of a collection's ``ConfigState``: a line of JSON, then the active snapshot with what vouches for it.
@@ -126,6 +172,8 @@ extension ConfigState {
             "fetched": time(fetched),
             "context": context.map { .string($0) },
             "failures": .count(failures),
+            "fetches": fetches.json,
+            "announcedFetches": announcedFetches.json,
             "heldSince": time(hold?.since),
             "heldUntil": time(hold?.until),
             "heldBecause": hold.map { .string($0.reason) },
@@ -148,6 +196,8 @@ extension ConfigState {
         fetched = time("fetched")
         context = head["context"]?.string
         failures = head["failures"]?.number?.uint64 ?? 0
+        fetches = FetchCounts(head["fetches"])
+        announcedFetches = FetchCounts(head["announcedFetches"])
         if let since = time("heldSince"), let until = time("heldUntil") {
             hold = Hold(since: since, until: until, reason: head["heldBecause"]?.string ?? "an earlier fetch failed")
         }

@@ -24,10 +24,17 @@ final class ChangeHub: Sendable {
         }
     }
 
+    /// - Parameters:
+    ///   - id: the collection.
+    ///   - began: when the sync began.
+    typealias SyncBody = @Sendable (_ id: CollectionID, _ began: Timestamp) async -> Void
+
     private struct State {
         var listeners: [Int: Listener] = [:]
         /// Streams that yield whenever another state serves.
         var stores: [Int: (id: CollectionID, stream: AsyncStream<Void>.Continuation)] = [:]
+        /// Called whenever a sync has succeeded.
+        var syncs: [Int: SyncBody] = [:]
         var count = 0
         var isFinished = false
         /// Called after the first listener has come, and after the last one has gone.
@@ -92,6 +99,21 @@ final class ChangeHub: Sendable {
         }
         checkListeners()
         return stream
+    }
+
+    /// Calls `body` whenever a sync has succeeded, until what is returned is released.
+    func onSync(_ body: @escaping SyncBody) -> UpdateListening {
+        let number = state.withLock { state in
+            state.count += 1
+            state.syncs[state.count] = body
+            return state.count
+        }
+        return UpdateListening { [weak self] in self?.state.withLock { _ = $0.syncs.removeValue(forKey: number) } }
+    }
+
+    /// Tells those who asked that a sync has succeeded, and waits for them.
+    func noteSync(of id: CollectionID, began: Timestamp) async {
+        for body in state.withLock({ Array($0.syncs.values) }) { await body(id, began) }
     }
 
     func sendStore(of id: CollectionID) {

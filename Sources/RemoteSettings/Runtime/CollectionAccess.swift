@@ -13,6 +13,13 @@ package struct CollectionAccess: Sendable {
         package var source: SnapshotStatus.Source
     }
 
+    /// How a sync ended.
+    package struct Uptake: Sendable {
+        package let status: UptakeEvent.Status
+        /// The status of the server's answer, where that is why the sync failed.
+        package let httpStatus: Int?
+    }
+
     private let collection: LocalCollection
 
     init(_ collection: LocalCollection) { self.collection = collection }
@@ -56,19 +63,12 @@ package struct CollectionAccess: Sendable {
         return CacheFile(snapshot, server: server, highWaterMark: snapshot.timestamp).bytes
     }
 
-    /// The timestamp that kept content states, not verified; `nil` where it cannot be read or is of another server.
-    package func claimedTimestamp(of content: Bytes) -> Timestamp? {
-        guard let file = try? CacheFile(parsing: content, of: id, path: keptPath, limits: limits),
-            ServerIdentity(file.server).description == server
-        else { return nil }
-        return file.timestamp
-    }
-
     /// The outcome of the last sync of the collection in this process; where the list of collections could not be had, the
     /// outcome of that.
-    package var lastUptake: UptakeEvent.Status? {
+    package var lastUptake: Uptake? {
         let monitor = session.lastUptake(of: "settings-changes-monitoring")
-        return monitor.map { $0 == .success || $0 == .upToDate } == false ? monitor : session.lastUptake(of: "\(id)")
+        let hasMonitor = monitor.map { $0.status == .success || $0.status == .upToDate } ?? true
+        return hasMonitor ? session.lastUptake(of: "\(id)") : monitor
     }
 
     /// Cancels a sync of the collection that nobody waits for any more, so that the next one does not wait for it.
@@ -110,6 +110,17 @@ extension RemoteSettingsClient {
     package func listenForUpdates(
         onProblem: @escaping @Sendable (UpdateProblem) -> Void
     ) -> UpdateListening { service.updates.listen(onProblem: onProblem) }
+
+    /// Calls `body` whenever a sync of the collection has succeeded, whoever asked for it, and before that call returns, until
+    /// what is returned is released.
+    ///
+    /// - Parameter body: is given the time at which the sync began.
+    package func onSync(_ body: @escaping @Sendable (_ began: Timestamp) async -> Void) -> UpdateListening {
+        service.changes.onSync { [weak self] id, began in
+            guard let self, (try? self.collection())?.id == id else { return }
+            await body(began)
+        }
+    }
 
     /// - Throws: ``RemoteSettingsError`` where the name is not one that a collection can have.
     package var access: CollectionAccess {

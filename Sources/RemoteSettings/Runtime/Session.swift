@@ -24,7 +24,7 @@ final class Session: Sendable {
         var telemetry: (any RemoteSettingsTelemetry)?
         var isClosed = false
         /// The last outcome of each source.
-        var uptake: [String: UptakeEvent.Status] = [:]
+        var uptake: [String: CollectionAccess.Uptake] = [:]
         /// Whether files that killed writers have left were looked for.
         var hasTidied = false
         /// Called whenever the server has answered a sync.
@@ -189,7 +189,10 @@ extension Session {
         _ source: String, _ status: UptakeEvent.Status, _ trigger: UptakeEvent.Trigger, timestamp: Timestamp? = nil,
         age: Duration? = nil, since began: Timestamp, error: (any Error)? = nil
     ) {
-        if status != .syncBrokenError, status != .cleanupError { state.withLock { $0.uptake[source] = status } }
+        if status != .syncBrokenError, status != .cleanupError {
+            let uptake = CollectionAccess.Uptake(status: status, httpStatus: error.flatMap(HTTPError.status))
+            state.withLock { $0.uptake[source] = uptake }
+        }
         telemetry?.reportUptake(
             UptakeEvent(
                 source: source, status: status, trigger: trigger, timestamp: timestamp, age: age,
@@ -197,7 +200,7 @@ extension Session {
     }
 
     /// The last outcome that was reported of a source.
-    func lastUptake(of source: String) -> UptakeEvent.Status? { state.withLock { $0.uptake[source] } }
+    func lastUptake(of source: String) -> CollectionAccess.Uptake? { state.withLock { $0.uptake[source] } }
 
     /// Removes, once in a session, what killed writers have left in the storage directory.
     func tidyUp() {

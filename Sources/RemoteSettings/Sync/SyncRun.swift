@@ -121,6 +121,7 @@ struct SyncRun: Sendable {
             session.keepBackoff(client)
             session.report("\(collection.id)", status, trigger, timestamp: outcome.timestamp, since: began)
             await session.journal.noteSuccess(of: collection.id)
+            await session.changes.noteSync(of: collection.id, began: began)
             return .success(outcome)
         } catch {
             session.keepBackoff(client)

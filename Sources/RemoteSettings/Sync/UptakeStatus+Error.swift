@@ -48,6 +48,17 @@ extension UptakeEvent.Status {
     }
 }
 
+extension HTTPError {
+    /// The status with which a server has answered, where that is why a request or a fetch failed.
+    static func status(_ error: any Error) -> Int? {
+        switch error {
+        case let error as HTTPError: error.status
+        case FetchError.http(let error), FetchError.unknownCollection(let error): error.status
+        default: nil
+        }
+    }
+}
+
 extension ContentSignatureError {
     /// Whether a certificate chain failed, rather than a signature.
     fileprivate var concernsChain: Bool {

@@ -47,7 +47,8 @@ struct ConfigRows {
         let service = RemoteSettingsService(storageDir: storage, config: config)
         return (
             RemoteConfig(
-                collection: collection.name, service: service, settings: RemoteConfigSettings(minimumFetchInterval: 0)),
+                collection: collection.name, service: service,
+                settings: RemoteConfigSettings(minimumFetchInterval: 0, fetchesPerHour: .max)),
             service.makeClient(collectionName: collection.name)
         )
     }

@@ -157,7 +157,7 @@ extension FuzzTarget {
             "\"lastError\":\"\"",
             "\"fetched\":1", "\"context\":\"\"", "\"failures\":1", "\"heldSince\":1", "\"heldUntil\":2",
             "\"heldBecause\":\"x\"", "\"staleSince\":1", "\"staleExpected\":1", "\"signals\":{\"a\":1.5}",
-            "\"activated\":1",
+            "\"activated\":1", "\"fetches\":[1,2]", "\"announcedFetches\":[1,2,3,4]",
             "\"snapshot\":\"", "\n", "}", "{",
         ],
         seeds: { _ in

@@ -65,14 +65,15 @@ final class ConfigPlace: Sendable {
 
     /// A remote config as a process that has just started has it.
     func start(
-        interval: Double = 0, activation: RemoteConfigActivation = .onRequest, installationID: String? = nil,
+        interval: Double = 0, perHour: Int = .max, activation: RemoteConfigActivation = .onRequest,
+        installationID: String? = nil,
         _ change: (inout RemoteSettingsConfig) -> Void = { _ in }
     ) -> RemoteConfig {
         RemoteConfig(
             collection: collection.name,
             service: RemoteSettingsService(storageDir: storage, config: config(change)),
-            settings: RemoteConfigSettings(minimumFetchInterval: interval), activation: activation,
-            installationID: installationID)
+            settings: RemoteConfigSettings(minimumFetchInterval: interval, fetchesPerHour: perHour),
+            activation: activation, installationID: installationID)
     }
 
     /// Writes a parameter's default record, whose id is its key.

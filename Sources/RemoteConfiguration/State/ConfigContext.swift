@@ -1,0 +1,51 @@
+import RemoteSettings
+import RemoteSettingsModel
+import TargetFilter
+
+extension ConfigState {
+    /// What filters see: the service's context, the id of the installation, the present time, and the app's signals.
+    ///
+    /// - Parameter installation: the id that the app gives; `nil` for the one that is kept.
+    func filterContext(_ access: CollectionAccess, installation given: String?) -> FilterContext {
+        var added = signals.filterValues
+        added["id"] = .string(given ?? installation)
+        added["now"] = .number(Double(access.environment.now().milliseconds))
+        return access.filterContext.adding(added)
+    }
+
+    /// A hash of what filters see, apart from the time and the id.
+    func contextHash(_ access: CollectionAccess) -> String {
+        let context = access.filterContext.adding(signals.filterValues)
+        return SHA256Digest(hashing: Bytes(utf8: FilterValue.object(context.root).stableText)).hex
+    }
+}
+
+extension FilterContext {
+    /// This context with further members of `env`. Members that are there stay.
+    fileprivate func adding(_ members: [String: FilterValue]) -> FilterContext {
+        var root = root
+        var env = FilterObject()
+        if case .object(let present) = root["env"] { env = present }
+        for (key, value) in members.sorted(by: { $0.key < $1.key }) where env[key] == .undefined { env[key] = value }
+        root["env"] = .object(env)
+        return FilterContext(root: root, preferences: preferences)
+    }
+}
+
+extension FilterValue {
+    /// A text that is the same in every process, and differs where the value does.
+    fileprivate var stableText: String {
+        switch self {
+        case .undefined: "u"
+        case .null: "n"
+        case .bool(let value): value ? "t" : "f"
+        case .number(let number): "#\(number)"
+        case .string(let text): "'\(text.utf8.count):\(text)"
+        case .array(let elements): "[" + elements.map(\.stableText).joined(separator: ",") + "]"
+        case .object(let object):
+            "{"
+                + object.members.sorted { $0.key < $1.key }
+                .map { "\($0.key.utf8.count):\($0.key)=\($0.value.stableText)" }.joined(separator: ",") + "}"
+        }
+    }
+}

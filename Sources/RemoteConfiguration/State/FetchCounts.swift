@@ -1,0 +1,83 @@
+import RemoteSettingsModel
+
+/// The requests of the last hour, counted by the minute, so that what is kept stays small whatever the limit is.
+struct FetchCounts: Hashable, Sendable {
+    private struct Minute: Hashable, Sendable {
+        /// Minutes since 1970.
+        let number: UInt64
+        var count: UInt64
+    }
+
+    private static let milliseconds: UInt64 = 60_000
+    /// A minute counts until an hour after its end.
+    private static let span: UInt64 = 61
+
+    /// Oldest first.
+    private var minutes: [Minute] = []
+
+    init() {}
+
+    private static func number(_ time: Timestamp) -> UInt64 { time.milliseconds / milliseconds }
+
+    /// What counts at a time. What lies in the future was noted before the clock was set back.
+    private func counting(at now: UInt64) -> [Minute] {
+        minutes.filter { $0.number <= now && now - $0.number < Self.span }
+    }
+
+    /// When a further request may be made; `nil` for at once.
+    ///
+    /// - Parameter most: requests in any hour, at least 1.
+    func end(at now: Timestamp, most: Int) -> Timestamp? {
+        let counting = counting(at: Self.number(now))
+        var sum = counting.saturatingSum { $0.count }
+        let most = UInt64(max(1, most))
+        guard sum >= most else { return nil }
+        for minute in counting {
+            sum -= min(sum, minute.count)
+            if sum < most {
+                let end = minute.number.saturatingAdding(Self.span)
+                return Timestamp(milliseconds: end.saturatingMultiplying(by: Self.milliseconds))
+            }
+        }
+        return nil
+    }
+
+    /// Counts a request.
+    mutating func add(at now: Timestamp) {
+        let now = Self.number(now)
+        minutes = counting(at: now)
+        if minutes.last?.number != now { minutes.append(Minute(number: now, count: 0)) }
+        let last = minutes.count - 1
+        minutes[last].count = minutes[last].count.saturatingAdding(1)
+    }
+
+    /// Takes back a request that was counted at a time.
+    mutating func remove(at time: Timestamp) {
+        let time = Self.number(time)
+        guard let place = minutes.firstIndex(where: { $0.number == time }) else { return }
+        minutes[place].count -= min(1, minutes[place].count)
+        if minutes[place].count == 0 { minutes.remove(at: place) }
+    }
+}
+
+extension FetchCounts {
+    /// The minutes and their counts by turns; `nil` where there is none.
+    var json: JSONValue? {
+        guard !minutes.isEmpty else { return nil }
+        return .array(minutes.flatMap { [.count($0.number), .count($0.count)] })
+    }
+
+    /// What cannot be read counts as none.
+    init(_ json: JSONValue?) {
+        let numbers = (json?.array ?? []).compactMap { $0.number?.uint64 }
+        guard numbers.count.isMultiple(of: 2), numbers.count <= Int(Self.span) * 2 else { return }
+        for place in stride(from: 0, to: numbers.count, by: 2) {
+            let minute = Minute(number: numbers[place], count: numbers[place + 1])
+            guard minute.count > 0, minutes.last.map({ $0.number < minute.number }) ?? true else {
+                minutes = []
+                return
+            }
+            minutes.append(minute)
+        }
+    }
+}
