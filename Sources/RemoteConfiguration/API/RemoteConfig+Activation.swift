@@ -104,7 +104,8 @@ extension RemoteConfig {
         }
         let changed = ParameterLayer.differences(from: present.parameters, to: target)
         replaceLayers { state in
-            state.layers = ConfigLayers(parameters: target, defaults: state.defaults)
+            let reads = target === present.parameters ? present.reads : ReadLog(hub)
+            state.layers = ConfigLayers(parameters: target, defaults: state.defaults, reads: reads)
             state.problems = []
         }
         return changed

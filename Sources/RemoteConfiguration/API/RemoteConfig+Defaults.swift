@@ -148,7 +148,8 @@ extension RemoteConfig {
         replaceLayers { state in
             state.defaults = defaults
             if let layers = state.layers {
-                state.layers = ConfigLayers(parameters: layers.parameters, defaults: defaults)
+                state.layers = ConfigLayers(
+                    parameters: layers.parameters, defaults: defaults, reads: layers.reads)
             }
         }
     }

@@ -62,6 +62,20 @@ extension RemoteConfig {
         hub.addObserver(schedule: { work in _ = Task(executorPreference: executor) { work() } }, observer)
     }
 
+    /// Calls `observer` for the values that the app reads, for an analysis that has to know who saw which: once for each key
+    /// until an activation changes the state, or defaults the value. Reading waits for nothing. Each call is made on the queue, one
+    /// at a time.
+    ///
+    /// Every way to read a value counts, of a ``snapshot()`` and of `decoded(as:)` too, except asking for the value of one
+    /// source. Keys for which nobody has a value do not count, nor does what was read before there was an observer. While the
+    /// queue is blocked, the newest 4,096 reads wait.
+    @discardableResult
+    public func addReadObserver(
+        on queue: DispatchQueue = .global(qos: .utility), _ observer: @escaping @Sendable (RemoteConfigRead) -> Void
+    ) -> ConfigUpdateListenerRegistration {
+        hub.addReader(schedule: { work in queue.async(execute: work) }, observer)
+    }
+
     static let onMainActor: @Sendable (@escaping @Sendable () -> Void) -> Void = { work in
         _ = Task { @MainActor in work() }
     }

@@ -144,7 +144,7 @@ public final class RemoteConfig: RemoteConfigReading, Observable, Sendable {
         let (layer, problems) = startingLayer()
         return state.withLock { state in
             if let layers = state.layers { return layers }
-            let layers = ConfigLayers(parameters: layer, defaults: state.defaults)
+            let layers = ConfigLayers(parameters: layer, defaults: state.defaults, reads: ReadLog(hub))
             state.layers = layers
             state.problems = problems
             return layers

@@ -43,10 +43,12 @@ final class ObserverHub: Sendable {
 
     /// Messages that wait for a listener which does not get its turn.
     private static let mostWaiting = 16
+    private static let mostReadsWaiting = 4096
 
     private struct State {
         var observers: [(number: Int, box: Mailbox<RemoteConfigEvent>)] = []
         var listeners: [(number: Int, box: Mailbox<ListenerMessage>)] = []
+        var readers: [(number: Int, box: Mailbox<RemoteConfigRead>)] = []
         var streams: [Int: AsyncThrowingStream<RemoteConfigUpdate, any Error>.Continuation] = [:]
         /// Keeps the service's update channel open, while somebody wants to hear of updates as soon as they are published.
         var listening: UpdateListening?
@@ -62,6 +64,10 @@ final class ObserverHub: Sendable {
     }
 
     private let state = Mutex(State())
+    private let hasReaders = Atomic(false)
+
+    /// Whether somebody wants to know which values are read.
+    var wantsReads: Bool { hasReaders.load(ordering: .relaxed) }
 
     func addObserver(
         schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
@@ -80,6 +86,27 @@ final class ObserverHub: Sendable {
         }
     }
 
+    func addReader(
+        schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
+        _ handle: @escaping @Sendable (RemoteConfigRead) -> Void
+    ) -> ConfigUpdateListenerRegistration {
+        let box = Mailbox<RemoteConfigRead>(
+            schedule: schedule, add: { $1.append($0, dropping: Self.mostReadsWaiting) }, handle: handle)
+        let number = state.withLock { state in
+            let number = state.nextNumber()
+            state.readers.append((number, box))
+            hasReaders.store(true, ordering: .relaxed)
+            return number
+        }
+        return ConfigUpdateListenerRegistration { [weak self] in
+            box.close()
+            self?.state.withLock { state in
+                state.readers.removeAll { $0.number == number }
+                self?.hasReaders.store(!state.readers.isEmpty, ordering: .relaxed)
+            }
+        }
+    }
+
     /// - Parameter listen: makes what keeps the update channel open.
     func addListener(
         listen: () -> UpdateListening, schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
@@ -87,11 +114,7 @@ final class ObserverHub: Sendable {
     ) -> ConfigUpdateListenerRegistration {
         // An update names all keys that wait for activation: the newest ones are enough.
         let box = Mailbox<ListenerMessage>(
-            schedule: schedule,
-            add: {
-                $1.append($0)
-                if $1.count > Self.mostWaiting { $1.removeFirst() }
-            }, handle: handle)
+            schedule: schedule, add: { $1.append($0, dropping: Self.mostWaiting) }, handle: handle)
         let number = state.withLock { state in
             let number = state.nextNumber()
             state.listeners.append((number, box))
@@ -150,6 +173,11 @@ final class ObserverHub: Sendable {
         for observer in observers { observer.box.send(event) }
     }
 
+    func send(_ read: RemoteConfigRead) {
+        let readers = state.withLock { $0.readers }
+        for reader in readers { reader.box.send(read) }
+    }
+
     /// Tells listeners and streams.
     func send(_ update: RemoteConfigUpdate) {
         let (listeners, streams) = state.withLock { ($0.listeners, $0.streams.values) }
@@ -175,6 +203,14 @@ final class ObserverHub: Sendable {
         }
         for stream in streams { stream.finish() }
         endListening()
+    }
+}
+
+extension Array {
+    /// Adds an element, and keeps the newest so many.
+    fileprivate mutating func append(_ element: Element, dropping most: Int) {
+        append(element)
+        if count > most { removeFirst() }
     }
 }
 

@@ -57,6 +57,9 @@ final class ParameterLayer: Sendable {
         }
     }
 
+    /// The id of the record that decides a key; `nil` where no record of it applies.
+    func winner(_ key: String) -> String? { memory.withLock { parameters.winner(for: key, &$0.filter)?.id } }
+
     /// The keys that have a value, in no order.
     var keys: [String] { parameters.keys.filter { value($0) != nil } }
 
@@ -93,11 +96,18 @@ final class ConfigLayers: Sendable {
     /// The newest of what was activated and what is packaged; `nil` where there is neither.
     let parameters: ParameterLayer?
     let defaults: [String: RemoteConfigValue]
+    let reads: ReadLog
 
-    init(parameters: ParameterLayer?, defaults: [String: RemoteConfigValue]) {
+    init(parameters: ParameterLayer?, defaults: [String: RemoteConfigValue], reads: ReadLog) {
         self.parameters = parameters
         self.defaults = defaults
+        self.reads = reads
     }
 
-    func value(_ key: String) -> RemoteConfigValue { parameters?.value(key) ?? defaults[key] ?? .none }
+    /// The value that the app is given.
+    func value(_ key: String) -> RemoteConfigValue {
+        let value = parameters?.value(key) ?? defaults[key] ?? .none
+        reads.note(value, of: key, in: parameters)
+        return value
+    }
 }

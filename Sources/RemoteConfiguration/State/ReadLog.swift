@@ -1,0 +1,20 @@
+import Synchronization
+
+/// The values that were read of one activated state, so that whoever wants to know hears of each once.
+final class ReadLog: Sendable {
+    private let hub: ObserverHub
+    private let known = Mutex<[String: RemoteConfigValue]>([:])
+
+    init(_ hub: ObserverHub) { self.hub = hub }
+
+    /// Notes that the app was given a value. Costs next to nothing while nobody wants to know.
+    func note(_ value: RemoteConfigValue, of key: String, in parameters: ParameterLayer?) {
+        guard hub.wantsReads, value.source != .static,
+            known.withLock({ $0.updateValue(value, forKey: key) != value })
+        else { return }
+        let record = parameters?.winner(key)
+        hub.send(
+            RemoteConfigRead(
+                key: key, value: value, record: record, timestamp: record == nil ? nil : parameters?.timestamp))
+    }
+}
