@@ -71,9 +71,12 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "Deflate", dependencies: ["RemoteSettingsModel", "CZlib"], swiftSettings: strict),
         .target(name: "UpdateEvents", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
+        .target(
+            name: "UpdateSchedule", dependencies: ["RemoteSettingsModel", "UpdateEvents"], swiftSettings: strict),
         .target(name: "MozillaLZ4", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(
-            name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel", "UpdateEvents", "Deflate", "LibC"],
+            name: "RemoteSettingsHTTP",
+            dependencies: ["RemoteSettingsModel", "UpdateEvents", "UpdateSchedule", "Deflate", "LibC"],
             swiftSettings: strict),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(
@@ -111,7 +114,7 @@ let package = Package(
             name: "RemoteSettings",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "Deflate",
-                "TargetFilter", "FileStorage", "SnapshotFetch", "MozillaLZ4", "UpdateEvents",
+                "TargetFilter", "FileStorage", "SnapshotFetch", "MozillaLZ4", "UpdateEvents", "UpdateSchedule",
                 .target(name: "URLSessionTransport", condition: apple),
                 .target(name: "CurlTransport", condition: notApple),
                 .product(name: "Logging", package: "swift-log"),
@@ -263,10 +266,13 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "Notifications",
-            dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "UpdateEvents", "FileStorage", "Dumps"],
+            dependencies: [
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "UpdateEvents", "UpdateSchedule", "FileStorage", "Dumps",
+            ],
             swiftSettings: strict),
         .target(
-            name: "DumpsWatch", dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "UpdateEvents"],
+            name: "DumpsWatch",
+            dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "UpdateEvents", "UpdateSchedule"],
             swiftSettings: strict),
         .executableTarget(
             name: "rsdump",
@@ -276,6 +282,7 @@ let package = Package(
                 "SnapshotHistory", "SnapshotOrigin", "StaticMirror", "DemoOrigin", "RemoteSettings",
                 "FileStorage", "LibC", "SigningKeys", "AuthoredText", "CollectionSources", "FirebaseFormats", "Publish",
                 "ConfigParameters", "TargetFilter", "Notifications", "DumpsWatch", "UpdateEvents",
+                "UpdateSchedule",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Subprocess", package: "swift-subprocess", condition: tools),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle", condition: tools),
@@ -367,13 +374,16 @@ let package = Package(
             dependencies: ["URLSessionTransport", "FaultyServer", "RemoteSettingsHTTP", "RemoteSettingsModel"],
             swiftSettings: strict),
         .target(
-            name: "FaultyServer", dependencies: ["RemoteSettingsHTTP", "RemoteSettingsModel", "CZlib"],
+            name: "FaultyServer", dependencies: ["RemoteSettingsHTTP", "RemoteSettingsModel", "UpdateSchedule", "CZlib"],
             path: "Tests/FaultyServer", swiftSettings: strict),
         .testTarget(
             name: "SnapshotBundleTests",
             dependencies: [
                 "SnapshotBundle", "RemoteSettingsModel", "CZlib", .target(name: "CArchive", condition: tools),
             ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "UpdateScheduleTests", dependencies: ["UpdateSchedule", "UpdateEvents", "RemoteSettingsModel"],
             swiftSettings: strict),
         .testTarget(
             name: "UpdateEventsTests", dependencies: ["UpdateEvents", "RemoteSettingsModel"], swiftSettings: strict),

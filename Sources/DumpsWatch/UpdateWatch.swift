@@ -1,6 +1,7 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import UpdateEvents
+import UpdateSchedule
 
 /// Follows a server's update channel for as long as its task runs, over one connection after another.
 ///
@@ -82,8 +83,8 @@ package struct UpdateWatch: Sendable {
             // A server that asks for no wait at all, again and again, is waited for nevertheless.
             let wait = max(
                 asked,
-                RetryPolicy(base: base, longest: Self.longestWait)
-                    .pause(before: failures, random: environment.random()))
+                RetryPauses(first: base, longest: Self.longestWait)
+                    .pause(after: failures, random: environment.random()))
             await report(.disconnected(failure, wait: wait))
             guard (try? await environment.sleep(wait)) != nil else { return }
         }

@@ -2,6 +2,7 @@ import Dumps
 import FileStorage
 import RemoteSettingsHTTP
 import RemoteSettingsModel
+import UpdateSchedule
 
 /// Tells targets of a change, after the new state is in place.
 ///
@@ -74,7 +75,7 @@ package struct Notifier: Sendable {
     private let environment: HTTPEnvironment
     private let post: Post
     private let limits: Limits
-    private let retryPolicy = RetryPolicy(base: .seconds(1), longest: .seconds(5))
+    private let retryPauses = RetryPauses(first: .seconds(1), longest: .seconds(5))
 
     /// - Parameter path: where the states that targets know are kept.
     package init(
@@ -132,7 +133,7 @@ package struct Notifier: Sendable {
         var attempt = 1
         while true {
             let error: HTTPError
-            var wait = retryPolicy.pause(before: attempt, random: environment.random())
+            var wait = retryPauses.pause(after: attempt, random: environment.random())
             do {
                 let answer = try await post(request, message.body)
                 if (200...299).contains(answer.status) { return .told }

@@ -67,7 +67,7 @@ extension ServerClient {
     /// - Throws: `error` where a repetition cannot mend it, where there were `Limits.tries` attempts, or where the time
     ///   does not suffice for another one.
     func pauseIfRepeatable(_ error: HTTPError, attempts: Int, until deadline: Deadline) async throws(HTTPError) {
-        let pause = retryPolicy.pause(before: attempts, random: environment.random())
+        let pause = retryPauses.pause(after: attempts, random: environment.random())
         guard error.isRetryable, attempts < limits.tries, environment.uptime() + pause < deadline.end else {
             throw error
         }

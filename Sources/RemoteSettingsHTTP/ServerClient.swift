@@ -1,5 +1,6 @@
 import RemoteSettingsModel
 import Synchronization
+import UpdateSchedule
 
 /// A client of a Remote Settings server (protocol v1 and v2), over any ``HTTPTransport``.
 ///
@@ -20,7 +21,7 @@ package final class ServerClient: Sendable {
     let transport: any HTTPTransport
     let userAgent: UserAgent
     let environment: HTTPEnvironment
-    let retryPolicy: RetryPolicy
+    let retryPauses: RetryPauses
     let onEvent: @Sendable (HTTPEvent) -> Void
     let shared: Shared
     let runDeadline: Deadline
@@ -54,17 +55,17 @@ package final class ServerClient: Sendable {
     ///   - onEvent: called from any task for each event; must not block.
     package convenience init(
         server: ServerURL, transport: any HTTPTransport, userAgent: UserAgent, limits: Limits = Limits(),
-        environment: HTTPEnvironment = .system, retryPolicy: RetryPolicy = RetryPolicy(),
+        environment: HTTPEnvironment = .system, retryPauses: RetryPauses = RetryPauses(first: .milliseconds(500), longest: .seconds(10)),
         backoff: BackoffState = BackoffState(), onEvent: @escaping @Sendable (HTTPEvent) -> Void = { _ in }
     ) {
         self.init(
             server: server, transport: transport, userAgent: userAgent, limits: limits, environment: environment,
-            retryPolicy: retryPolicy, shared: Shared(.init(backoff: backoff)), onEvent: onEvent)
+            retryPauses: retryPauses, shared: Shared(.init(backoff: backoff)), onEvent: onEvent)
     }
 
     private init(
         server: ServerURL, transport: any HTTPTransport, userAgent: UserAgent, limits: Limits,
-        environment: HTTPEnvironment, retryPolicy: RetryPolicy, shared: Shared,
+        environment: HTTPEnvironment, retryPauses: RetryPauses, shared: Shared,
         onEvent: @escaping @Sendable (HTTPEvent) -> Void
     ) {
         self.server = server
@@ -72,7 +73,7 @@ package final class ServerClient: Sendable {
         self.userAgent = userAgent
         self.limits = limits
         self.environment = environment
-        self.retryPolicy = retryPolicy
+        self.retryPauses = retryPauses
         self.onEvent = onEvent
         self.shared = shared
         runDeadline = Deadline(.run, seconds: limits.runSeconds, from: environment.uptime())
@@ -84,7 +85,7 @@ package final class ServerClient: Sendable {
     package func startingRun() -> ServerClient {
         ServerClient(
             server: server, transport: transport, userAgent: userAgent, limits: limits, environment: environment,
-            retryPolicy: retryPolicy, shared: shared, onEvent: onEvent)
+            retryPauses: retryPauses, shared: shared, onEvent: onEvent)
     }
 
     /// The holds asked for so far, for the next run.

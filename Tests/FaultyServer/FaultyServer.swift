@@ -2,6 +2,7 @@ import Foundation
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import Synchronization
+import UpdateSchedule
 
 /// A server on loopback that misbehaves on request, under a name of the test's own.
 package struct FaultyServer: Sendable {
@@ -48,7 +49,7 @@ package struct FaultyServer: Sendable {
         ServerClient(
             server: try ServerURL("\(url(fault))/v1"), transport: transport,
             userAgent: UserAgent(name: "tests", version: "1.0"), limits: limits, environment: environment,
-            retryPolicy: RetryPolicy(base: .milliseconds(1), longest: .milliseconds(5)), backoff: backoff,
+            retryPauses: RetryPauses(first: .milliseconds(1), longest: .milliseconds(5)), backoff: backoff,
             onEvent: { [events] in events.add($0) })
     }
 

@@ -87,14 +87,6 @@ struct RepetitionTests {
         }
     }
 
-    @Test func pausesGrowAndAreBounded() {
-        let policy = RetryPolicy(base: .milliseconds(100), longest: .seconds(1))
-        let ceilings = (1...7).map { policy.pause(before: $0, random: 1) }
-        #expect(ceilings == [100, 200, 400, 800, 1000, 1000, 1000].map { .milliseconds($0) })
-        #expect(policy.pause(before: 3, random: 0.25) == .milliseconds(100))
-        #expect(policy.pause(before: .max, random: 0) == .zero)
-    }
-
     @Test func pausesAreJittered() async {
         let transport = ScriptedTransport(
             [.failure(.timeout(.head, seconds: 1)), .failure(.connection("x")), .answer(503), .answer(200)])

@@ -2,6 +2,7 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import Synchronization
 import UpdateEvents
+import UpdateSchedule
 
 /// A service's connection to its update channel: kept while somebody listens, opened again by the rules of
 /// ``UpdateRetries``, and closed with the last listener.

@@ -10,6 +10,7 @@ import Subprocess
 import Synchronization
 import UnixSignals
 import UpdateEvents
+import UpdateSchedule
 
 /// `rsdump watch`
 struct WatchCommand: AsyncParsableCommand {
@@ -201,8 +202,8 @@ private struct UpdateWork {
                     continue
                 case .failed:
                     failures += 1
-                    pause = RetryPolicy(base: .seconds(5), longest: .seconds(300))
-                        .pause(before: failures, random: HTTPEnvironment.system.random())
+                    pause = RetryPauses(first: .seconds(5), longest: .seconds(300))
+                        .pause(after: failures, random: HTTPEnvironment.system.random())
                     due.add(update)
                 }
             }

@@ -1,0 +1,220 @@
+import RemoteSettingsModel
+
+/// Decides when a server is asked for its state, by what it announces and by what was seen.
+///
+/// No announcement is believed: handled is what was seen in the server's list of collections, its monitor. While that is older
+/// than what was announced, the server is asked again, after a pause that doubles. So an announcement that arrives before its
+/// data costs a few requests, and one that is false costs few more and hides nothing.
+///
+/// It is a value: events, the uptime, the time of day and chance go in, and ``step(at:)`` says what comes next. It does no I/O.
+package struct RequestSchedule: Sendable {
+    package struct Rules: Sendable {
+        /// A request begins after a random part of this time, so that not all clients ask at one moment.
+        var longestDelay: Duration
+        /// The same where a connection was made again: its own pause was random already.
+        var delayAfterReturn: Duration { min(longestDelay, .milliseconds(1500)) }
+        /// A server that has not told its state for so long after the connection was opened is asked for it.
+        var greetingTime: Duration
+        /// The pauses after requests that failed.
+        var failed: RetryPauses
+        /// The pauses after answers that are older than what was announced.
+        var early: RetryPauses
+
+        /// Those of an app, for which each request costs something.
+        package static func app(longestDelay: Duration) -> Rules {
+            Rules(
+                longestDelay: longestDelay, greetingTime: .seconds(10),
+                failed: RetryPauses(first: .seconds(60), longest: .seconds(3600), spread: 0.5...1),
+                early: RetryPauses(first: .seconds(1), longest: .seconds(3600), spread: 0.5...1.5))
+        }
+
+        /// Those of a server that follows another one.
+        package static let follower = Rules(
+            longestDelay: .zero, greetingTime: .seconds(1),
+            failed: RetryPauses(first: .seconds(5), longest: .seconds(300)),
+            early: RetryPauses(first: .seconds(1), longest: .seconds(300), spread: 0.5...1.5))
+    }
+
+    /// What is to be asked for.
+    package struct Request: Hashable, Sendable {
+        /// The highest timestamp that was announced; `nil` where it is not known whether there is something new.
+        package var announced: Timestamp?
+        /// The collections that are said to have changed; `nil` for any.
+        package var collections: Set<CollectionID>?
+        /// Whether it is about the present state at the beginning of a connection. That nothing is new then is no lie.
+        var isGreeting: Bool
+    }
+
+    package enum Step: Hashable, Sendable {
+        /// ``take(time:)`` says what for.
+        case ask
+        /// For so long nothing is to be done; `nil` for until the next event.
+        case wait(Duration?)
+    }
+
+    /// More collections than any server has; a longer list means any.
+    private static let mostCollections = 10_000
+    /// The least time between requests that show nothing new.
+    private static let pauseAfterNothing = Duration.seconds(60)
+    private static let betweenReasons = Duration.seconds(30)
+
+    private let rules: Rules
+    /// The monitor's timestamp in the last answer.
+    package var seen: Timestamp?
+    private var pending: Request?
+    /// What is being asked for.
+    private var asking: Request?
+    /// The uptime from which `pending` is asked for.
+    private var due = Duration.zero
+    /// The uptime before which nothing that is announced leads to a request.
+    private var soonest = Duration.zero
+    /// The uptime before which the server wants no request.
+    private var asked = Duration.zero
+    /// The uptime at which an open connection has been silent for too long.
+    private var greetingDue: Duration?
+    private var awaitsGreeting = false
+    private var hasConnected = false
+    private var isReturn = false
+    private var failures = 0
+    /// Answers in a row that were older than what was announced.
+    private var earlyOnes = 0
+    /// Answers in a row that showed nothing new.
+    private var fruitless = 0
+    private var lastReason: Duration?
+
+    package init(_ rules: Rules) { self.rules = rules }
+
+    package func step(at now: Duration) -> Step {
+        guard asking == nil else { return .wait(nil) }
+        let greeting = greetingDue.map { max($0, soonest) }
+        guard let next = [pending == nil ? nil : due, greeting].compactMap(\.self).min() else { return .wait(nil) }
+        let left = max(next, asked) - now
+        return left > .zero ? .wait(left) : .ask
+    }
+
+    /// Begins a request that ``step(at:)`` asked for. One of the four events that end it follows.
+    ///
+    /// - Returns: `nil` where all of it has been seen meanwhile.
+    package mutating func take(at now: Duration, time: Timestamp) -> Request? {
+        if let greetingDue, max(greetingDue, soonest) <= now {
+            merge(Request(announced: nil, collections: nil, isGreeting: true))
+            self.greetingDue = nil
+        }
+        defer { pending = nil }
+        guard let pending, !(pending.announced.map { isHeld($0, time: time) } ?? false) else { return nil }
+        asking = pending
+        return pending
+    }
+
+    /// Whether an announcement tells nothing new. A seen timestamp that lies in the future hides nothing but itself.
+    private func isHeld(_ announced: Timestamp, time: Timestamp) -> Bool {
+        seen.map { announced == $0 || (announced < $0 && $0 <= time) } ?? false
+    }
+
+    /// A connection to the update channel is open.
+    package mutating func noteOpened(at now: Duration, random: Double) {
+        isReturn = hasConnected
+        (hasConnected, awaitsGreeting, greetingDue) = (true, true, now + rules.greetingTime)
+        // What failed without a network works now.
+        guard failures > 0, pending != nil else { return }
+        (soonest, due) = (now, min(due, now + rules.delayAfterReturn * random))
+    }
+
+    /// The connection is not open any more.
+    package mutating func noteClosed() { (awaitsGreeting, greetingDue) = (false, nil) }
+
+    /// Something newer is announced.
+    ///
+    /// - Parameters:
+    ///   - announced: the monitor's timestamp; `nil` where it is not known.
+    ///   - collections: those that have changed; `nil` for any.
+    ///   - isFromChannel: whether it came over the connection, whose first event tells the present state.
+    ///   - random: from 0 up to 1.
+    package mutating func noteAnnounced(
+        _ announced: Timestamp?, collections: Set<CollectionID>?, isFromChannel: Bool = true, at now: Duration,
+        time: Timestamp, random: Double
+    ) {
+        let isGreeting = awaitsGreeting && isFromChannel
+        if isFromChannel { (awaitsGreeting, greetingDue) = (false, nil) }
+        if let announced {
+            guard !isHeld(announced, time: time), announced != asking?.announced else { return }
+            // The same again is no news, except that a server that has returned may have it now.
+            guard announced != pending?.announced || isGreeting else { return }
+        }
+        let isNew = pending == nil
+        // The first event may be the last of several that were missed, and names the collections of one.
+        merge(Request(announced: announced, collections: isGreeting ? nil : collections, isGreeting: isGreeting))
+        let delay = (isGreeting && isReturn ? rules.delayAfterReturn : rules.longestDelay) * min(max(random, 0), 1)
+        let wanted = max(now + delay, soonest)
+        due = isNew ? wanted : min(due, wanted)
+    }
+
+    /// - Parameters:
+    ///   - seen: the monitor's timestamp in the answer.
+    ///   - isChanged: whether something was new.
+    package mutating func noteAnswer(seen: Timestamp, isChanged: Bool, at now: Duration, random: Double) {
+        guard let request = asking else { return }
+        let isNewer = self.seen.map { $0 < seen } ?? true
+        (asking, failures, self.seen) = (nil, 0, seen)
+        if let announced = request.announced, seen < announced {
+            earlyOnes += 1
+            let pause = rules.early.pause(after: earlyOnes, random: random)
+            if !isNewer { soonest = now + min(pause, Self.pauseAfterNothing) }
+            again(request, at: now + pause)
+        } else {
+            earlyOnes = 0
+            fruitless = isChanged || request.isGreeting ? 0 : fruitless + 1
+            if fruitless > 1 { soonest = now + Self.pauseAfterNothing }
+        }
+        due = max(due, soonest)
+    }
+
+    /// What was announced is about nothing that is wanted here. The server was not asked.
+    package mutating func noteIrrelevance() { asking = nil }
+
+    /// The request failed.
+    package mutating func noteFailure(at now: Duration, random: Double) {
+        guard let request = asking else { return }
+        asking = nil
+        failures += 1
+        soonest = now + rules.failed.pause(after: failures, random: random)
+        again(request, at: soonest)
+        due = soonest
+    }
+
+    /// The server asked for no requests for so many seconds.
+    package mutating func notePause(seconds: Int, at now: Duration) {
+        guard let request = asking else { return }
+        asking = nil
+        asked = now + .seconds(min(max(seconds, 1), 86_400))
+        again(request, at: asked)
+    }
+
+    /// The network is another one: what failed may work now.
+    package mutating func noteNetwork(at now: Duration) {
+        guard failures > 0, pending != nil else { return }
+        let next = max(now, lastReason.map { $0 + Self.betweenReasons } ?? now)
+        guard next < due else { return }
+        (due, soonest, lastReason) = (next, min(soonest, next), next)
+    }
+
+    /// Forgets what was announced, and what of it is being asked for. What was learned of the server stays.
+    package mutating func forget() { (pending, asking, greetingDue) = (nil, nil, nil) }
+
+    private mutating func again(_ request: Request, at time: Duration) {
+        due = pending == nil ? time : min(due, time)
+        merge(request)
+    }
+
+    private mutating func merge(_ request: Request) {
+        guard var merged = pending else {
+            pending = request
+            return
+        }
+        merged.announced = [merged.announced, request.announced].compactMap(\.self).max()
+        merged.collections = merged.collections.flatMap { present in request.collections.map { $0.union(present) } }
+        if let count = merged.collections?.count, count > Self.mostCollections { merged.collections = nil }
+        merged.isGreeting = merged.isGreeting || request.isGreeting
+        pending = merged
+    }
+}

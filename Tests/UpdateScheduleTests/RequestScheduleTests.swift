@@ -1,0 +1,147 @@
+import RemoteSettingsModel
+import Testing
+import UpdateSchedule
+
+struct RequestScheduleTests {
+    private var schedule = RequestSchedule(.app(longestDelay: .seconds(3)))
+    private var now = Duration.zero
+    private var time: Timestamp { Timestamp(milliseconds: 1_800_000_000_000).advanced(by: now) }
+
+    /// A timestamp of the server, so many seconds after the beginning.
+    private func at(_ seconds: Int) -> Timestamp { Timestamp(milliseconds: UInt64(1_800_000_000_000 + seconds * 1000)) }
+
+    private mutating func announce(_ timestamp: Timestamp?) {
+        schedule.noteAnnounced(timestamp, collections: nil, at: now, time: time, random: 0.5)
+    }
+
+    /// Asks whenever that is due, for as long as it is said.
+    ///
+    /// - Parameter answer: the monitor's timestamp at a time; `nil` for no answer.
+    /// - Returns: when it asked.
+    @discardableResult
+    private mutating func pass(_ seconds: Int, _ answer: (Duration) -> Timestamp?) -> [Duration] {
+        var asked: [Duration] = []
+        let end = now + .seconds(seconds)
+        while true {
+            switch schedule.step(at: now) {
+            case .ask:
+                guard schedule.take(at: now, time: time) != nil else { continue }
+                asked.append(now)
+                let before = schedule.seen
+                guard let seen = answer(now) else {
+                    schedule.noteFailure(at: now, random: 0.5)
+                    continue
+                }
+                schedule.noteAnswer(seen: seen, isChanged: seen != before, at: now, random: 0.5)
+            case .wait(let pause):
+                guard let pause, now + pause < end else {
+                    now = end
+                    return asked
+                }
+                now += pause
+            }
+        }
+    }
+
+    @Test mutating func anEventBeforeItsDataIsAskedForUntilTheDataIsThere() {
+        schedule.seen = at(-10)
+        announce(at(0))
+        let asked = pass(60) { [early = at(-10), late = at(0)] now in now < .seconds(5) ? early : late }
+        #expect(asked == [1.5, 2.5, 4.5, 8.5].map { .seconds($0) })
+        // From then on it is held.
+        announce(at(0))
+        announce(at(-1))
+        #expect(schedule.step(at: now) == .wait(nil))
+    }
+
+    @Test mutating func anEventFromTheFutureHidesNothing() {
+        schedule.seen = at(0)
+        announce(Timestamp(milliseconds: 9_000_000_000_000))
+        var asked = pass(3600) { [seen = at(0)] _ in seen }
+        #expect((8...13).contains(asked.count), "\(asked.count)")
+        // The same lie again is no news.
+        announce(Timestamp(milliseconds: 9_000_000_000_000))
+        asked = pass(600) { [seen = at(0)] _ in seen }
+        #expect(asked.count <= 1)
+        announce(at(4000))
+        let began = now
+        asked = pass(60) { [seen = at(4000)] _ in seen }
+        #expect(asked.first == began + .seconds(1.5))
+    }
+
+    @Test mutating func liesThatChangeCostOneRequestAMinute() {
+        schedule.seen = at(0)
+        var asked = 0
+        for second in 0..<3600 {
+            announce(Timestamp(milliseconds: 9_000_000_000_000 + UInt64(second)))
+            asked += pass(1) { [seen = at(0)] _ in seen }.count
+        }
+        #expect((30...70).contains(asked), "\(asked)")
+    }
+
+    /// An answer with a timestamp from the future makes nothing look like old news.
+    @Test mutating func aMonitorFromTheFutureHidesNothing() {
+        schedule.seen = Timestamp(milliseconds: 1_800_000_000_000 + 20 * 3_600_000)
+        announce(at(0))
+        let asked = pass(10) { [seen = at(0)] _ in seen }
+        #expect(asked == [.seconds(1.5)])
+    }
+
+    @Test mutating func whatFailedIsTriedAgainWithTheNextConnection() {
+        schedule.seen = at(0)
+        schedule.noteOpened(at: now, random: 0.5)
+        announce(at(1))
+        pass(6) { _ in nil }
+        schedule.noteClosed()
+        let early = pass(9) { _ in nil }
+        #expect(early.isEmpty)
+        schedule.noteOpened(at: now, random: 1)
+        announce(at(1))
+        let began = now
+        let asked = pass(60) { [seen = at(1)] _ in seen }
+        #expect(asked.count == 1 && asked[0] - began <= .seconds(2), "\(asked)")
+    }
+
+    @Test mutating func whatFailedIsTriedAgainInAnotherNetwork() {
+        announce(at(1))
+        pass(10) { _ in nil }
+        schedule.noteNetwork(at: now)
+        let atOnce = pass(1) { _ in nil }
+        #expect(atOnce == [.seconds(10)])
+        // Not all the time.
+        var asked = 0
+        for _ in 0..<300 {
+            schedule.noteNetwork(at: now)
+            asked += pass(1) { _ in nil }.count
+        }
+        #expect((9...11).contains(asked), "\(asked)")
+    }
+
+    @Test mutating func aServerThatAskedForAPauseGetsIt() {
+        announce(at(1))
+        now += .seconds(2)
+        _ = schedule.take(at: now, time: time)
+        schedule.notePause(seconds: 600, at: now)
+        schedule.noteNetwork(at: now)
+        schedule.noteOpened(at: now, random: 0)
+        announce(at(2))
+        #expect(schedule.step(at: now) == .wait(.seconds(600)))
+    }
+
+    @Test mutating func aSilentConnectionIsAskedOnce() {
+        schedule.seen = at(0)
+        schedule.noteOpened(at: now, random: 0.5)
+        let asked = pass(3600) { [seen = at(0)] _ in seen }
+        #expect(asked == [.seconds(10)])
+    }
+
+    @Test mutating func whatWasSeenMeanwhileIsNotAskedFor() {
+        announce(at(0))
+        now += .seconds(2)
+        schedule.seen = at(0)
+        #expect(schedule.step(at: now) == .ask)
+        let request = schedule.take(at: now, time: time)
+        #expect(request == nil)
+        #expect(schedule.step(at: now) == .wait(nil))
+    }
+}
