@@ -374,7 +374,8 @@ let package = Package(
             dependencies: ["URLSessionTransport", "FaultyServer", "RemoteSettingsHTTP", "RemoteSettingsModel"],
             swiftSettings: strict),
         .target(
-            name: "FaultyServer", dependencies: ["RemoteSettingsHTTP", "RemoteSettingsModel", "UpdateSchedule", "CZlib"],
+            name: "FaultyServer",
+            dependencies: ["RemoteSettingsHTTP", "RemoteSettingsModel", "UpdateSchedule", "CZlib"],
             path: "Tests/FaultyServer", swiftSettings: strict),
         .testTarget(
             name: "SnapshotBundleTests",

@@ -55,7 +55,8 @@ package final class ServerClient: Sendable {
     ///   - onEvent: called from any task for each event; must not block.
     package convenience init(
         server: ServerURL, transport: any HTTPTransport, userAgent: UserAgent, limits: Limits = Limits(),
-        environment: HTTPEnvironment = .system, retryPauses: RetryPauses = RetryPauses(first: .milliseconds(500), longest: .seconds(10)),
+        environment: HTTPEnvironment = .system,
+        retryPauses: RetryPauses = RetryPauses(first: .milliseconds(500), longest: .seconds(10)),
         backoff: BackoffState = BackoffState(), onEvent: @escaping @Sendable (HTTPEvent) -> Void = { _ in }
     ) {
         self.init(
