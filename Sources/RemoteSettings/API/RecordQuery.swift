@@ -9,7 +9,8 @@ public struct RecordQuery: Hashable, Sendable {
     public enum Sync: Hashable, Sendable {
         /// Never.
         case never
-        /// Where nothing is held.
+        /// Where nothing is held. A failure that was just seen is not repeated: its error comes at once
+        /// (``SnapshotStatus/recentFailure``).
         case ifEmpty
         /// Always, whatever is held.
         case always
@@ -80,7 +81,12 @@ extension RemoteSettingsClient {
             reason: "\(collection.id): there are no records yet; sync the collection, or package it with the app")
         if query.sync != .never {
             do throws(RemoteSettingsError) {
-                _ = try await sync(expected: nil, trigger: query.sync == .always ? .forced : .empty)
+                if query.sync == .always {
+                    try await sync(trigger: .forced)
+                } else {
+                    guard !isShutDown else { throw RemoteSettingsError.closed }
+                    _ = try await collection.syncIfEmpty(owner: ObjectIdentifier(self)).get()
+                }
                 // What is held now is the server's state, be it packaged or not.
                 if let records = collection.records() { return query.selection(of: records) }
             } catch {

@@ -28,13 +28,17 @@ public final class RemoteSettingsClient: Sendable {
         try? collection().records()
     }
 
-    /// Like ``getRecords()``. Where nothing is held and `syncIfEmpty` is set, the collection is synced first, over the
-    /// network; where that fails the answer is `nil`.
+    /// Like ``getRecords()``. If nothing is held and `syncIfEmpty` is set, the collection is synced first, over the network;
+    /// if that fails, the answer is `nil`.
+    ///
+    /// A failure that was just seen is not repeated: until ``SnapshotStatus/recentFailure`` says that the network is asked
+    /// again, in at most a minute, the answer is `nil` at once. `sync()` asks at any time, and
+    /// ``RemoteSettingsService/networkChanged()`` ends the pause.
     public func getRecords(syncIfEmpty: Bool) async -> [RemoteSettingsRecord]? {
         guard let collection = try? collection() else { return nil }
         if let records = collection.records() { return records }
         guard syncIfEmpty, !isShutDown else { return nil }
-        _ = await collection.sync(trigger: .empty, owner: ObjectIdentifier(self))
+        _ = await collection.syncIfEmpty(owner: ObjectIdentifier(self))
         return collection.records()
     }
 

@@ -16,8 +16,9 @@ extension RemoteSettingsService {
     /// connections that failed go on; where the channel was given up, it is tried once more.
     public func resumeUpdates() { updates.set(isPaused: false) }
 
-    /// Tells the service that the network has changed, which is a reason to try again at once where connections to the update
-    /// channel failed. On Apple systems the library notices that by itself.
+    /// Tells the service that the network has changed, which is a reason to try again at once: reads that sync where nothing
+    /// is held do so (``SnapshotStatus/recentFailure``), and connections to the update channel are made again. On Apple systems
+    /// the library notices a change by itself while the update channel is wanted.
     public func networkChanged() { updates.tryAgain() }
 
     /// The present state of the update channel. Does no I/O.

@@ -46,6 +46,10 @@ extension ServiceInspection: CustomStringConvertible {
             lines.append("\(status.collection): \(held)\(served)")
             lines += status.unused.filter { $0.reason != .older }.map { "  \($0)" }
             if let failures = collection.failures { lines.append("  \(failures)") }
+            if let recent = status.recentFailure {
+                let until = recent.nextTry.rfc3339
+                lines.append("  reads do not sync before \(until), as that has just failed: \(recent.error)")
+            }
         }
         return lines.joined(separator: "\n")
     }

@@ -64,6 +64,9 @@ public struct SnapshotStatus: Hashable, Sendable {
     public var isVerifiedHere = false
     /// The snapshots that are not used, with the reasons.
     public var unused: [Unused]
+    /// The last sync, if it has just failed, and when `getRecords(syncIfEmpty:)` asks the network again; `nil` if it does so
+    /// at once.
+    public var recentFailure: RecentFailure?
 }
 
 extension SnapshotStatus.Unused {

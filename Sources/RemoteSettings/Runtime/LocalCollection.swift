@@ -108,7 +108,8 @@ final class LocalCollection: Sendable {
         return SnapshotStatus(
             collection: "\(id)", source: held.source, timestamp: held.timestamp,
             age: held.timestamp.map { session.now.elapsed(since: $0) }, records: held.snapshot?.records.count,
-            trust: held.snapshot?.provenance, isVerifiedHere: held.isVerifiedHere, unused: unused)
+            trust: held.snapshot?.provenance, isVerifiedHere: held.isVerifiedHere, unused: unused,
+            recentFailure: session.failures.standing(id))
     }
 
     /// Runs a sync's `store`, and serves what it has stored.

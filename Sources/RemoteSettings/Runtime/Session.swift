@@ -46,6 +46,8 @@ final class Session: Sendable {
     let serviceSyncs = SharedWork<Bool, [CollectionSyncResult], Never>(endsWithLastCaller: false)
     /// What is remembered of syncs from one process to the next.
     let journal: SyncJournalKeeper
+    /// The syncs that have just failed.
+    let failures: RecentFailures
     /// Downloads by the path of the file that they write.
     let downloads = SharedWork<String, Void, AttachmentProgress>(endsWithLastCaller: true)
     private let state: Mutex<State>
@@ -68,6 +70,7 @@ final class Session: Sendable {
         }
         let identity = (try? self.server.get()).map { ServerIdentity($0) }
         journal = SyncJournalKeeper(storage, of: identity, limits: config.limits)
+        failures = RecentFailures(config.environment)
         trust = config.trustPolicy
         filterContext = config.appContext?.filterContext ?? .empty
         state = Mutex(State(telemetry: config.telemetry ?? telemetry))
@@ -216,7 +219,10 @@ extension Session {
     func onAnswer(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.onAnswer = body } }
 
     /// Calls what ``onAnswer(_:)`` was given: the server has answered a sync.
-    func noteAnswer() { state.withLock { $0.onAnswer }?() }
+    func noteAnswer() {
+        failures.noteAnswer()
+        state.withLock { $0.onAnswer }?()
+    }
 
     /// Notes that nothing of the server's state at the monitor's timestamp is missing here. Nobody has signed that timestamp:
     /// one that lies in the future would make every later announcement look like old news.

@@ -128,6 +128,9 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
         task?.cancel()
     }
 
+    /// Whether there is work of this key that a caller would wait for.
+    func isUnderWay(_ key: Key) -> Bool { state.withLock { $0.works[key] != nil } }
+
     /// Cancels work that nobody waits for any more. The next caller starts anew, even where the cancelled work never ends.
     func cancelIfAbandoned(_ key: Key) { state.withLock { $0.removeIfAbandoned(key) }?.cancel() }
 

@@ -106,6 +106,7 @@ private struct StartupBundle: Sendable {
         do {
             let outcome = try await outcome(text, collection)
             let status: UptakeEvent.Status = if case .upToDate = outcome { .upToDate } else { .success }
+            session.failures.noteSuccess(of: collection.id)
             session.report("\(collection.id)", status, .startup, timestamp: outcome.timestamp, since: began)
             return .success(outcome)
         } catch {

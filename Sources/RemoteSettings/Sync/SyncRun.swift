@@ -20,6 +20,16 @@ extension LocalCollection {
             }
         }
     }
+
+    /// Syncs for a read that has found nothing. A failure that was just seen is not repeated: it is the result at once.
+    func syncIfEmpty(owner: ObjectIdentifier) async -> Result<SyncOutcome, RemoteSettingsError> {
+        if !session.syncs.isUnderWay(id), let failure = session.failures.standing(id) {
+            session.logger.debug(
+                "\(id): not synced, as a sync has just failed; a read tries again from \(failure.nextTry.rfc3339) on")
+            return .failure(failure.error)
+        }
+        return await sync(trigger: .empty, owner: owner)
+    }
 }
 
 extension Session {
@@ -101,7 +111,9 @@ struct SyncRun: Sendable {
             session.keepBackoff(client)
             let status = UptakeEvent.Status(error)
             session.report("settings-changes-monitoring", status, trigger, since: began, error: error)
-            throw SyncRunFailure(error: RemoteSettingsError(error), status: status)
+            let failure = SyncRunFailure(error: RemoteSettingsError(error), status: status)
+            if status.isFailure { session.failures.note(failure.error, of: nil) }
+            throw failure
         }
         session.report(
             "settings-changes-monitoring", .success, trigger, timestamp: monitor.timestamp,
@@ -120,6 +132,7 @@ struct SyncRun: Sendable {
                 if case .upToDate = outcome { .upToDate } else { .success }
             session.keepBackoff(client)
             session.report("\(collection.id)", status, trigger, timestamp: outcome.timestamp, since: began)
+            session.failures.noteSuccess(of: collection.id)
             await session.journal.noteSuccess(of: collection.id)
             await session.changes.noteSync(of: collection.id, began: began)
             return .success(outcome)
@@ -135,12 +148,12 @@ struct SyncRun: Sendable {
         }
     }
 
-    /// Remembers a failure, and tells a collection as broken that fails all the time. What the caller or the server stopped
-    /// does not count.
+    /// Remembers a failure, and tells a collection as broken that fails all the time.
     private func noteFailure(
         of id: CollectionID, _ status: UptakeEvent.Status, _ error: any Error, since began: Timestamp
     ) async {
-        guard status != .shutdownError, status != .backoff else { return }
+        guard status.isFailure else { return }
+        session.failures.note(RemoteSettingsError(error), of: id)
         let attempt = SyncFailures.Attempt(at: began, trigger: trigger, status: status, error: "\(error)")
         let failures = await session.journal.note(attempt, of: id)
         guard failures.isBroken else { return }

@@ -24,6 +24,9 @@ extension UptakeEvent.Status {
         }
     }
 
+    /// Whether an error of this status is a failure: not what the caller or the server has stopped.
+    var isFailure: Bool { self != .shutdownError && self != .backoff }
+
     private init(fetch error: FetchError) {
         switch error {
         case .http(let error), .unknownCollection(let error): self.init(http: error)

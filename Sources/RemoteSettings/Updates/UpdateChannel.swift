@@ -124,11 +124,12 @@ final class UpdateChannel: Sendable {
 
     /// The network has changed: what failed before may work now.
     func tryAgain() {
-        let sleeper = state.withLock { state in
+        let (sleeper, session) = state.withLock { state in
             state.mayTry = true
             state.reasons += 1
-            return state.sleeper
+            return (state.sleeper, state.session)
         }
+        session.failures.forget()
         // Ends the pause that is under way, so that the loop decides anew.
         sleeper?.cancel()
     }
