@@ -517,5 +517,5 @@ package struct FileIdentity: Hashable, Sendable {
     let size: Int64
     /// When its content was last changed, since 1970.
     package let seconds: Int64
-    let nanoseconds: Int64
+    package let nanoseconds: Int64
 }

@@ -46,6 +46,9 @@ public struct RemoteSettingsConfig: Sendable {
     public var environment: HTTPEnvironment
     /// The connection to the network; `nil` for the platform's own: URLSession on Apple systems, libcurl elsewhere.
     public var transport: (any HTTPTransport)?
+    /// Files of this machine that take the place of collections while the app is developed; the first that is about a collection
+    /// counts. Nobody vouches for what is in them: set them in a debug build only.
+    public var overrides: [CollectionOverride] = []
 
     /// A configuration; each parameter is the property of the same name, with its default. Nothing is checked and no I/O is done
     /// until a service is made with it.

@@ -44,6 +44,7 @@ extension ServiceInspection: CustomStringConvertible {
             let held = status.timestamp.map { "\($0.rfc3339), \(status.source)" } ?? "nothing held"
             let served = collection.serverTimestamp.map { "; on the server \($0.rfc3339)" } ?? ""
             lines.append("\(status.collection): \(held)\(served)")
+            if case .override(let path) = status.source { lines.append("  OVERRIDDEN for development by \(path)") }
             lines += status.unused.filter { $0.reason != .older }.map { "  \($0)" }
             if let failures = collection.failures { lines.append("  \(failures)") }
             if let recent = status.recentFailure {

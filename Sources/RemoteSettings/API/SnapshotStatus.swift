@@ -9,6 +9,9 @@ public struct SnapshotStatus: Hashable, Sendable {
         case cached
         /// Shipped with the app, in the ``PackagedSource`` of this name.
         case packaged(String)
+        /// A file of this machine, at this path, that has the collection's place (``RemoteSettingsConfig/overrides``). It is for
+        /// development: nobody vouches for it, and the collection is not synced.
+        case override(String)
         /// There are no records. ``SnapshotStatus/unused`` lists the snapshots that were found and cannot be used.
         case none
     }
@@ -75,6 +78,7 @@ extension SnapshotStatus.Unused {
             switch source {
             case .cached: "the cached snapshot"
             case .packaged(let name): "the packaged snapshot in \(name)"
+            case .override(let path): "the file \(path), which has the collection's place,"
             case .none: "a snapshot"
             }
         return "\(place)\(timestamp.map { " of \($0.rfc3339)" } ?? "") is not used: \(reason)"

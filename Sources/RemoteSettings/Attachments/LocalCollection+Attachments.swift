@@ -37,6 +37,9 @@ extension LocalCollection {
         if let bytes = cached(wanted.digest, size: wanted.size) {
             return AttachmentContent(bytes: bytes, source: .cached)
         }
+        if let overriding, let bytes = overriding.attachment(wanted) {
+            return AttachmentContent(bytes: bytes, source: .packaged(overriding.path))
+        }
         for bundle in held().bundles {
             guard let bytes = packaged(wanted.digest, size: wanted.size, in: bundle) else { continue }
             return AttachmentContent(bytes: bytes, source: .packaged(bundle.sourceName))
@@ -66,6 +69,9 @@ extension LocalCollection {
     ) async throws(RemoteSettingsError) -> AttachmentFile {
         let path = session.storage.attachmentPath(id, wanted.digest)
         if isCached(wanted) { return AttachmentFile(path: path, source: .cached) }
+        if let overriding, let bytes = overriding.attachment(wanted), (try? keep(bytes, as: wanted.digest)) != nil {
+            return AttachmentFile(path: path, source: .packaged(overriding.path))
+        }
         for bundle in held().bundles {
             guard let reader = try? bundle.reader(), reader.contains(wanted.digest) else { continue }
             // An attachment that cannot be taken out of a bundle is downloaded.

@@ -66,7 +66,8 @@ extension LocalCollection {
     ///
     /// - Returns: how many files were removed.
     func pruneAttachments() throws -> Int {
-        guard try FileStore.isDirectory(session.storage.attachmentsPath(id)) else { return 0 }
+        // The attachments are those of the collection whose place a file has.
+        guard overriding == nil, try FileStore.isDirectory(session.storage.attachmentsPath(id)) else { return 0 }
         return try session.withFreeStorageLock {
             guard let records = held().snapshot?.records else { return 0 }
             try FileStore.remove(session.storage.previousPath(id), below: session.storage.path)

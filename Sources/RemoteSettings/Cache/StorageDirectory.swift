@@ -34,6 +34,7 @@ struct StorageDirectory: Sendable {
     func damagedPath(_ id: CollectionID) -> String { snapshotPath(id) + ".damaged" }
     func previousPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).previous" }
     func keptPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).config" }
+    func keptOverridePath(_ id: CollectionID) -> String { keptPath(id) + ".override" }
     func attachmentsPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).attachments" }
     func attachmentPath(_ id: CollectionID, _ digest: SHA256Digest) -> String {
         "\(attachmentsPath(id))/\(digest.hex)"
@@ -87,7 +88,7 @@ struct StorageDirectory: Sendable {
 
     /// Removes everything that was stored of a collection.
     func remove(_ id: CollectionID) throws(FileError) {
-        for file in [snapshotPath(id), previousPath(id), damagedPath(id), keptPath(id)] {
+        for file in [snapshotPath(id), previousPath(id), damagedPath(id), keptPath(id), keptOverridePath(id)] {
             try FileStore.remove(file, below: path)
         }
         try FileStore.removeTree(attachmentsPath(id), below: path)

@@ -33,7 +33,13 @@ package struct CollectionAccess: Sendable {
     /// The server without the version of its protocol.
     package var server: String { (try? session.server.get()).map { ServerIdentity($0).description } ?? "" }
     /// A file of the collection in the storage directory, which a reset of the collection removes as well.
-    package var keptPath: String { session.storage.keptPath(id) }
+    ///
+    /// What is kept of a collection while a file has its place lies apart: nobody vouches for that.
+    package var keptPath: String {
+        collection.overriding == nil ? session.storage.keptPath(id) : session.storage.keptOverridePath(id)
+    }
+    /// The file that has the collection's place while the app is developed; `nil` where none has.
+    package var overridingPath: String? { collection.overriding?.path }
 
     /// The snapshot that serves records: the newest one, cached or packaged. Does I/O as a read of records does.
     package func held() -> Found? { Self.found(collection.held()) }
@@ -48,7 +54,9 @@ package struct CollectionAccess: Sendable {
     package func newest(
         kept content: Bytes?, usesPackaged: Bool = true, unused: inout [SnapshotStatus.Unused]
     ) -> Found? {
-        let held = session.loader.load(id, kept: content, usesPackaged: usesPackaged)
+        let held =
+            collection.overriding == nil
+            ? session.loader.load(id, kept: content, usesPackaged: usesPackaged) : collection.held()
         unused += held.unused
         return Self.found(held)
     }

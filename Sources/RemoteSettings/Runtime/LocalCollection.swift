@@ -30,6 +30,8 @@ final class LocalCollection: Sendable {
     let id: CollectionID
     let session: Session
     private let cachePath: String
+    /// What was found when the collection was first used.
+    private let override = Mutex<OverridingFile??>(nil)
     private let state = Mutex(State())
 
     /// - Parameter earlier: the same collection under the configuration before, which trusts the same.
@@ -41,9 +43,26 @@ final class LocalCollection: Sendable {
         if let served { state.withLock { $0.earlier = served } }
     }
 
+    /// The file that has the collection's place; `nil` where none has. Does I/O at the first call where a directory has them.
+    var overriding: OverridingFile? {
+        if session.config.overrides.isEmpty { return nil }
+        if let known = override.withLock({ $0 }) { return known }
+        let found = OverridingFile(id, session)
+        return override.withLock { override in
+            if let first = override { return first }
+            override = .some(found)
+            return found
+        }
+    }
+
     /// What is held now. The first call in a process reads and verifies, and so does the first one after another process
     /// has replaced the cache file, which one `lstat` tells; two calls at once may both do so.
     func held() -> HeldState {
+        if let overriding {
+            let (held, before) = overriding.held()
+            if let before { sendChanges(from: before, to: held) }
+            return held
+        }
         let (known, generation, isStoring) = state.withLock { ($0.held, $0.generation, $0.stores > 0) }
         guard let known else { return load(generation) }
         guard !isStoring, (try? FileStore.identity(cachePath)) != known.cacheIdentity else { return known }
@@ -75,6 +94,7 @@ final class LocalCollection: Sendable {
     /// The records that are for this app, all of one snapshot; `nil` where nothing is held.
     func records() -> [RemoteSettingsRecord]? {
         let noticed = held()
+        if overriding != nil { return noticed.snapshot.map { filtered($0.records) } }
         let (answer, held, generation) = state.withLock { ($0.answer, $0.held, $0.generation) }
         if let answer { return answer }
         guard let snapshot = (held ?? noticed).snapshot else { return nil }
@@ -89,7 +109,7 @@ final class LocalCollection: Sendable {
     ///   serves is read and verified at each call.
     func records(usesPackaged: Bool) -> [RemoteSettingsRecord]? {
         let held = held()
-        if usesPackaged || held.source == .cached { return records() }
+        if usesPackaged || held.source == .cached || overriding != nil { return records() }
         let known = state.withLock { $0.cachedBehindPackaged }
         guard held.cacheIdentity != nil || known != nil else { return nil }
         let found = session.loader.load(id, usesPackaged: false)

@@ -74,6 +74,7 @@ final class Session: Sendable {
         trust = config.trustPolicy
         filterContext = config.appContext?.filterContext ?? .empty
         state = Mutex(State(telemetry: config.telemetry ?? telemetry))
+        for override in config.overrides { config.logger.warning("\(override)") }
     }
 
     /// Finds and verifies snapshots. The first call reads the locks of packaged sources.

@@ -19,6 +19,7 @@ extension RemoteSettingsService {
     ) async throws(RemoteSettingsError) -> [CollectionSyncResult] {
         var wanted = collections == nil ? clientCollections : []
         for name in collections ?? [] { wanted.append(try collection(name)) }
+        wanted.removeAll { $0.overriding != nil }
         let startup = try await StartupBundle(session, wanted: Set(wanted.map(\.id)))
         let session = session
         let results = await wanted.concurrentMap(width: 4) { collection -> CollectionSyncResult? in

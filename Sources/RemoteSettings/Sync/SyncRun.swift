@@ -12,13 +12,26 @@ extension LocalCollection {
     func sync(
         expected: Timestamp? = nil, trigger: UptakeEvent.Trigger, owner: ObjectIdentifier
     ) async -> Result<SyncOutcome, RemoteSettingsError> {
-        await session.syncs.run(id, expected: expected, owner: owner) { [self] _ in
+        if let outcome = overriddenOutcome { return outcome }
+        return await session.syncs.run(id, expected: expected, owner: owner) { [self] _ in
             do throws(SyncRunFailure) {
                 return try await SyncRun(session, expected: expected, trigger: trigger).sync(self)
             } catch {
                 return .failure(error.error)
             }
         }
+    }
+
+    /// The outcome of each sync while a file has the collection's place: nothing is asked for and nothing stored. `nil` where
+    /// none has.
+    fileprivate var overriddenOutcome: Result<SyncOutcome, RemoteSettingsError>? {
+        guard let overriding else { return nil }
+        let held = held()
+        session.logger.warning("\(id): OVERRIDDEN, so that it is not synced: \(overriding.path) has its place")
+        if let timestamp = held.timestamp { return .success(.upToDate(timestamp)) }
+        let problems = held.unused.map { "\($0)" }.joined(separator: "; ")
+        return .failure(
+            .Other(reason: "\(id): \(problems); mend the file, or take it out of RemoteSettingsConfig.overrides"))
     }
 
     /// Syncs for a read that has found nothing. A failure that was just seen is not repeated: it is the result at once.
@@ -48,9 +61,10 @@ extension Session {
             do throws(SyncRunFailure) {
                 let run = try await SyncRun(self, expected: expected, trigger: trigger)
                 let results = await collections.concurrentMap(width: Self.width) { collection in
-                    let result = await self.syncs.run(collection.id, expected: expected) { _ in
-                        await run.sync(collection)
-                    }
+                    let result =
+                        if let outcome = collection.overriddenOutcome { outcome } else {
+                            await self.syncs.run(collection.id, expected: expected) { _ in await run.sync(collection) }
+                        }
                     return CollectionSyncResult(collection: "\(collection.id)", result: result)
                 }
                 let hasFailures = results.contains { !$0.isSynced }

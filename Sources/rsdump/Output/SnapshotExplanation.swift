@@ -10,6 +10,7 @@ struct SnapshotExplanation {
         switch status.source {
         case .cached: lines.append("source      stored by a sync")
         case .packaged(let name): lines.append("source      packaged in \(name)")
+        case .override(let path): lines.append("source      \(path), for development")
         case .none: lines.append("source      none")
         }
         if let timestamp = status.timestamp { lines.append("timestamp   \(timestamp) (\(timestamp.rfc3339))") }
