@@ -105,7 +105,8 @@ extension RemoteConfig {
         let changed = ParameterLayer.differences(from: present.parameters, to: target)
         replaceLayers { state in
             let reads = target === present.parameters ? present.reads : ReadLog(hub)
-            state.layers = ConfigLayers(parameters: target, defaults: state.defaults, reads: reads)
+            state.layers = ConfigLayers(
+                parameters: target, defaults: state.defaults, fixed: state.overrides, reads: reads)
             state.problems = []
         }
         return changed
@@ -163,7 +164,11 @@ extension RemoteConfig {
 
 extension CollectionAccess.Found {
     var configSource: RemoteConfigSource {
-        if case .packaged = source { .packaged } else { .remote }
+        switch source {
+        case .packaged: .packaged
+        case .override: .override
+        case .cached, .none: .remote
+        }
     }
 
     /// Whether it takes the place of an active state. One that the server has signed takes the place of a packaged one of the

@@ -149,7 +149,7 @@ extension RemoteConfig {
             state.defaults = defaults
             if let layers = state.layers {
                 state.layers = ConfigLayers(
-                    parameters: layers.parameters, defaults: defaults, reads: layers.reads)
+                    parameters: layers.parameters, defaults: defaults, fixed: state.overrides, reads: layers.reads)
             }
         }
     }

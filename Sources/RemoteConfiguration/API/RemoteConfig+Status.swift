@@ -8,7 +8,8 @@ extension RemoteConfig {
         let active = layers().parameters
         var status = RemoteConfigStatus(
             active: nil, fetched: nil, waiting: [], lastFetch: nil, lastFetchStatus: .noFetchYet, lastFetchError: nil,
-            nextFetch: nil, holdReason: nil, isStale: false, problems: state.withLock { $0.problems })
+            nextFetch: nil, holdReason: nil, isStale: false, problems: state.withLock { $0.problems },
+            overrides: overrideWarnings)
         let access: CollectionAccess
         do throws(RemoteSettingsError) {
             access = try client.access

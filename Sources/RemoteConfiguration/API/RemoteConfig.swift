@@ -29,6 +29,8 @@ public final class RemoteConfig: RemoteConfigReading, Observable, Sendable {
         /// What values are read from; `nil` until it is first needed.
         var layers: ConfigLayers?
         var defaults: [String: RemoteConfigValue] = [:]
+        /// What the app's code has set while it is developed.
+        var overrides: [String: RemoteConfigValue] = [:]
         /// Why snapshots are not used.
         var problems: [String] = []
         /// Whether a fetch is under way, which notes its outcome itself.
@@ -144,7 +146,8 @@ public final class RemoteConfig: RemoteConfigReading, Observable, Sendable {
         let (layer, problems) = startingLayer()
         return state.withLock { state in
             if let layers = state.layers { return layers }
-            let layers = ConfigLayers(parameters: layer, defaults: state.defaults, reads: ReadLog(hub))
+            let layers = ConfigLayers(
+                parameters: layer, defaults: state.defaults, fixed: state.overrides, reads: ReadLog(hub))
             state.layers = layers
             state.problems = problems
             return layers

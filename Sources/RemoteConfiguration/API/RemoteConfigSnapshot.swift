@@ -10,6 +10,21 @@ import RemoteSettingsModel
 /// The values of one moment: whatever is activated or set meanwhile, several keys read from it belong together.
 public struct RemoteConfigSnapshot: Sendable {
     let layers: ConfigLayers
+
+    init(layers: ConfigLayers) { self.layers = layers }
+
+    /// Values that no server has sent, for the tests and previews of an app. No I/O.
+    ///
+    /// - Parameters:
+    ///   - values: what the server is to have said, by key.
+    ///   - defaults: the app's defaults.
+    public init(
+        values: [String: any RemoteConfigDefault], defaults: [String: any RemoteConfigDefault] = [:]
+    ) {
+        layers = ConfigLayers(
+            parameters: nil, defaults: defaults.mapValues { RemoteConfigValue($0, source: .default) },
+            fixed: values.mapValues { RemoteConfigValue($0) }, reads: nil)
+    }
 }
 
 /// What values can be read from: a ``RemoteConfig``, whose values change with each activation, and a
@@ -34,18 +49,20 @@ extension RemoteConfigSnapshot: RemoteConfigReading {
 
 extension RemoteConfigReading {
     /// The value of a key: remote or packaged, else the app's default, else empty.
+    public subscript(key: String) -> RemoteConfigValue { snapshot().layers.value(key) }
+
+    /// The value of a key: remote or packaged, else the app's default, else empty.
     public func configValue(forKey key: String) -> RemoteConfigValue { snapshot().layers.value(key) }
 
     /// The value of a key in one layer alone; an empty one, whose source is ``RemoteConfigSource/static``, where that layer
     /// has none.
     ///
-    /// Only one of ``RemoteConfigSource/remote`` and ``RemoteConfigSource/packaged`` has values at a time: the newer one.
+    /// Only one of ``RemoteConfigSource/remote`` and ``RemoteConfigSource/packaged`` has values at a time: the newer one. That
+    /// of ``RemoteConfigSource/override`` comes before both.
     public func configValue(forKey key: String, source: RemoteConfigSource) -> RemoteConfigValue {
         let layers = snapshot().layers
         switch source {
-        case .remote, .packaged:
-            guard let parameters = layers.parameters, parameters.source == source else { return .none }
-            return parameters.value(key) ?? .none
+        case .override, .remote, .packaged: return layers.value(key, from: source) ?? .none
         case .default: return layers.defaults[key] ?? .none
         case .static: return .none
         }
@@ -58,8 +75,7 @@ extension RemoteConfigReading {
     public func allKeys(from source: RemoteConfigSource) -> [String] {
         let layers = snapshot().layers
         switch source {
-        case .remote, .packaged:
-            return layers.parameters?.source == source ? layers.parameters?.keys.sorted() ?? [] : []
+        case .override, .remote, .packaged: return layers.keys(from: source).sorted()
         case .default: return layers.defaults.keys.sorted()
         case .static: return []
         }
@@ -68,9 +84,9 @@ extension RemoteConfigReading {
     /// The keys of remote or packaged values that begin with a text; `nil` and the empty text give all of them. The app's
     /// defaults do not count, as in Firebase.
     public func keys(withPrefix prefix: String?) -> Set<String> {
-        let keys = snapshot().layers.parameters?.keys ?? []
-        guard let prefix, !prefix.isEmpty else { return Set(keys) }
-        return Set(keys.filter { $0.utf8.starts(with: prefix.utf8) })
+        let keys = snapshot().layers.keys()
+        guard let prefix, !prefix.isEmpty else { return keys }
+        return keys.filter { $0.utf8.starts(with: prefix.utf8) }
     }
 
     /// The value of a key as JSON; `nil` where it is none. See ``RemoteConfigValue/jsonValue``.
@@ -89,7 +105,7 @@ extension RemoteConfigReading {
     ) throws -> Value {
         let layers = snapshot().layers
         var text: [UInt8] = [UInt8(ascii: "{")]
-        for key in Set(layers.defaults.keys).union(layers.parameters?.keys ?? []).sorted() {
+        for key in layers.keys().union(layers.defaults.keys).sorted() {
             guard let value = layers.value(key).documentText else { continue }
             if text.count > 1 { text.append(UInt8(ascii: ",")) }
             JSONString.append(key, .shortest, to: &text)

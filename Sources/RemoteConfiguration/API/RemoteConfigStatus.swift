@@ -65,6 +65,8 @@ public struct RemoteConfigStatus: Hashable, Sendable {
     public var isStale: Bool
     /// Why there is no active state, or a newer one is not used.
     public var problems: [String]
+    /// What the app's own code has put in the place of values while it is developed, a sentence each.
+    public var overrides: [String] = []
 }
 
 extension RemoteConfigStatus: CustomStringConvertible {
@@ -79,7 +81,7 @@ extension RemoteConfigStatus: CustomStringConvertible {
                 }
             return "\(state.source.rawValue), \(state.timestamp.rfc3339), \(trust)"
         }
-        var lines = ["active: \(shown(active))", "fetched: \(shown(fetched))"]
+        var lines = overrides + ["active: \(shown(active))", "fetched: \(shown(fetched))"]
         if !waiting.isEmpty { lines.append("waiting for activation: \(waiting.sorted().joined(separator: ", "))") }
         lines.append("last fetch: \(lastFetch?.rfc3339 ?? "never succeeded"), \(lastFetchStatus.rawValue)")
         if let lastFetchError { lines.append("failed: \(lastFetchError)") }

@@ -17,6 +17,9 @@ public enum RemoteConfigSource: String, Hashable, Sendable, CaseIterable {
     case `default`
     /// Nobody has a value for the key: it is empty, 0 and `false`.
     case `static`
+    /// Set by the app's own code while it is developed: ``RemoteConfig/setOverrides(_:)``, or a file that has the collection's
+    /// place.
+    case override
 }
 
 /// The value of one parameter, in every form that an app may ask for. None of them fails, does I/O or blocks.
@@ -153,6 +156,12 @@ extension RemoteConfigValue: CustomStringConvertible {
 }
 
 extension RemoteConfigValue {
+    /// A value that no server has sent, for the tests and previews of an app.
+    public init(_ value: any RemoteConfigDefault, source: RemoteConfigSource = .remote) {
+        self.source = source
+        content = if let data = value as? Data { .data(data) } else { Content(value.remoteConfigDefault) }
+    }
+
     /// Nobody has a value.
     static let none = RemoteConfigValue(content: .none, source: .static)
 

@@ -17,6 +17,9 @@ public enum RemoteConfigEvent: Sendable {
 public struct RemoteConfigUpdate: Hashable, Sendable {
     /// Keys that were added, removed or changed, compared with what is active.
     public let updatedKeys: Set<String>
+
+    /// An update that no server has announced, for the tests of an app.
+    public init(updatedKeys: Set<String>) { self.updatedKeys = updatedKeys }
 }
 
 /// The registration of a listener or observer. It stays registered until ``remove()``, whether or not this is kept.

@@ -30,7 +30,7 @@ final class ParameterLayer: Sendable {
     ) throws(ParameterRecordError) {
         snapshot = found.snapshot
         parameters = try ParameterSet(found.snapshot.records)
-        source = if case .packaged = found.source { .packaged } else { .remote }
+        source = found.configSource
         self.server = server
         self.context = context
         memory = Mutex(Memory(filter: RecordFilter(context: context, limits: limits)))
@@ -96,18 +96,39 @@ final class ConfigLayers: Sendable {
     /// The newest of what was activated and what is packaged; `nil` where there is neither.
     let parameters: ParameterLayer?
     let defaults: [String: RemoteConfigValue]
-    let reads: ReadLog
+    /// What comes before everything else: overrides, and the values of a snapshot that was made by hand.
+    let fixed: [String: RemoteConfigValue]
+    /// `nil` for values that no remote config has.
+    let reads: ReadLog?
 
-    init(parameters: ParameterLayer?, defaults: [String: RemoteConfigValue], reads: ReadLog) {
+    init(
+        parameters: ParameterLayer?, defaults: [String: RemoteConfigValue], fixed: [String: RemoteConfigValue],
+        reads: ReadLog?
+    ) {
         self.parameters = parameters
         self.defaults = defaults
+        self.fixed = fixed
         self.reads = reads
     }
 
     /// The value that the app is given.
     func value(_ key: String) -> RemoteConfigValue {
-        let value = parameters?.value(key) ?? defaults[key] ?? .none
-        reads.note(value, of: key, in: parameters)
+        let override = fixed[key]
+        let value = override ?? parameters?.value(key) ?? defaults[key] ?? .none
+        reads?.note(value, of: key, in: override == nil ? parameters : nil)
         return value
+    }
+
+    /// The value of a key in one of the sources that come before the app's defaults; `nil` where that has none.
+    func value(_ key: String, from source: RemoteConfigSource) -> RemoteConfigValue? {
+        if let value = fixed[key], value.source == source { return value }
+        return parameters?.source == source ? parameters?.value(key) : nil
+    }
+
+    /// The keys that have a value in one of the sources that come before the app's defaults, or in any of them, in no order.
+    func keys(from source: RemoteConfigSource? = nil) -> Set<String> {
+        var keys = Set(fixed.filter { source == nil || $0.value.source == source }.keys)
+        if let parameters, source == nil || parameters.source == source { keys.formUnion(parameters.keys) }
+        return keys
     }
 }

@@ -79,6 +79,8 @@ package struct CollectionAccess: Sendable {
         return hasMonitor ? session.lastUptake(of: "\(id)") : monitor
     }
 
+    package func warn(_ text: String) { session.logger.warning("\(text)") }
+
     /// Cancels a sync of the collection that nobody waits for any more, so that the next one does not wait for it.
     package func cancelAbandonedSync() { session.syncs.cancelIfAbandoned(id) }
 
