@@ -28,6 +28,7 @@ let package = Package(
         .library(name: "RemoteSettings", targets: ["RemoteSettings"]),
         .library(name: "RemoteSettingsBlocking", targets: ["RemoteSettingsBlocking"]),
         .library(name: "RemoteConfiguration", targets: ["RemoteConfiguration"]),
+        .library(name: "RemoteSettingsTesting", targets: ["RemoteSettingsTesting"]),
         .library(name: "FirefoxDumps", targets: ["FirefoxDumps"]),
         .library(name: "PushBroadcasts", targets: ["PushBroadcasts"]),
         .executable(name: "rsdump", targets: ["rsdump"]),
@@ -227,6 +228,19 @@ let package = Package(
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "InMemoryOrigin",
+            dependencies: [
+                "SnapshotOrigin", "SigningKeys", "SnapshotBundle", "ContentSignature", "RemoteSettingsHTTP",
+                "RemoteSettings", "RemoteSettingsModel", "Deflate",
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "RemoteSettingsTesting",
+            dependencies: [
+                "InMemoryOrigin", "RemoteConfiguration", "RemoteSettings", "RemoteSettingsHTTP", "RemoteSettingsModel",
             ],
             swiftSettings: strict),
         .target(
@@ -471,13 +485,6 @@ let package = Package(
             name: "SnapshotExchangeTests",
             dependencies: ["SnapshotExchange", "FirefoxDumps", "RemoteSettings", "RemoteSettingsModel"],
             swiftSettings: strict),
-        .target(
-            name: "InMemoryOrigin",
-            dependencies: [
-                "SnapshotOrigin", "SigningKeys", "SnapshotBundle", "ContentSignature", "RemoteSettingsHTTP",
-                "RemoteSettings", "RemoteSettingsModel", "CZlib",
-            ],
-            path: "Tests/InMemoryOrigin", swiftSettings: strict),
         .executableTarget(
             name: "config-example", dependencies: ["RemoteConfiguration"], path: "Examples/ConfigExample",
             swiftSettings: strict),

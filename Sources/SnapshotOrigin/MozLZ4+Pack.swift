@@ -1,29 +1,36 @@
-import CLZ4
+#if Tools
+    import CLZ4
+#endif
 import MozillaLZ4
 import RemoteSettingsModel
 
 extension MozLZ4 {
     /// Packs the segments, one behind the other.
     ///
-    /// - Returns: `nil` where there are more bytes than LZ4 takes in one block, about 2 GB.
+    /// - Returns: `nil` where there are more bytes than LZ4 takes in one block, about 2 GB; and without the trait `Tools`, as an
+    ///   app's tests, which have the origin in memory, do without LZ4's library.
     package static func pack(_ segments: [Bytes]) -> Bytes? {
-        let input = segments.flatMap(\.array)
-        guard let size = Int32(exactly: input.count), size <= LZ4_MAX_INPUT_SIZE else { return nil }
-        var output = magic
-        for shift in [0, 8, 16, 24] as [Int32] { output.append(UInt8(truncatingIfNeeded: size >> shift)) }
-        let head = output.count
-        let bound = Int(LZ4_compressBound(size))
-        output.append(contentsOf: repeatElement(0, count: bound))
-        let written = unsafe input.withUnsafeBytes { source in
-            unsafe output.withUnsafeMutableBytes { target -> Int32 in
-                guard let source = unsafe source.bindMemory(to: CChar.self).baseAddress,
-                    let target = unsafe target.bindMemory(to: CChar.self).baseAddress
-                else { return 0 }
-                return unsafe LZ4_compress_default(source, target + head, size, Int32(bound))
+        #if Tools
+            let input = segments.flatMap(\.array)
+            guard let size = Int32(exactly: input.count), size <= LZ4_MAX_INPUT_SIZE else { return nil }
+            var output = magic
+            for shift in [0, 8, 16, 24] as [Int32] { output.append(UInt8(truncatingIfNeeded: size >> shift)) }
+            let head = output.count
+            let bound = Int(LZ4_compressBound(size))
+            output.append(contentsOf: repeatElement(0, count: bound))
+            let written = unsafe input.withUnsafeBytes { source in
+                unsafe output.withUnsafeMutableBytes { target -> Int32 in
+                    guard let source = unsafe source.bindMemory(to: CChar.self).baseAddress,
+                        let target = unsafe target.bindMemory(to: CChar.self).baseAddress
+                    else { return 0 }
+                    return unsafe LZ4_compress_default(source, target + head, size, Int32(bound))
+                }
             }
-        }
-        guard written > 0 else { return nil }
-        output.removeLast(bound - Int(written))
-        return Bytes(output)
+            guard written > 0 else { return nil }
+            output.removeLast(bound - Int(written))
+            return Bytes(output)
+        #else
+            return nil
+        #endif
     }
 }

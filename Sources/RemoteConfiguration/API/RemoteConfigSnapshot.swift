@@ -21,9 +21,13 @@ public struct RemoteConfigSnapshot: Sendable {
     public init(
         values: [String: any RemoteConfigDefault], defaults: [String: any RemoteConfigDefault] = [:]
     ) {
-        layers = ConfigLayers(
-            parameters: nil, defaults: defaults.mapValues { RemoteConfigValue($0, source: .default) },
-            fixed: values.mapValues { RemoteConfigValue($0) }, reads: nil)
+        self.init(
+            values: values.mapValues { RemoteConfigValue($0) },
+            defaults: defaults.mapValues { RemoteConfigValue($0, source: .default) })
+    }
+
+    package init(values: [String: RemoteConfigValue], defaults: [String: RemoteConfigValue]) {
+        layers = ConfigLayers(parameters: nil, defaults: defaults, fixed: values, reads: nil)
     }
 }
 

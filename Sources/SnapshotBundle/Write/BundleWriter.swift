@@ -54,11 +54,24 @@ package struct BundleWriter: Sendable {
     /// - Parameter name: the file's name for error messages.
     /// - Throws: ``BundleError``; what was written until then is incomplete.
     package func write(toDescriptor descriptor: Int32, name: String) throws(BundleError) -> WrittenBundle {
+        try write(to: OutputFile(descriptor: descriptor, name: name))
+    }
+
+    /// The bundle in memory. No I/O, unless an attachment is a file.
+    ///
+    /// - Parameter name: what error messages call it.
+    package func bytes(name: String) throws(BundleError) -> (bytes: Bytes, bundle: WrittenBundle) {
+        let output = OutputFile(inMemory: name)
+        let bundle = try write(to: output)
+        return (output.bytes, bundle)
+    }
+
+    private func write(to output: OutputFile) throws(BundleError) -> WrittenBundle {
+        let name = output.name
         let manifest = try manifest(name)
         let text = Bytes(manifest.text)
         try check(text.count, limit: limits.manifestBytes, entry: BundleFormat.manifest, file: name)
         let deflater = try Deflater.forBundles(name)
-        let output = OutputFile(descriptor: descriptor, name: name)
         let archive = ZIPArchive(output)
         let content = SHA256Digest(hashing: text)
         let writer = EntryWriter(archive: archive, deflater: deflater)

@@ -1,10 +1,13 @@
 import LibC
 import RemoteSettingsModel
 
-/// A file that is being written, with the size and SHA-256 of what was written to it. Not shared between threads.
+/// A file that is being written, or bytes in memory in its place, with the size and SHA-256 of what was written to it. Not shared
+/// between threads.
 package final class OutputFile {
     package let name: String
-    private let descriptor: Int32
+    /// `nil` where there is no file.
+    private let descriptor: Int32?
+    private var memory: [UInt8] = []
     package private(set) var size = 0
     private var hasher = ContentHasher()
 
@@ -13,6 +16,15 @@ package final class OutputFile {
         self.descriptor = descriptor
         self.name = name
     }
+
+    /// No file: the bytes stay in memory.
+    init(inMemory name: String) {
+        descriptor = nil
+        self.name = name
+    }
+
+    /// What was written, where there is no file.
+    var bytes: Bytes { Bytes(memory) }
 
     func write(_ bytes: [UInt8]) throws(BundleError) { try write(bytes.span) }
 
@@ -24,6 +36,7 @@ package final class OutputFile {
     }
 
     private func write(_ bytes: UnsafeRawBufferPointer) throws(BundleError) {
+        guard let descriptor else { return unsafe memory.append(contentsOf: bytes) }
         var written = 0
         while written < bytes.count {
             let step = unsafe systemWrite(
@@ -49,15 +62,20 @@ package final class OutputFile {
 
     /// - Throws: ``BundleError`` where the file is none that can be shortened, such as a pipe.
     func mark() throws(BundleError) -> Mark {
-        let offset = lseek(descriptor, 0, SEEK_CUR)
+        let offset = descriptor.map { lseek($0, 0, SEEK_CUR) } ?? off_t(memory.count)
         guard offset >= 0 else { throw notShortened() }
         return Mark(offset: offset, size: size, hasher: hasher)
     }
 
     /// Shortens the file to what it was at the mark.
     func goBack(to mark: Mark) throws(BundleError) {
-        guard ftruncate(descriptor, mark.offset) == 0, lseek(descriptor, mark.offset, SEEK_SET) == mark.offset else {
-            throw notShortened()
+        if let descriptor {
+            guard ftruncate(descriptor, mark.offset) == 0, lseek(descriptor, mark.offset, SEEK_SET) == mark.offset
+            else {
+                throw notShortened()
+            }
+        } else {
+            memory.removeLast(memory.count - Int(mark.offset))
         }
         size = mark.size
         hasher = mark.hasher

@@ -52,8 +52,7 @@ final class ConfigPlace: Sendable {
     func chance(_ value: Double) { world.withLock { $0.random = value } }
 
     func config(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> RemoteSettingsConfig {
-        var config = RemoteSettingsConfig(
-            server: .custom(url: server.url), trustRoots: server.root, transport: server, updates: .off)
+        var config = server.config
         config.logger.logLevel = .critical
         config.environment.now = { [self] in now }
         config.environment.random = { [self] in world.withLock { $0.random } }

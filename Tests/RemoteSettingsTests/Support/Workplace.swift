@@ -30,10 +30,8 @@ final class Workplace: Sendable {
 
     /// A configuration for the test server. Pauses are short.
     func config(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> RemoteSettingsConfig {
-        var config = RemoteSettingsConfig(
-            server: .custom(url: server.url), trustRoots: server.root, transport: server, updates: .off)
+        var config = server.config
         config.logger.logLevel = .critical
-        config.environment.sleep = { try await Task.sleep(for: min($0, .milliseconds(2))) }
         change(&config)
         return config
     }

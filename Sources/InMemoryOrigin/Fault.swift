@@ -1,8 +1,9 @@
 import RemoteSettingsHTTP
 
 /// What an ``OriginTransport`` does wrong with some of its answers.
-package struct Fault: Sendable {
-    package enum Effect: Sendable {
+public struct Fault: Sendable {
+    /// What is done with an answer.
+    public enum Effect: Sendable {
         /// This status, with an empty JSON object as its body, instead of the answer.
         case status(Int)
         /// 200 with this body instead of the answer.
@@ -19,6 +20,8 @@ package struct Fault: Sendable {
         case corrupted
         /// The connection breaks after this many bytes of the body.
         case truncated(Int)
+        /// No connection comes about.
+        case unreachable
         /// The answer as it is; for delays and headers.
         case none
     }
@@ -34,7 +37,7 @@ package struct Fault: Sendable {
     ///   - headers: added to the answer.
     ///   - delay: passes before the answer's head.
     ///   - times: how many of the requests that fit are answered in this way.
-    package init(
+    public init(
         _ texts: String..., effect: Effect = .none, headers: [HTTPHeaders.Field] = [], delay: Duration? = nil,
         times: Int = .max
     ) {
@@ -56,7 +59,7 @@ package struct Fault: Sendable {
         case .redirectLoop: .init(status: 302, headers: HTTPHeaders([.init("Location", "\(url)")]))
         case .endless: .init(status: 200)
         case .gzipBomb: .init(status: 200, headers: HTTPHeaders([.init("Content-Encoding", "gzip")]))
-        case .corrupted, .truncated, .none: nil
+        case .corrupted, .truncated, .unreachable, .none: nil
         }
     }
 }

@@ -1,4 +1,4 @@
-import CZlib
+import Deflate
 
 /// A ZIP file of stored entries (APPNOTE 4.3), as simple as a reader takes it.
 enum StoredZIP {
@@ -19,11 +19,7 @@ enum StoredZIP {
         return file + directory + end + little32(UInt32(directory.count), UInt32(file.count)) + little(0)
     }
 
-    private static func checksum(_ content: [UInt8]) -> UInt32 {
-        unsafe content.withUnsafeBufferPointer { buffer in
-            UInt32(unsafe crc32_z(0, buffer.baseAddress, buffer.count))
-        }
-    }
+    private static func checksum(_ content: [UInt8]) -> UInt32 { crc32(of: content.span, continuing: 0) }
 
     private static func little(_ values: UInt16...) -> [UInt8] {
         values.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8(truncatingIfNeeded: $0 >> 8)] }

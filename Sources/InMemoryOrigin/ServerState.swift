@@ -1,4 +1,3 @@
-import Foundation
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
@@ -107,12 +106,12 @@ struct AuthoredCollection {
     mutating func served(at address: OriginAddress) throws -> ServedCollection {
         if let present { return present }
         let served = try ServedCollection(
-            try bundle(address), signature: nil, history: history, address: address)
+            try bundle(address).reader, signature: nil, history: history, address: address)
         present = served
         return served
     }
 
-    private func bundle(_ address: OriginAddress) throws -> BundleReader {
+    private func bundle(_ address: OriginAddress) throws -> Packed {
         let list = records.sorted { $0.key < $1.key }.map(\.value).joined(separator: ",")
         func changeset(_ metadata: String) throws -> UnverifiedSnapshot {
             let body = #"{"metadata":\#(metadata),"timestamp":\#(timestamp),"changes":[\#(list)]}"#
@@ -128,14 +127,26 @@ struct AuthoredCollection {
                 + #""attachment":{"bundle":\#(offersZip)}\#(signature ?? "")}"#)
         let named = try Set(
             Manifest.files(namedBy: unverified.records, file: "\(id)", limits: Limits()).map(\.sha256))
-        let path = FileManager.default.temporaryDirectory.appending(path: "in-memory-origin-\(UUID()).zip").path
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        _ = try BundleWriter(
-            try snapshot(unverified, isSigned: isSigned),
-            attachments: files.filter { named.contains($0.key) }.mapValues { .bytes($0) }
-        ).write(toNewFile: path)
-        return try BundleReader(path: path)
+        let snapshot = try snapshot(unverified, isSigned: isSigned)
+        let name = "\(id) in memory"
+        let (bytes, bundle) = try BundleWriter(
+            snapshot, attachments: files.filter { named.contains($0.key) }.mapValues { .bytes($0) }
+        ).bytes(name: name)
+        return Packed(
+            bytes: bytes, reader: try BundleReader(bytes: bytes, name: name),
+            lock: LockFile.Collection(
+                bundle, trust: snapshot.provenance, server: "\(address.url)/v1", attachmentRule: "all"))
     }
+
+    /// A state of the collection as a bundle, and what a lock says of it.
+    struct Packed {
+        let bytes: Bytes
+        let reader: BundleReader
+        let lock: LockFile.Collection
+    }
+
+    /// The present state as it is packaged with an app.
+    func packed(at address: OriginAddress) throws -> Packed { try bundle(address) }
 
     /// The origin takes what it is given; what clients get, they have to verify.
     ///

@@ -7,7 +7,7 @@ import Synchronization
 package let slowness = ProcessInfo.processInfo.environment["RS_SANITIZED"] == nil ? 1 : 10
 
 /// A clock on which code sleeps until a test moves it. The time of day can be set apart from it.
-package final class SteppedTime: Sendable {
+public final class SteppedTime: Sendable {
     private struct State {
         var uptime = Duration.zero
         var start: Timestamp
@@ -30,22 +30,28 @@ package final class SteppedTime: Sendable {
     private let state: Mutex<State>
 
     /// - Parameter chance: the answer to every question for a random number; `nil` for a series that is always the same.
-    package init(chance: Double? = nil, seed: UInt64 = 1) {
+    public init(chance: Double? = nil, seed: UInt64 = 1) {
         state = Mutex(
             State(start: HTTPEnvironment.system.now(), random: seed &* 0x9E37_79B9_7F4A_7C15 | 1, fixedChance: chance))
     }
 
-    package var uptime: Duration { state.withLock { $0.uptime } }
-    package var now: Timestamp { state.withLock { $0.start.advanced(by: $0.uptime) } }
+    /// How far the clock was moved so far.
+    public var uptime: Duration { state.withLock { $0.uptime } }
+    /// The time of day.
+    public var now: Timestamp { state.withLock { $0.start.advanced(by: $0.uptime) } }
 
     /// Sets the time of day, forward or back. Whoever sleeps goes on sleeping.
-    package func setClock(by difference: Duration) {
+    public func setClock(by difference: Duration) {
         state.withLock { $0.start = $0.start.advanced(by: difference) }
     }
 
-    package var environment: HTTPEnvironment { environment(random: { self.random() }) }
+    /// The clock for a configuration, with chance that is the same in each run.
+    public var environment: HTTPEnvironment { environment(random: { self.random() }) }
 
-    package func environment(random: @escaping @Sendable () -> Double) -> HTTPEnvironment {
+    /// The clock for a configuration.
+    ///
+    /// - Parameter random: the answer to each question for a number from 0 up to 1.
+    public func environment(random: @escaping @Sendable () -> Double) -> HTTPEnvironment {
         HTTPEnvironment(now: { self.now }, sleep: { try await self.sleep($0) }, random: random, uptime: { self.uptime })
     }
 
@@ -88,7 +94,7 @@ package final class SteppedTime: Sendable {
     /// Moves the clock forward in steps, and lets the code under test run after each.
     ///
     /// - Parameter step: everybody whose time ends within one step wakes up at once; `nil` for one step for each sleeper.
-    package func pass(_ duration: Duration, step: Duration? = nil) async {
+    public func pass(_ duration: Duration, step: Duration? = nil) async {
         let end = uptime + duration
         await settle()
         while true {
@@ -108,7 +114,7 @@ package final class SteppedTime: Sendable {
 
     /// Gives the tasks that can go on the time to do so: until nobody has gone to sleep on this clock for a few looks, and
     /// for more of them on a machine that is busy, where other tasks come late as well.
-    package func settle() async {
+    public func settle() async {
         var (seen, quiet, needed) = (-1, 0, 4 * slowness)
         for _ in 0..<200 * slowness {
             let began = ContinuousClock.now

@@ -10,28 +10,36 @@ import Synchronization
 ///
 /// It is a faithful server as long as nothing else is asked of it. ``inject(_:)`` makes it fail, and
 /// ``ServerCollection`` makes it lie.
-package final class OriginTransport: HTTPTransport {
+public final class OriginTransport: HTTPTransport {
     /// A request as it was answered.
-    package struct SeenRequest: Sendable {
+    public struct SeenRequest: Sendable {
         /// Path and query.
-        package let path: String
-        package let status: Int
+        public let path: String
+        /// The answer's status.
+        public let status: Int
         /// The size of the answer's body; what a fault leaves of it.
-        package let bytes: Int
+        public let bytes: Int
     }
 
     /// The base URL of version 1 of the API.
-    package let url: String
+    public let url: String
     /// What a client has to pin.
-    package let root = TrustAnchors([TestSigners.shared.root])
+    public let root = TrustAnchors([TestSigners.shared.root])
     /// The root of an authority that signs nothing here unless a test says so.
-    package let otherRoot = TrustAnchors([TestSigners.shared.otherRoot])
+    public let otherRoot = TrustAnchors([TestSigners.shared.otherRoot])
 
     let address: OriginAddress
     let state: Mutex<ServerState>
+    private let waiting = Mutex<@Sendable (Duration) async throws -> Void>({ try await Task.sleep(for: $0) })
+
+    /// How the delay of a fault passes: on the system's clock unless a test says otherwise.
+    public var wait: @Sendable (Duration) async throws -> Void {
+        get { waiting.withLock { $0 } }
+        set { waiting.withLock { $0 = newValue } }
+    }
 
     /// - Parameter address: scheme, host and port by which clients ask.
-    package init(address: String = "https://settings.test") throws {
+    public init(address: String = "https://settings.test") throws {
         self.address = try OriginAddress(address)
         url = "\(address)/v1"
         // Data is never newer than the clock, however fast a test writes.
@@ -43,7 +51,7 @@ package final class OriginTransport: HTTPTransport {
     /// in `main-preview` and `security-state-preview`.
     ///
     /// - Parameter offersZip: whether its metadata says that there is a zip of its attachments.
-    package func makeCollection(_ bucket: String = "main", offersZip: Bool = false) throws -> ServerCollection {
+    public func makeCollection(_ bucket: String = "main", offersZip: Bool = false) throws -> ServerCollection {
         let number = state.withLock { state in
             state.made += 1
             return state.made
@@ -52,6 +60,14 @@ package final class OriginTransport: HTTPTransport {
         return try makeCollection(id: "\(bucket)/sample\(100 + number)", offersZip: offersZip)
     }
 
+    /// The collection of a name, `bucket/name`; a new and empty one if there is none.
+    public func collection(_ id: String) throws -> ServerCollection {
+        let known = try CollectionID(id)
+        guard state.withLock({ $0.collections[known] == nil }) else { return try makeCollection(id: id) }
+        return ServerCollection(server: self, collection: known)
+    }
+
+    /// Like ``makeCollection(_:offersZip:)``, of this name: `bucket/name`.
     package func makeCollection(id: String, offersZip: Bool = false) throws -> ServerCollection {
         let id = try CollectionID(id)
         state.withLock { state in
@@ -61,13 +77,16 @@ package final class OriginTransport: HTTPTransport {
     }
 
     /// Replaces the faults; the first that fits a request is used.
-    package func inject(_ faults: [Fault]) { state.withLock { $0.faults = faults } }
+    public func inject(_ faults: [Fault]) { state.withLock { $0.faults = faults } }
 
     /// Whether tombstones of version 1 have a `last_modified`, as they have unless a test says otherwise.
     package func setTombstoneTimestamps(_ areThere: Bool) { state.withLock { $0.tombstonesHaveTimestamps = areThere } }
 
+    /// Lets every request fail, as without a network; or ends that, and all other faults.
+    public func setOffline(_ isOffline: Bool) { inject(isOffline ? [Fault(effect: .unreachable)] : []) }
+
     /// All requests so far.
-    package var requests: [SeenRequest] { state.withLock { $0.log } }
+    public var requests: [SeenRequest] { state.withLock { $0.log } }
 
     /// The body of the monitor's changeset as it is now. The request is not logged.
     package func monitor() throws -> String {
@@ -75,13 +94,19 @@ package final class OriginTransport: HTTPTransport {
         return String(decoding: try reply(to: target, headers: HTTPHeaders()).body, as: UTF8.self)
     }
 
-    package func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+    /// Answers a request of a client.
+    ///
+    /// - Throws: what a fault says, and `cancelled` in a cancelled task.
+    public func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
         await Task.yield()
         if Task.isCancelled { throw HTTPError(request.url, .cancelled) }
         let target = request.url.path + (request.url.query.map { "?" + $0 } ?? "")
         let fault = state.withLock { $0.takeFault(target) }
         if let delay = fault?.delay {
-            do { try await Task.sleep(for: delay) } catch { throw HTTPError(request.url, .cancelled) }
+            do { try await wait(delay) } catch { throw HTTPError(request.url, .cancelled) }
+        }
+        if case .unreachable = fault?.effect {
+            throw HTTPError(request.url, .unreachable("this test is offline"))
         }
         var reply: Reply
         do {

@@ -3,7 +3,7 @@ import RemoteSettingsModel
 import Synchronization
 
 /// An update channel that says what a test tells it to.
-package final class ScriptedUpdates: UpdateSource {
+public final class ScriptedUpdates: UpdateSource {
     private struct State {
         var connects = 0
         var most = 0
@@ -14,34 +14,36 @@ package final class ScriptedUpdates: UpdateSource {
 
     private let state = Mutex(State())
 
-    package init() {}
+    /// A channel that takes every connection and says nothing.
+    public init() {}
 
     /// Connections so far, those that were refused included.
-    package var connects: Int { state.withLock { $0.connects } }
+    public var connects: Int { state.withLock { $0.connects } }
     /// Connections that are open now.
-    package var open: Int { state.withLock { $0.open.count } }
+    public var open: Int { state.withLock { $0.open.count } }
     /// The most connections that were open at once.
-    package var most: Int { state.withLock { $0.most } }
+    public var most: Int { state.withLock { $0.most } }
 
     /// Refuses connections from now on; `nil` to take them again.
-    package func refuse(_ error: UpdateSourceError?) { state.withLock { $0.refusal = error } }
+    public func refuse(_ error: UpdateSourceError?) { state.withLock { $0.refusal = error } }
 
     /// Says this at the beginning of each connection.
-    package func greet(_ messages: UpdateMessage...) { state.withLock { $0.greeting = messages } }
+    public func greet(_ messages: UpdateMessage...) { state.withLock { $0.greeting = messages } }
 
-    package func send(_ messages: UpdateMessage...) {
+    /// Says this on every connection that is open.
+    public func send(_ messages: UpdateMessage...) {
         for connection in state.withLock({ Array($0.open.values) }) {
             for message in messages { connection.yield(message) }
         }
     }
 
     /// Announces a state of the server.
-    package func announce(_ timestamp: UInt64, _ collections: [CollectionID]? = nil) {
+    public func announce(_ timestamp: UInt64, _ collections: [CollectionID]? = nil) {
         send(.event(.update(timestamp: Timestamp(milliseconds: timestamp), collections: collections)))
     }
 
     /// Ends all connections, properly where there is no error.
-    package func end(_ error: UpdateSourceError? = nil) {
+    public func end(_ error: UpdateSourceError? = nil) {
         let connections = state.withLock { state in
             defer { state.open = [:] }
             return state.open.values
@@ -49,7 +51,10 @@ package final class ScriptedUpdates: UpdateSource {
         for connection in connections { connection.finish(throwing: error) }
     }
 
-    package func connect() async throws(UpdateSourceError) -> any UpdateConnection {
+    /// Opens a connection.
+    ///
+    /// - Throws: what ``refuse(_:)`` was given.
+    public func connect() async throws(UpdateSourceError) -> any UpdateConnection {
         let (stream, continuation) = AsyncThrowingStream<UpdateMessage, any Error>.makeStream()
         let result = state.withLock { state -> Result<Int, UpdateSourceError> in
             state.connects += 1

@@ -5,9 +5,9 @@ import SigningKeys
 import Synchronization
 
 /// How one signature in a collection's metadata is made; by default, as it should be.
-package struct SignatureForm: Sendable, Hashable {
+public struct SignatureForm: Sendable, Hashable {
     /// Whose key it is made with, and so which chain it names.
-    package enum Signer: Sendable, Hashable, CaseIterable {
+    public enum Signer: Sendable, Hashable, CaseIterable {
         case current
         /// The key that a rotation brings.
         case next
@@ -17,14 +17,17 @@ package struct SignatureForm: Sendable, Hashable {
         case ofOtherRoot
     }
 
-    package var signer = Signer.current
-    package var mode = "p384ecdsa"
+    /// Whose key it is made with.
+    public var signer = Signer.current
+    /// How it says that it was made.
+    public var mode = "p384ecdsa"
     /// Whether it is over other bytes.
-    package var isTampered = false
+    public var isTampered = false
     /// Whether its chain's URL is relative to the server's base URL.
-    package var isRelative = false
+    public var isRelative = false
 
-    package init(
+    /// By default a good signature; each parameter is the property of the same name.
+    public init(
         _ signer: Signer = .current, mode: String = "p384ecdsa", isTampered: Bool = false, isRelative: Bool = false
     ) {
         self.signer = signer

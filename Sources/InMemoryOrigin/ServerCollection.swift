@@ -1,19 +1,25 @@
 import Foundation
 import RemoteSettingsHTTP
+import RemoteSettings
 import RemoteSettingsModel
+import SnapshotBundle
 
 /// A collection of an ``OriginTransport``, for a test to write to.
-package struct ServerCollection: Sendable {
+public struct ServerCollection: Sendable {
     package let server: OriginTransport
-    package let collection: CollectionID
+    /// Its bucket and name.
+    public let collection: CollectionID
 
-    package var id: String { "\(collection)" }
-    package var bucket: String { collection.bucket }
-    package var name: String { collection.name }
+    /// `bucket/name`.
+    public var id: String { "\(collection)" }
+    /// The part before the slash.
+    public var bucket: String { collection.bucket }
+    /// The part after the slash: what an app calls the collection.
+    public var name: String { collection.name }
 
     /// Creates a record or replaces it. `last_modified` is the time of the write unless it is among the fields, as it is
     /// for a record that a server copies from another.
-    package func put(_ record: String, _ fields: [String: Any] = [:]) throws {
+    public func put(_ record: String, _ fields: [String: Any] = [:]) throws {
         let given = (fields["last_modified"] as? NSNumber).map { Timestamp(milliseconds: $0.uint64Value) }
         let json = try JSONSerialization.data(withJSONObject: fields, options: .sortedKeys)
         change(at: given) { authored, time in
@@ -22,7 +28,7 @@ package struct ServerCollection: Sendable {
     }
 
     /// Writes several records at once: there is no state in between.
-    package func put(_ records: [String], _ fields: [String: Any]) throws {
+    public func put(_ records: [String], _ fields: [String: Any]) throws {
         let json = String(decoding: try JSONSerialization.data(withJSONObject: fields), as: UTF8.self)
         change { authored, time in
             authored.edit(at: time) { for record in records { $0[record] = Self.record(record, json, time) } }
@@ -30,7 +36,7 @@ package struct ServerCollection: Sendable {
     }
 
     /// Writes several records at once, each with its own fields: there is no state in between.
-    package func put(all records: [String: [String: Any]]) throws {
+    public func put(all records: [String: [String: Any]]) throws {
         let texts = try records.mapValues { fields in
             String(decoding: try JSONSerialization.data(withJSONObject: fields, options: .sortedKeys), as: UTF8.self)
         }
@@ -45,21 +51,64 @@ package struct ServerCollection: Sendable {
         return #"{"id":"\#(id)"\#(last)"# + (fields == "{}" ? "}" : ",\(fields.dropFirst())")
     }
 
-    package func delete(_ record: String) {
+    /// Replaces all records by those of a JSON text: a list of records, or an object whose member `data` is one.
+    ///
+    /// - Throws: if it is neither, or a record has no id.
+    public func load(json: String) throws {
+        let document = try JSONSerialization.jsonObject(with: Data(json.utf8))
+        let list = (document as? [String: Any])?["data"] ?? document
+        guard let records = list as? [[String: Any]] else {
+            throw RemoteSettingsError.Other(
+                reason: "\(id): expected a list of records as JSON, or an object whose member data is one")
+        }
+        var fields: [String: [String: Any]] = [:]
+        for var record in records {
+            guard let id = record.removeValue(forKey: "id") as? String else {
+                throw RemoteSettingsError.Other(reason: "\(self.id): expected an id in each record, found \(record)")
+            }
+            fields[id] = record
+        }
+        deleteAll()
+        try put(all: fields)
+    }
+
+    /// Replaces everything by the state that a bundle has, with its attachments. It is signed anew.
+    ///
+    /// - Parameter bundle: the content of a `.zip` as `rsdump refresh` writes it.
+    /// - Throws: if it is no bundle.
+    public func load(bundle content: Data) throws {
+        let reader = try BundleReader(bytes: Bytes(Array(content)), name: id)
+        let payload = try reader.payload()
+        let files = try reader.attachments.compactMap { try reader.attachment($0) }
+        let records = payload.records.map { ($0.id, $0.json.text) }
+        load(Dictionary(records) { first, _ in first }, files: files, timestamp: payload.timestamp)
+    }
+
+    /// Writes one parameter of remote config: its default, whose record has the key as its id; or with a filter, a value for the
+    /// apps that it is true for.
+    public func put(parameter key: String, _ value: Any, filter: String? = nil, priority: Int = 0) throws {
+        guard let filter else { return try put(key, ["key": key, "value": value]) }
+        let name = "\(key)-\(SHA256Digest(hashing: Bytes(utf8: filter)).hex.prefix(8))"
+        try put(name, ["key": key, "value": value, "filter_expression": filter, "priority": priority])
+    }
+
+    /// Deletes a record.
+    public func delete(_ record: String) {
         change { authored, time in authored.edit(at: time) { $0[record] = nil } }
     }
 
-    package func deleteAll() {
+    /// Deletes all records.
+    public func deleteAll() {
         change { authored, time in authored.edit(at: time) { $0 = [:] } }
     }
 
     /// Sets an attachment. A record that is there keeps its other members.
-    package func attach(_ content: Data, to record: String) throws {
+    public func attach(_ content: Data, to record: String) throws {
         try attach(content, to: record, of: [:])
     }
 
     /// - Parameter fields: the record's other members, where it is new.
-    package func attach(_ content: Data, to record: String, of fields: [String: Any]) throws {
+    public func attach(_ content: Data, to record: String, of fields: [String: Any]) throws {
         let file = Bytes(Array(content))
         let digest = SHA256Digest(hashing: file)
         let attachment: [String: Any] = [
@@ -90,19 +139,19 @@ package struct ServerCollection: Sendable {
     }
 
     /// Deletes the collection itself.
-    package func deleteCollection() { server.state.withLock { $0.collections[collection] = nil } }
+    public func deleteCollection() { server.state.withLock { $0.collections[collection] = nil } }
 
     /// Makes the collection again after ``deleteCollection()``.
-    package func create() throws { _ = try server.makeCollection(id: id) }
+    public func create() throws { _ = try server.makeCollection(id: id) }
 
     /// Signs the same data again, as a server does from time to time.
-    package func signAgain() { change { authored, _ in authored.signAgain() } }
+    public func signAgain() { change { authored, _ in authored.signAgain() } }
 
     /// Signs the data, and what will be written, in another way.
-    package func sign(_ signatures: [SignatureForm]) { change { authored, _ in authored.sign(signatures) } }
+    public func sign(_ signatures: [SignatureForm]) { change { authored, _ in authored.sign(signatures) } }
 
     /// Drops tombstones and older states: a delta can only begin at the present one.
-    package func forgetOlderStates() { change { authored, _ in authored.forgetOlderStates() } }
+    public func forgetOlderStates() { change { authored, _ in authored.forgetOlderStates() } }
 
     /// Makes the zip of the attachments; see ``AuthoredCollection/buildZip(omit:corrupt:)``.
     package func buildZip(omit: [String] = [], corrupt: [String] = []) throws {
@@ -125,12 +174,13 @@ package struct ServerCollection: Sendable {
         return try JSONSerialization.jsonObject(with: Data(body)) as? [String: Any] ?? [:]
     }
 
-    package func timestamp() throws -> UInt64 {
+    /// The collection's timestamp, in milliseconds since 1970; 0 if it was deleted.
+    public func timestamp() throws -> UInt64 {
         (try changeset()["timestamp"] as? NSNumber)?.uint64Value ?? 0
     }
 
     /// The ids of the server's records with their `last_modified`.
-    package func state() throws -> [String: UInt64] {
+    public func state() throws -> [String: UInt64] {
         var state: [String: UInt64] = [:]
         for record in try changeset()["changes"] as? [[String: Any]] ?? [] {
             guard let id = record["id"] as? String else { continue }

@@ -1,0 +1,54 @@
+import Foundation
+import RemoteConfiguration
+
+/// A list of regions as an app shows it: the records of a collection, and a title from remote config.
+public final class RegionList: Sendable {
+    private struct Region: Decodable {
+        let name: String
+    }
+
+    private let client: RemoteSettingsClient
+    private let config: any RemoteConfigReading
+
+    public init(service: RemoteSettingsService, config: any RemoteConfigReading) {
+        client = service.makeClient(collectionName: "regions")
+        self.config = config
+    }
+
+    public var title: String { config.string(forKey: "title", default: "Regions") }
+
+    /// The names, sorted; the text for an empty list where nothing is held.
+    public var lines: [String] {
+        let names = (try? client.records(as: Region.self))?.map(\.name).sorted() ?? []
+        return names.isEmpty ? ["No regions yet"] : names
+    }
+
+    /// Asks the server, and returns what to tell the user where that fails.
+    public func refresh() async -> String? {
+        do {
+            try await client.sync()
+            return nil
+        } catch .Network {
+            return "You are offline."
+        } catch {
+            return "The regions could not be updated."
+        }
+    }
+
+    public func flag(of id: String) async -> Data? {
+        guard let record = client.getRecordsMap()?[id] else { return nil }
+        return try? await client.getAttachment(record: record)
+    }
+
+    /// The names each time that they change.
+    public var updates: AsyncStream<[String]> {
+        let changes = client.changes
+        return AsyncStream { continuation in
+            let task = Task {
+                for await _ in changes { continuation.yield(lines) }
+                continuation.finish()
+            }
+            continuation.onTermination = { _ in task.cancel() }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import RemoteSettingsTesting
+import TestedApp
+import Testing
+
+@Suite struct RegionListTests {
+    let test: TestService
+    let regions: ServerCollection
+
+    init() throws {
+        test = try TestService()
+        regions = try test.collection("regions")
+        try regions.put("de", ["name": "Germany"])
+        try regions.put("fr", ["name": "France"])
+    }
+
+    private func app(_ config: TestRemoteConfig = TestRemoteConfig()) -> RegionList {
+        RegionList(service: test.service, config: config)
+    }
+
+    @Test func theListIsSorted() async {
+        let app = app()
+        #expect(app.lines == ["No regions yet"])
+        #expect(await app.refresh() == nil)
+        #expect(app.lines == ["France", "Germany"])
+    }
+
+    @Test func theFirstLaunchIsOffline() async throws {
+        let packaged = try test.origin.packaged(regions)
+        test.origin.setOffline(true)
+        let test = TestService(test.origin) { $0.packaged = [packaged] }
+        let app = RegionList(service: test.service, config: TestRemoteConfig())
+        #expect(app.lines == ["France", "Germany"])
+        #expect(await app.refresh() == "You are offline.")
+        #expect(app.lines == ["France", "Germany"])
+    }
+
+    @Test func aServerThatFailsIsNoNetworkThatFails() async {
+        test.origin.inject([Fault("regions", effect: .status(500))])
+        #expect(await app().refresh() == "The regions could not be updated.")
+    }
+
+    @Test func onlyWhatIsMissingIsFetched() async throws {
+        let app = app()
+        let client = test.service.makeClient(collectionName: "regions")
+        try await test.origin.expectRequests(1, to: "regions/changeset") { _ = await app.refresh() }
+        try await test.origin.expectRequests(0, to: "regions/changeset") { _ = await app.refresh() }
+        let change = try await client.expectChange {
+            try regions.put("it", ["name": "Italy"])
+            regions.delete("fr")
+            _ = await app.refresh()
+        }
+        #expect(change.created.map(\.id) == ["it"] && change.deleted.map(\.id) == ["fr"])
+        try client.expectRecords(["de", "it"])
+        try client.expectRecord("it", ["name": .string("Italy")])
+    }
+
+    @Test func flagsAreAttachments() async throws {
+        try regions.attach(Data("🇩🇪".utf8), to: "de")
+        let app = app()
+        _ = await app.refresh()
+        #expect(await app.flag(of: "de") == Data("🇩🇪".utf8))
+        #expect(await app.flag(of: "fr") == nil)
+    }
+
+    @Test func theTitleIsConfigured() {
+        let config = TestRemoteConfig(defaults: ["title": "All regions"])
+        let app = app(config)
+        #expect(app.title == "All regions")
+        config.set("Where to?", forKey: "title")
+        #expect(app.title == "Where to?")
+    }
+
+    @Test func theTitleComesFromTheServer() async throws {
+        let config = test.remoteConfig()
+        try test.collection("config").put(parameter: "title", "Published")
+        let app = RegionList(service: test.service, config: config)
+        #expect(app.title == "Regions")
+        try await config.fetchAndActivate()
+        #expect(app.title == "Published")
+    }
+
+    /// What is published reaches a list that is on the screen, within the three seconds that an app waits at most.
+    @Test func whatIsPublishedIsShownAtOnce() async throws {
+        let (time, updates) = (SteppedTime(), ScriptedUpdates())
+        let test = TestService(test.origin, time: time, updates: updates)
+        let app = RegionList(service: test.service, config: TestRemoteConfig())
+        var shown = app.updates.makeAsyncIterator()
+        try await expectSoon("the channel is open") { updates.open == 1 }
+        try regions.put("it", ["name": "Italy"])
+        updates.announce(try regions.timestamp())
+        await time.pass(.seconds(3))
+        #expect(await shown.next() == ["France", "Germany", "Italy"])
+    }
+}

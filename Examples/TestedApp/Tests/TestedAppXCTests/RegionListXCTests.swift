@@ -1,0 +1,30 @@
+import RemoteSettingsTesting
+import TestedApp
+import XCTest
+
+/// The same product in XCTest and in Swift 5 mode.
+final class RegionListXCTests: XCTestCase {
+    func testTheList() async throws {
+        let test = try TestService()
+        try test.collection("regions").load(json: #"[{"id":"de","name":"Germany"},{"id":"fr","name":"France"}]"#)
+        let app = RegionList(service: test.service, config: TestRemoteConfig(["title": "Where to?"]))
+        let problem = await app.refresh()
+        XCTAssertNil(problem)
+        XCTAssertEqual(app.lines, ["France", "Germany"])
+        XCTAssertEqual(app.title, "Where to?")
+    }
+
+    func testAnExpectationSaysWhatWasFound() async throws {
+        let test = try TestService()
+        let client = test.service.makeClient(collectionName: "regions")
+        try test.collection("regions").put("de")
+        XCTAssertThrowsError(try client.expectRecords(["de"])) {
+            XCTAssertTrue("\($0)".contains("expected the records de, found that nothing is held"), "\($0)")
+        }
+        try await client.sync()
+        try client.expectRecords(["de"])
+        XCTAssertThrowsError(try client.expectRecords(["fr"])) {
+            XCTAssertTrue("\($0)".hasSuffix("found de; missing: fr; not expected: de"), "\($0)")
+        }
+    }
+}

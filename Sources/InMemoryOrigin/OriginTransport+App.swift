@@ -1,0 +1,31 @@
+import RemoteSettings
+import RemoteSettingsModel
+import SnapshotBundle
+
+extension OriginTransport {
+    /// The configuration of an app that asks this server: its URL, its root, itself as the network, and no update channel. The
+    /// pauses between two tries of a request take two milliseconds at most.
+    public var config: RemoteSettingsConfig {
+        var config = RemoteSettingsConfig(server: .custom(url: url), trustRoots: root, transport: self, updates: .off)
+        config.environment.sleep = { try await Task.sleep(for: min($0, .milliseconds(2))) }
+        return config
+    }
+
+    /// Collections in their present state, as if they were embedded in the app.
+    ///
+    /// - Throws: if one was deleted.
+    public func packaged(_ collections: ServerCollection...) throws -> PackagedSource {
+        var bundles: [CollectionID: Bytes] = [:]
+        var lock = LockFile()
+        for collection in collections {
+            let packed = try state.withLock { try $0.collections[collection.collection]?.packed(at: address) }
+            guard let packed else {
+                throw RemoteSettingsError.Other(
+                    reason: "\(collection.id): expected a collection, found that it was deleted")
+            }
+            bundles[collection.collection] = packed.bytes
+            lock.collections[collection.collection] = packed.lock
+        }
+        return .embedded(lock: Bytes(lock.text), bundles: bundles, name: "packaged in this test")
+    }
+}

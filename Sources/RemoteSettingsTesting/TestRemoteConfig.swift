@@ -1,0 +1,47 @@
+import Observation
+import RemoteConfiguration
+import Synchronization
+
+/// Remote config whose values a test sets, for code that takes a `RemoteConfigReading`.
+///
+///     let config = TestRemoteConfig(["banner": "Welcome"], defaults: ["price": 3])
+///     let page = Page(config: config)
+///     config.set("Goodbye", forKey: "banner")
+///
+/// What is set is in force at once, and observers are told of it as of an activation.
+public final class TestRemoteConfig: RemoteConfigReading, Observable, Sendable {
+    private struct State {
+        var values: [String: RemoteConfigValue]
+        let defaults: [String: RemoteConfigValue]
+    }
+
+    private let state: Mutex<State>
+    private let registrar = ObservationRegistrar()
+
+    /// - Parameters:
+    ///   - values: what the server is to have said, by key.
+    ///   - defaults: the app's defaults.
+    public init(
+        _ values: [String: any RemoteConfigDefault] = [:], defaults: [String: any RemoteConfigDefault] = [:]
+    ) {
+        let values = values.mapValues { RemoteConfigValue($0) }
+        let defaults = defaults.mapValues { RemoteConfigValue($0, source: .default) }
+        state = Mutex(State(values: values, defaults: defaults))
+    }
+
+    /// Stands for all values to observers.
+    private var observed: Bool { true }
+
+    /// Sets what the server is to have said of a key; `nil` removes it, so that the default counts.
+    public func set(_ value: (any RemoteConfigDefault)?, forKey key: String) {
+        let value = value.map { RemoteConfigValue($0) }
+        registrar.withMutation(of: self, keyPath: \.observed) { state.withLock { $0.values[key] = value } }
+    }
+
+    /// The values of this moment.
+    public func snapshot() -> RemoteConfigSnapshot {
+        registrar.access(self, keyPath: \.observed)
+        let state = state.withLock { $0 }
+        return RemoteConfigSnapshot(values: state.values, defaults: state.defaults)
+    }
+}

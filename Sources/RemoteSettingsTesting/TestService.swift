@@ -1,0 +1,63 @@
+import InMemoryOrigin
+import RemoteConfiguration
+import RemoteSettings
+import RemoteSettingsHTTP
+
+/// A real service for the tests of an app, with a server in memory: no network, no disk, no other process.
+///
+///     let test = try TestService()
+///     let regions = try test.collection("regions")
+///     try regions.put("de", ["name": "Germany"])
+///     let app = App(service: test.service)
+///     try await test.service.sync()
+///
+/// Nothing in it is a stand-in but the server: collections are signed when they are written, and verified as an app verifies them.
+/// Code that was written for Mozilla's binding takes `RemoteSettingsBlocking.RemoteSettingsService(test.service)`.
+public final class TestService: Sendable {
+    /// The server, which can be told to fail.
+    public let origin: OriginTransport
+    /// What the app is given.
+    public let service: RemoteSettingsService
+
+    /// - Parameters:
+    ///   - time: a clock that a test moves; `nil` for the system's, on which the pauses between two tries of a request take two
+    ///     milliseconds.
+    ///   - updates: an update channel that a test announces things on; `nil` for none.
+    ///   - configure: changes the configuration, such as its `appContext` or `packaged`.
+    /// - Throws: if keys for the server cannot be made.
+    public convenience init(
+        time: SteppedTime? = nil, updates: ScriptedUpdates? = nil,
+        configure: (inout RemoteSettingsConfig) -> Void = { _ in }
+    ) throws {
+        self.init(try OriginTransport(), time: time, updates: updates, configure: configure)
+    }
+
+    /// Like ``init(time:updates:configure:)``, with a server that there is: the app's next start, or another device.
+    public init(
+        _ origin: OriginTransport, time: SteppedTime? = nil, updates: ScriptedUpdates? = nil,
+        configure: (inout RemoteSettingsConfig) -> Void = { _ in }
+    ) {
+        var config = origin.config
+        if let time {
+            config.environment = time.environment
+            origin.wait = time.environment.sleep
+        }
+        if let updates { config.updates = UpdatePolicy(channel: .source(updates)) }
+        configure(&config)
+        self.origin = origin
+        service = RemoteSettingsService(storageDir: ":memory:", config: config)
+    }
+
+    /// A collection of the server, to be written to; made if there is none of this name.
+    ///
+    /// - Parameter name: the name of a collection in the bucket `main`, or `bucket/name`.
+    public func collection(_ name: String) throws -> ServerCollection {
+        try origin.collection(name.contains("/") ? name : "main/\(name)")
+    }
+
+    /// A remote config that reads a collection of this service, and asks the server at each fetch.
+    public func remoteConfig(collection: String = "config") -> RemoteConfig {
+        RemoteConfig(
+            collection: collection, service: service, settings: RemoteConfigSettings(minimumFetchInterval: 0))
+    }
+}
