@@ -22,9 +22,12 @@ struct CollectionBuilder {
     private var hasParameters = false
     private var files: [String: RecordAttachment] = [:]
 
-    init(id: CollectionID, root: String) {
+    private let limits: Limits
+
+    init(id: CollectionID, root: String, limits: Limits) {
         self.id = id
         self.root = root
+        self.limits = limits
     }
 
     /// Takes the file that is the collection, or `collection.yaml`.
@@ -59,7 +62,7 @@ struct CollectionBuilder {
             }
         }
         if hasParameters {
-            var compiler = ParameterCompiler(file: file)
+            var compiler = ParameterCompiler(file: file, room: ParameterCompiler.room(limits))
             for parameter in compiler.records(of: node) { insert(parameter) }
             for problem in compiler.problems.problems { problems.add(problem) }
             problems.notes += compiler.problems.notes
@@ -200,13 +203,25 @@ struct CollectionBuilder {
     /// Everything that was added.
     ///
     /// - Throws: ``SourceProblems``.
-    func finish(limits: Limits) throws(SourceProblems) -> CollectionSource {
+    func finish() throws(SourceProblems) -> CollectionSource {
         var problems = problems
         let sorted = records.values.sorted { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
         if sorted.count > limits.records {
             problems.add(root, nil, "there are more than \(limits.records) records", "split the collection")
         }
-        if hasParameters { checkParameters(sorted, limits, &problems) }
+        // In canonical form, as they are served, other characters than ASCII take up to three times their bytes.
+        var size = 0
+        for record in sorted {
+            let text = record.members
+            size += text.count + 64 + 2 * text.withSpan { span in span.indices.count { span[$0] > 0x7F } }
+            guard size > limits.changesetBytes else { continue }
+            problems.add(
+                record.file, record.line,
+                "up to here, the records are more than \(ByteSize.text(UInt64(limits.changesetBytes))) as apps fetch them",
+                "split the collection")
+            break
+        }
+        if hasParameters, size <= limits.changesetBytes { checkParameters(sorted, limits, &problems) }
         guard problems.problems.isEmpty else {
             throw SourceProblems(
                 problems: problems.problems.sorted { ($0.file, $0.line ?? 0) < ($1.file, $1.line ?? 0) })

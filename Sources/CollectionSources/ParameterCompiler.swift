@@ -32,9 +32,32 @@ package struct ParameterCompiler {
     private(set) var problems = ProblemList()
     private var conditions: [String: Condition] = [:]
     private var seen: [String: Int] = [:]
+    /// How many bytes of conditions may still be written into records.
+    private var room: Int
 
-    init(file: String) {
+    init(file: String, room: Int) {
         self.file = file
+        self.room = room
+    }
+
+    /// A condition is written once and copied into each record that names it: so many bytes of copies one file's parameters
+    /// may have. A million bytes of sources would else become gigabytes.
+    package static func room(_ limits: Limits) -> Int { limits.changesetBytes / 4 }
+
+    /// Whether there is room for so many bytes of conditions.
+    private mutating func takeRoom(_ count: Int, _ line: Int) -> Bool {
+        guard room >= count else {
+            if room >= 0 {
+                problems.add(
+                    file, line,
+                    "from here on, the conditions that parameters name become too much when they are copied into records",
+                    "shorten the conditions that many parameters name, or split the collection")
+            }
+            room = -1
+            return false
+        }
+        room -= count
+        return true
     }
 
     /// - Parameter node: a mapping of which `conditions`, `parameters` and `groups` are read.
@@ -170,7 +193,7 @@ package struct ParameterCompiler {
 
     private mutating func read(parameters node: SourceNode, _ what: String) -> [SourceRecord] {
         var records: [SourceRecord] = []
-        for member in mapping(node, what) where !problems.isFull {
+        for member in mapping(node, what) where !problems.isFull && room >= 0 {
             if let other = seen.updateValue(member.line, forKey: member.key) {
                 problems.add(
                     file, member.line, "the parameter \(member.key) is on line \(other) already", "keep one of them")
@@ -196,6 +219,7 @@ package struct ParameterCompiler {
                 default: unknown(member, Self.parameterKeys, "an object as a value goes under value:")
                 }
             }
+            guard room >= 0 else { return [] }
             if let content = content(of: parameter.value, parameter.line, isOptional: !choices.isEmpty) {
                 // The app's own default where nothing applies: that is what having no record means.
                 if content.value != nil || choices.isEmpty {
@@ -204,6 +228,8 @@ package struct ParameterCompiler {
             }
         }
         checkTypes(choices, type, parameter)
+        let copied = choices.reduce(0) { $0 + ($1.filter?.utf8.count ?? 0) }
+        guard takeRoom(copied, parameter.line) else { return [] }
         let conditional = choices.count { $0.filter != nil }
         return choices.enumerated().map { index, choice in
             record(
@@ -255,6 +281,7 @@ package struct ParameterCompiler {
                 return Choice(name: name, filter: filter, value: content.value, line: node.line)
             }
             guard let share = self.percent(percent, seed: node["seed"], name: key) else { return nil }
+            guard takeRoom(filter.utf8.count, node.line) else { return nil }
             let both = "(\(filter)) && (\(share))"
             return Choice(name: "\(name) \(index + 1)", filter: both, value: content.value, line: node.line)
         }

@@ -108,7 +108,8 @@ struct CollectionReader {
 
     func read() throws -> CollectionSource {
         let isDirectory = try FileStore.isDirectory(place)
-        var builder = CollectionBuilder(id: id, root: isDirectory ? place : FileStore.parent(of: place))
+        var builder = CollectionBuilder(
+            id: id, root: isDirectory ? place : FileStore.parent(of: place), limits: limits)
         do throws(ConfigurationError) {
             if isDirectory {
                 try readDirectory(&builder)
@@ -118,7 +119,7 @@ struct CollectionReader {
         } catch {
             builder.problems.add(error)
         }
-        return try builder.finish(limits: limits)
+        return try builder.finish()
     }
 
     private func readDirectory(_ builder: inout CollectionBuilder) throws(ConfigurationError) {

@@ -17,7 +17,7 @@ package struct SourceText: Sendable {
     package func checked(_ file: String, _ limits: Limits) throws(SourceProblems) -> Bytes {
         let source = Bytes(utf8: text)
         guard let id = try? CollectionID(bucket: "main", name: "imported") else { return source }
-        var builder = CollectionBuilder(id: id, root: ".")
+        var builder = CollectionBuilder(id: id, root: ".", limits: limits)
         do throws(ConfigurationError) {
             builder.add(
                 collection: try SourceReader(file: "\(file).yaml", limits: limits).node(source), file: file)
@@ -25,7 +25,7 @@ package struct SourceText: Sendable {
             builder.problems.add(error)
         }
         do throws(SourceProblems) {
-            _ = try builder.finish(limits: limits)
+            _ = try builder.finish()
         } catch {
             throw SourceProblems(
                 problems: error.problems.map {

@@ -24,6 +24,46 @@ import Testing
         return []
     }
 
+    /// A condition of 16 KiB that 40,000 parameters name is 1.4 MB, and was copied to 640 MB before anything refused it. Here
+    /// with less of all.
+    @Test(arguments: ["{when: {c: 1}}", "{when: [{condition: c, percent: 50, value: 1}]}"])
+    func whatConditionsBecomeHasALimit(_ parameter: String) throws {
+        let root = try FileStore.makeTemporaryDirectory("sources")
+        defer { try? FileStore.removeTree(root) }
+        try FileStore.makeDirectories("\(root)/main")
+        let long = "env.a == '" + String(repeating: "x", count: 990) + "'"
+        let many = (0..<400).map { "  k\($0): \(parameter)\n" }.joined()
+        try FileStore.replace(
+            "\(root)/main/c.yaml", with: Bytes(utf8: "conditions:\n  c: \"\(long)\"\nparameters:\n\(many)"))
+        #expect(try SourceDirectory(root).read()[0].records.count == 400)
+        var limits = Limits()
+        limits.changesetBytes = 400_000
+        let refused = #expect(throws: SourceProblems.self) { try SourceDirectory(root, limits: limits).read() }
+        #expect(refused?.problems.count == 1)
+        #expect(refused?.problems.first?.problem.contains("become too much") == true)
+        // The line is the first one that is too much.
+        let line = try #require(refused?.problems.first?.line)
+        #expect((40...110).contains(line), "\(line)")
+    }
+
+    @Test func recordsHaveTheLimitThatPublishingHas() throws {
+        let root = try FileStore.makeTemporaryDirectory("sources")
+        defer { try? FileStore.removeTree(root) }
+        try FileStore.makeDirectories("\(root)/main")
+        var limits = Limits()
+        limits.changesetBytes = 1000
+        for (text, isFine) in [("x", true), ("ü", false)] {
+            let value = String(repeating: text, count: 600)
+            try FileStore.replace("\(root)/main/c.yaml", with: Bytes(utf8: "records:\n  - {id: a, v: \(value)}\n"))
+            if isFine {
+                #expect(try SourceDirectory(root, limits: limits).read().count == 1)
+            } else {
+                let problem = #expect(throws: SourceProblems.self) { try SourceDirectory(root, limits: limits).read() }
+                #expect(problem?.problems.first?.line == 2)
+            }
+        }
+    }
+
     /// The value of a key for an app, as JSON; `default` for the app's own, `nil` where no record wins.
     private func value(_ source: CollectionSource, _ key: String, _ context: FilterContext) throws -> String? {
         let records = try source.records.map {
