@@ -89,16 +89,20 @@ package enum FileStore {
     ///   - flushing: whether to wait for the disk. Without, a failure of the machine may leave an empty file.
     ///   - root: a directory that somebody has named, if `path` is below one: no link is followed from there on, and
     ///   directories are made where they are missing.
+    ///   - isPrivate: whether only its owner may read it (mode 0600), whatever the mask is and whatever was there before.
+    ///   - ending: the end of the temporary file's name. A `.gitignore` that names the file has to name that one too.
     package static func replace(
-        _ path: String, below root: String? = nil, with content: Bytes, isContended: Bool = false, flushing: Bool = true
+        _ path: String, below root: String? = nil, with content: Bytes, isContended: Bool = false,
+        flushing: Bool = true,
+        isPrivate: Bool = false, ending: String = ".tmp"
     ) throws(FileError) {
         let place = try FilePlace(path, below: root, making: true)
-        let temporary = place.beside(isContended ? uniquePath("") + ".tmp" : ".tmp")
+        let temporary = place.beside(isContended ? uniquePath("") + ending : ending)
         // A killed process may have left a file there, or somebody may have put a link there.
         guard unsafe unlinkat(temporary.directory, temporary.name, 0) == 0 || errno == ENOENT else {
             throw FileError("remove", temporary.path)
         }
-        let file = try WritableFile(temporary)
+        let file = try WritableFile(temporary, mode: isPrivate ? 0o600 : 0o666)
         do throws(FileError) {
             try file.write(content)
             try file.finish(flushing: flushing)
@@ -109,23 +113,6 @@ package enum FileStore {
         } catch {
             file.abandon()
             _ = unsafe unlinkat(temporary.directory, temporary.name, 0)
-            throw error
-        }
-    }
-
-    /// Replaces a file by these bytes, like ``replace(_:with:isContended:flushing:)``, so that only its owner can read it (mode
-    /// 0600), whatever the mask is and whatever was there before.
-    package static func replacePrivate(_ path: String, with content: Bytes) throws(FileError) {
-        let temporary = path + ".tmp"
-        try remove(temporary)
-        let file = try WritableFile(creatingPrivate: temporary)
-        do throws(FileError) {
-            try file.write(content)
-            try file.finish(flushing: true)
-            try rename(temporary, to: path)
-        } catch {
-            file.abandon()
-            _ = unsafe unlink(temporary)
             throw error
         }
     }

@@ -16,7 +16,7 @@ package final class WritableFile {
         try self.init(place.beside(""))
     }
 
-    init(_ place: (directory: Int32, name: String, path: String)) throws(FileError) {
+    init(_ place: (directory: Int32, name: String, path: String), mode: mode_t = 0o666) throws(FileError) {
         path = place.path
         var status = stat()
         if unsafe fstatat(place.directory, place.name, &status, AT_SYMLINK_NOFOLLOW) == 0 {
@@ -33,14 +33,7 @@ package final class WritableFile {
             throw FileError("look at", path)
         }
         descriptor = unsafe systemOpen(
-            place.directory, place.name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
-        guard descriptor >= 0 else { throw FileError("create", path) }
-    }
-
-    /// Creates a file that only its owner can read and write. Nothing must have that name.
-    init(creatingPrivate path: String) throws(FileError) {
-        self.path = path
-        descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            place.directory, place.name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw FileError("create", path) }
     }
 

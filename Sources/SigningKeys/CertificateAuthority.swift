@@ -18,6 +18,40 @@ package enum CertificateRole: String, CaseIterable, Sendable {
     case intermediate
     /// Signs collections.
     case signer
+
+    /// Checks a name for a certificate of this role: a signing certificate carries a DNS name, which clients compare; others
+    /// carry up to 64 characters (RFC 5280, appendix A), all of which can be seen.
+    ///
+    /// - Parameter place: where the name is from, for the error.
+    func check(_ name: String, place: String) throws(SigningKeyError) {
+        switch self {
+        case .signer:
+            let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+            let isDNSName =
+                name.utf8.count <= 64
+                && labels.allSatisfy { (1...63).contains($0.count) && $0.allSatisfy(Self.isInDNSNames) }
+            guard isDNSName else {
+                throw SigningKeyError(
+                    place, expected: "a DNS name of at most 64 ASCII characters", found: Self.shown(name),
+                    remedy: "name a host, for example config.example.org; write other letters as xn--…")
+            }
+        case .root, .intermediate:
+            guard (1...64).contains(name.unicodeScalars.count), VisibleText.escape(name) == name else {
+                throw SigningKeyError(
+                    place, expected: "a name of 1 to 64 visible characters", found: Self.shown(name),
+                    remedy: "give another name")
+            }
+        }
+    }
+
+    private static func isInDNSNames(_ byte: UInt8) -> Bool {
+        switch Unicode.Scalar(byte) {
+        case "a"..."z", "A"..."Z", "0"..."9", "-", "_": true
+        default: false
+        }
+    }
+
+    private static func shown(_ name: String) -> String { "\"\(VisibleText.escape(String(name.prefix(80))))\"" }
 }
 
 /// A certificate with what this package asks of it. Nothing about it is verified.
@@ -42,7 +76,7 @@ package struct SigningCertificate: Sendable {
         do {
             return try blocks.map { SigningCertificate(x509: try Certificate(pemEncoded: $0)) }
         } catch {
-            throw refused("a damaged one: \(error)")
+            throw refused("a damaged one")
         }
     }
 
@@ -57,6 +91,16 @@ package struct SigningCertificate: Sendable {
 
     func isFor(_ key: PrivateKey) -> Bool {
         P384.Signing.PublicKey(x509.publicKey)?.rawRepresentation == key.p384.publicKey.rawRepresentation
+    }
+
+    /// Checks that each of these certificates was issued by the next one.
+    static func checkOrder(_ certificates: [SigningCertificate], place: String) throws(SigningKeyError) {
+        for (issued, issuer) in zip(certificates, certificates.dropFirst()) where !issued.isIssued(by: issuer) {
+            throw SigningKeyError(
+                place, kind: .untrusted, expected: "each certificate to be issued by the next one",
+                found: "\(issued.name), which \(issuer.name) did not issue",
+                remedy: "put the certificates together that were made together")
+        }
     }
 
     /// The subject's common name.
@@ -101,7 +145,7 @@ extension SigningCertificate {
 package struct CertificateAuthority: Sendable {
     /// Its own certificate, then its issuers, root last.
     package let certificates: [SigningCertificate]
-    private let key: PrivateKey
+    let key: PrivateKey
 
     package var certificate: SigningCertificate { certificates[0] }
 
@@ -114,6 +158,7 @@ package struct CertificateAuthority: Sendable {
     ///   - key: the root's key.
     ///   - days: how long it is valid, from a day before `now` on.
     package init(rootNamed name: String, key: PrivateKey, days: Int, now: Timestamp) throws {
+        try CertificateRole.root.check(name, place: "the name")
         let subject = try DistinguishedName { CommonName(name) }
         let root = try Self.certificate(
             subject, key.p384.publicKey, issuer: (subject, key), from: now.advanced(by: .seconds(-86_400)),
@@ -136,6 +181,7 @@ package struct CertificateAuthority: Sendable {
                 found: "\(own.name), which may not",
                 remedy: "use the directory that has the root's or the intermediate certificate's key")
         }
+        try SigningCertificate.checkOrder(certificates, place: place)
         self.certificates = certificates
         self.key = key
     }
@@ -155,9 +201,10 @@ package struct CertificateAuthority: Sendable {
     private func issueIntermediate(
         named name: String, for key: P384.Signing.PublicKey, days: Int, now: Timestamp
     ) throws -> SigningCertificate {
-        try issue(
+        try CertificateRole.intermediate.check(name, place: "the name")
+        return try issue(
             DistinguishedName { CommonName(name) }, key, from: now.advanced(by: .seconds(-86_400)),
-            until: now.adding(days: days), Self.authorityExtensions(maxPathLength: 0))
+            until: now.adding(days: days), at: now, Self.authorityExtensions(maxPathLength: 0))
     }
 
     /// Issues a signing certificate and returns what signs with it.
@@ -176,13 +223,14 @@ package struct CertificateAuthority: Sendable {
     private func issueSigner(
         _ name: SignerName, for key: P384.Signing.PublicKey, from: Timestamp? = nil, days: Int, now: Timestamp
     ) throws -> SigningCertificate {
+        try CertificateRole.signer.check(name.dnsName, place: "the name")
         var extensions = Certificate.Extensions()
         try extensions.append(.init(try ExtendedKeyUsage([.codeSigning]), critical: true))
         try extensions.append(.init(KeyUsage(digitalSignature: true), critical: true))
         try extensions.append(.init(SubjectAlternativeNames([.dnsName(name.dnsName)]), critical: false))
         return try issue(
             DistinguishedName { CommonName(name.dnsName) }, key, from: from ?? now.advanced(by: .seconds(-86_400)),
-            until: now.adding(days: days), extensions)
+            until: now.adding(days: days), at: now, extensions)
     }
 
     /// Issues the certificate that a request asks for, as PEM: the certificate, then its issuers.
@@ -205,9 +253,17 @@ package struct CertificateAuthority: Sendable {
 
     private func issue(
         _ subject: DistinguishedName, _ publicKey: P384.Signing.PublicKey, from: Timestamp, until: Timestamp,
-        _ extensions: Certificate.Extensions
+        at now: Timestamp, _ extensions: Certificate.Extensions
     ) throws -> SigningCertificate {
-        try Self.certificate(
+        // A clock that is wrong by years would make a certificate that no client accepts.
+        for issuer in certificates where now < issuer.notBefore || now >= issuer.notAfter {
+            throw SigningKeyError(
+                issuer.name,
+                expected:
+                    "a clock between \(issuer.notBefore.rfc3339) and \(issuer.notAfter.rfc3339), when it is valid",
+                found: now.rfc3339, remedy: "set this machine's clock, or let that certificate be renewed first")
+        }
+        return try Self.certificate(
             subject, publicKey, issuer: (certificate.x509.subject, key), from: from,
             until: min(until, certificate.notAfter), extensions)
     }
@@ -231,55 +287,6 @@ package struct CertificateAuthority: Sendable {
             .init(BasicConstraints.isCertificateAuthority(maxPathLength: maxPathLength), critical: true))
         try extensions.append(.init(KeyUsage(keyCertSign: true, cRLSign: true), critical: true))
         return extensions
-    }
-}
-
-/// A request for a certificate (PKCS#10), which the holder of an issuer's key answers elsewhere.
-package struct CertificateRequest: Sendable {
-    private let request: CertificateSigningRequest
-    private let place: String
-
-    /// Makes a request, signed by the key that it is for.
-    package init(named name: String, key: PrivateKey) throws {
-        request = try CertificateSigningRequest(
-            version: .v1, subject: DistinguishedName { CommonName(name) }, privateKey: .init(key.p384),
-            attributes: CertificateSigningRequest.Attributes())
-        place = name
-    }
-
-    /// - Throws: ``SigningKeyError`` where the text is no request.
-    package init(pem: Bytes, place: String) throws(SigningKeyError) {
-        do {
-            request = try CertificateSigningRequest(pemEncoded: PEMText.normalized(pem))
-        } catch {
-            throw SigningKeyError(
-                place, expected: "a request for a certificate as PEM", found: "something else",
-                remedy: "make one with: rsdump keys request DIR")
-        }
-        self.place = place
-    }
-
-    package func pem() throws -> Bytes { Bytes(utf8: try request.serializeAsPEM().pemString + "\n") }
-
-    /// The name that it asks for.
-    package var name: String? {
-        let commonName = request.subject.lazy.joined().first { $0.type == .RDNAttributeType.commonName }
-        return commonName.flatMap { String($0.value) }
-    }
-
-    fileprivate func verifiedKey() throws(SigningKeyError) -> P384.Signing.PublicKey {
-        guard let key = P384.Signing.PublicKey(request.publicKey) else {
-            throw SigningKeyError(
-                place, kind: .untrusted, expected: "a key of P-384", found: "another kind of key",
-                remedy: "make the request with: rsdump keys request DIR")
-        }
-        guard request.publicKey.isValidSignature(request.signature, for: request) else {
-            throw SigningKeyError(
-                place, kind: .untrusted, expected: "a signature by the key that the request is for",
-                found: "another one",
-                remedy: "make the request again")
-        }
-        return key
     }
 }
 

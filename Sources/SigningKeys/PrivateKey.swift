@@ -46,6 +46,10 @@ package struct PrivateKey: Sendable, CustomStringConvertible {
     /// As `PRIVATE KEY` (PKCS#8), with a line feed at the end.
     var pem: Bytes { Bytes(utf8: p384.pemRepresentation + "\n") }
 
+    func isSame(as other: PrivateKey) -> Bool {
+        p384.publicKey.rawRepresentation == other.p384.publicKey.rawRepresentation
+    }
+
     package var description: String { "a P-384 private key" }
 }
 

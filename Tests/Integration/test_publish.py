@@ -1,9 +1,11 @@
 """Sources in git become signed bundles: keys, check, publish, and everybody who reads what comes of it."""
 import functools
+import hashlib
 import http.server
 import json
 import os
 import random
+import re
 import secrets
 import shutil
 import signal
@@ -15,6 +17,7 @@ import kinto_http
 import pytest
 
 import rsdump
+import toolchain
 from dumps import Bundle, Dumps
 from rs_server.client import Server
 from serve import Serving
@@ -120,7 +123,11 @@ def test_keys_of_openssl_are_taken(team, tmp_path):
     request.write_text(subprocess.run(
         ["openssl", "req", "-new", "-key", "/dev/stdin", "-subj", "/CN=remote-settings.content-signature.mozilla.org"],
         input=key, capture_output=True, text=True, check=True).stdout)
-    issued = team.keys("issue", "keys", request, "--as", "signer")
+    seen = team.keys("issue", "keys", request, "--as", "signer")
+    name = "remote-settings.content-signature.mozilla.org"
+    der = subprocess.run(["openssl", "pkey", "-pubout", "-outform", "DER"], input=key.encode(), capture_output=True).stdout
+    assert seen.code == rsdump.USAGE and seen.says(name, hashlib.sha256(der).hexdigest()), str(seen)
+    issued = team.keys("issue", "keys", request, "--as", "signer", "--name", name)
     assert issued.code == rsdump.DONE, str(issued)
     environment = {"RSDUMP_SIGNER_KEY": key.replace("\n", "\\n"), "RSDUMP_SIGNER_CHAIN": issued.out}
     shutil.rmtree(team.path / "keys")
@@ -436,6 +443,102 @@ def test_a_read_only_directory_is_a_clear_error(team):
         folder.chmod(0o755)
     assert finished.returncode == rsdump.SOME_FAILED and "Permission denied" in finished.stderr, finished
     assert team.dumps.files() == before
+
+
+def test_certificates_from_elsewhere_belong_to_the_request_and_the_root(team):
+    """The root's key is offline; what comes back for another request, or from another root, replaces nothing."""
+    assert team.keys("create", "foreign").code == rsdump.DONE
+    shutil.copytree(team.path / "keys", team.path / "offline")
+    for file in (team.path / "keys").glob("*.key"):
+        file.unlink()
+    root = team.root
+
+    def issue(holder, *more):
+        return team.keys("issue", holder, "request.pem", "--as", "intermediate", "--output", f"{holder}.pem", *more)
+
+    made = team.keys("request", "keys", "--for", "intermediate", "--name", "Grüße", "--output", "request.pem")
+    assert made.code == rsdump.DONE, str(made)
+    before = (team.path / "request.pem").read_bytes()
+    again = team.keys("request", "keys", "--for", "intermediate", "--name", "Grüße", "--output", "request.pem")
+    assert again.code == rsdump.DONE and (team.path / "request.pem").read_bytes() == before
+    seen = issue("offline")
+    assert seen.code == rsdump.USAGE and seen.says("Grüße", "--name"), str(seen)
+    assert re.search("key [0-9a-f]{64}", seen.err)[0] in made.err, str(seen)
+    assert issue("offline", "--name", "Other").code == rsdump.USAGE
+    assert issue("offline", "--name", "Grüße").code == issue("foreign", "--name", "Grüße").code == rsdump.DONE
+    refused = team.keys("renew", "keys", "--certificate", "foreign.pem")
+    assert refused.code == rsdump.VERIFICATION and refused.says(root, "change-root"), str(refused)
+    assert team.root == root
+    taken = team.keys("renew", "keys", "--certificate", "offline.pem")
+    assert taken.code == rsdump.DONE, str(taken)
+    assert team.keys("renew", "keys").code == team.publish("--resign").code == rsdump.DONE
+    assert team.root == root and team.dumps.verify().code == rsdump.DONE
+    changed = team.keys("request", "keys", "--for", "signer", "--output", "request.pem")
+    assert changed.code == rsdump.DONE, str(changed)
+    wrong = team.keys("request", "keys", "--for", "signer", "--name", "Grüße.example", "--output", "x.pem")
+    assert wrong.code == rsdump.USAGE and wrong.says("DNS name") and "ASN1" not in wrong.err, str(wrong)
+
+
+def test_a_change_of_root_is_a_command_of_its_own(team):
+    assert team.keys("create", "new").code == rsdump.DONE
+    for key in ("root", "intermediate", "signer"):
+        (team.path / f"keys/{key}.key").unlink()
+    new_root = team.keys("status", "new", "--format", "json").json()["root"]
+    assert team.keys("request", "keys", "--for", "intermediate", "--name", "i", "--output", "r.pem").code == rsdump.DONE
+    issued = team.keys("issue", "new", "r.pem", "--as", "intermediate", "--name", "i", "--output", "c.pem")
+    assert issued.code == rsdump.DONE, str(issued)
+    wrong = team.keys("change-root", "keys", "--certificate", "c.pem", "--root", "ab" * 32)
+    assert wrong.code == rsdump.VERIFICATION and wrong.says(new_root), str(wrong)
+    changed = team.keys("change-root", "keys", "--certificate", "c.pem", "--root", new_root)
+    assert changed.code == rsdump.DONE and changed.says(f"trust-root {new_root}"), str(changed)
+    assert team.keys("renew", "keys").code == rsdump.DONE and team.root == new_root
+
+
+def test_renewals_at_once_leave_keys_that_belong_together(team):
+    for _ in range(8):
+        started = [rsdump.start("keys", "renew", "keys", cwd=team.path) for _ in range(3)]
+        codes = [each.wait() for each in started]
+        assert rsdump.DONE in codes and set(codes) <= {rsdump.DONE, rsdump.USAGE}, codes
+        status = team.keys("status", "keys", "--format", "json")
+        assert status.code == rsdump.DONE and {c["key"] for c in status.json()["certificates"]} == {"here"}, str(status)
+
+
+def test_killed_renewals_leave_keys_that_sign(team, tmp_path):
+    chance = random.Random(SEED)
+    began = time.monotonic()
+    assert team.keys("renew", "keys", "--intermediate").code == rsdump.DONE
+    seconds = time.monotonic() - began
+    keys = team.path / "keys"
+    names = sorted(each.name for each in keys.iterdir())
+    for number in range(ROUNDS // 2):
+        where = f"round {number} of KILL_SEED={SEED} PUBLISH_KILL_ROUNDS={ROUNDS}"
+        process = rsdump.start("keys", "renew", "keys", "--intermediate", cwd=team.path)
+        time.sleep(chance.uniform(0, seconds))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        for file in keys.iterdir():
+            hidden = file.suffix == ".key" and file.stat().st_mode & 0o777 == 0o600
+            assert hidden or b"PRIVATE KEY" not in file.read_bytes(), f"{where}: {file}"
+        status = team.keys("status", "keys", "--format", "json")
+        found = [each["key"] for each in status.json()["certificates"]]
+        assert status.code == rsdump.DONE and found == ["here"] * 3, f"{where}: {status}"
+    assert team.keys("renew", "keys").code == rsdump.DONE
+    assert sorted(each.name for each in keys.iterdir()) == names
+    assert team.publish("--resign").code == rsdump.DONE
+
+
+def test_a_wrong_clock_replaces_no_certificate(team, tmp_path):
+    """What a machine with an empty battery does: its clock is years off."""
+    chain = (team.path / "keys/chain.pem").read_bytes()
+    library, shift = tmp_path / "clock.so", tmp_path / "shift"
+    subprocess.run([toolchain.clang(), "-std=gnu17", "-shared", "-fPIC", "-o", library,
+                    rsdump.REPOSITORY / "Tests/Servers/clock/shifted_clock.c"], check=True)
+    for years in (-6, 30):
+        shift.write_text(str(years * 365 * 86400))
+        refused = team.run(
+            "keys", "renew", "keys", env={"LD_PRELOAD": str(library), "SHIFTED_CLOCK": str(shift)})
+        assert refused.code == rsdump.USAGE and refused.says("clock"), str(refused)
+        assert (team.path / "keys/chain.pem").read_bytes() == chain
 
 
 def test_losing_the_signing_key(team):

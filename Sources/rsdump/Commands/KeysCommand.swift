@@ -32,10 +32,10 @@ struct KeysCommand: AsyncParsableCommand {
 
             With the root's key elsewhere:
               rsdump keys request keys --for intermediate --output request.pem
-              rsdump keys issue OFFLINE request.pem --as intermediate --output chain.pem
+              rsdump keys issue OFFLINE request.pem --as intermediate --name NAME --output chain.pem
               rsdump keys renew keys --certificate chain.pem
             """,
-        subcommands: [Create.self, Request.self, Issue.self, Renew.self, StatusCommand.self])
+        subcommands: [Create.self, Request.self, Issue.self, Renew.self, ChangeRoot.self, StatusCommand.self])
 
     /// The variables that hold PEM texts in place of files.
     static var environment: [String: String] {
@@ -99,12 +99,9 @@ extension KeysCommand {
             try checkDays(rootDays, "--root-days")
             try checkDays(intermediateDays, "--intermediate-days")
             try checkDays(signerDays, "--signer-days")
-            guard (1...60).contains(name.unicodeScalars.count) else {
-                throw ValidationError("--name has \(name.unicodeScalars.count) characters, expected 1 to 60")
-            }
-            // RFC 5280 allows 64 characters for a common name.
-            guard (1...64).contains(signer.utf8.count), signer.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-                throw ValidationError("--signer is not a DNS name of at most 64 characters")
+            // With " intermediate" behind it, it has to fit into 64.
+            guard (1...51).contains(name.unicodeScalars.count) else {
+                throw ValidationError("--name has \(name.unicodeScalars.count) characters, expected 1 to 51")
             }
         }
 
@@ -159,17 +156,26 @@ extension KeysCommand {
             try FileStore.checkOutput(output)
             let usual = role == .signer ? SignerName.remoteSettings.dnsName : "Remote Settings intermediate"
             let keys = directory.keys
-            try put(keys.request(role.role, named: name ?? usual), to: output)
+            let request = try keys.request(role.role, named: name ?? usual)
+            try put(request.pem(), to: output)
             Console.error(
-                "rsdump: the key waits in \(keys.path); let the request be issued with rsdump keys issue, then take it "
-                    + "over with: rsdump keys renew \(keys.path) --certificate FILE")
+                """
+                rsdump: the request is for \(request.name ?? usual), \(request.keyText)
+                The key waits in \(keys.path). Tell the holder of the issuer's key these two, on another way than the \
+                request goes, let it be issued with rsdump keys issue, then take it over with: \
+                rsdump keys renew \(keys.path) --certificate FILE
+                """)
         }
     }
 
     struct Issue: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "issue",
-            abstract: "Answer a request for an intermediate certificate with the root's key, or for a signing one.")
+            abstract: "Answer a request for an intermediate certificate with the root's key, or for a signing one.",
+            discussion: """
+                Without --name, it shows which name and key the request is for, and issues nothing. Whoever made it has \
+                seen both too: compare them before you confirm the name.
+                """)
 
         @OptionGroup var directory: DirectoryArgument
 
@@ -179,7 +185,7 @@ extension KeysCommand {
         @Option(name: .customLong("as"), help: "What it becomes: intermediate or signer.")
         var role: RequestedRole
 
-        @Option(help: ArgumentHelp("The name in the certificate; by default the request's.", valueName: "name"))
+        @Option(help: ArgumentHelp("The name in the certificate, which the request has to ask for.", valueName: "name"))
         var name: String?
 
         @Option(help: ArgumentHelp("How long it is valid; 1095 or 90 by default.", valueName: "days"))
@@ -193,11 +199,15 @@ extension KeysCommand {
         func run() async throws {
             try FileStore.checkOutput(output)
             let plan = KeyDirectory.Plan()
-            try put(
-                directory.keys.issue(
-                    CertificateRequest(pem: read(request), place: request), as: role.role, named: name,
-                    days: days ?? (role == .signer ? plan.signerDays : plan.intermediateDays),
-                    environment: environment, now: HTTPEnvironment.system.now()), to: output)
+            let request = try CertificateRequest(pem: read(self.request), place: self.request)
+            let issued = try directory.keys.issue(
+                request, as: role.role, named: name,
+                days: days ?? (role == .signer ? plan.signerDays : plan.intermediateDays),
+                environment: environment, now: HTTPEnvironment.system.now())
+            try put(issued, to: output)
+            let end = try SigningCertificate.all(of: issued, place: self.request)[0].notAfter.rfc3339
+            Console.error(
+                "rsdump: issued \(role.rawValue) certificate for \(name ?? ""), \(request.keyText), valid until \(end)")
         }
     }
 
@@ -206,7 +216,8 @@ extension KeysCommand {
             commandName: "renew",
             abstract: "Replace the signing key and its certificate, or take over one that was issued elsewhere.",
             discussion: """
-                Sign the collections again afterwards: rsdump publish --resign. Nothing changes for apps: they pin the root.
+                Sign the collections again afterwards: rsdump publish --resign. Nothing changes for apps: they pin the root. \
+                What was issued elsewhere has to belong to the open request and to the root in root.pem.
                 """)
 
         @OptionGroup var directory: DirectoryArgument
@@ -233,18 +244,49 @@ extension KeysCommand {
 
         func run() async throws {
             let keys = directory.keys
+            let now = HTTPEnvironment.system.now()
             if let certificate {
-                let role = try keys.install(read(certificate), place: certificate)
-                let next = role == .signer ? "rsdump publish --resign" : "rsdump keys renew \(keys.path)"
-                Console.print("the \(role.rawValue) certificate is in place; next: \(next)")
-                return
+                return showInstalled(try keys.install(read(certificate), place: certificate, now: now), in: keys)
             }
-            try keys.renew(
+            let end = try keys.renew(
                 named: signer.map { SignerName($0) }, days: days,
                 includingIntermediate: intermediate ? KeyDirectory.Plan().intermediateDays : nil,
-                environment: environment, now: HTTPEnvironment.system.now())
-            Console.print("the signing certificate is renewed; next: rsdump publish --resign")
+                environment: environment, now: now)
+            Console.print("the signing certificate is renewed, until \(end.rfc3339); next: rsdump publish --resign")
         }
+    }
+
+    struct ChangeRoot: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "change-root",
+            abstract: "Take over a certificate of another root, which apps have to pin.",
+            discussion: """
+                Use it if root.key is elsewhere: as keys renew --certificate, but for a certificate that another root \
+                issued, or for a directory that has no root yet. Apps that do not pin that root accept nothing that is \
+                signed with it.
+                """)
+
+        @OptionGroup var directory: DirectoryArgument
+
+        @Option(help: ArgumentHelp("The certificate that was issued for an open request.", valueName: "file"))
+        var certificate: String
+
+        @Option(help: ArgumentHelp("SHA-256 of the new root, as its holder tells it.", valueName: "sha-256"))
+        var root: String
+
+        func run() async throws {
+            let keys = directory.keys
+            let root = try TrustAnchors(parsing: [root]).roots[0]
+            let role = try keys.install(
+                read(certificate), place: certificate, changingRootTo: root, now: HTTPEnvironment.system.now())
+            showInstalled(role, in: keys)
+            Console.print("trust-root \(root)")
+        }
+    }
+
+    static func showInstalled(_ role: CertificateRole, in keys: KeyDirectory) {
+        let next = role == .signer ? "rsdump publish --resign" : "rsdump keys renew \(keys.path)"
+        Console.print("the \(role.rawValue) certificate is in place; next: \(next)")
     }
 
     struct StatusCommand: AsyncParsableCommand {
@@ -277,6 +319,11 @@ extension KeysCommand {
 
         var role: CertificateRole { self == .signer ? .signer : .intermediate }
     }
+}
+
+extension CertificateRequest {
+    /// What two people compare.
+    fileprivate var keyText: String { "key \(keyDigest.map { "\($0)" } ?? "of another kind than P-384")" }
 }
 
 /// The state of keys, as text and as JSON.

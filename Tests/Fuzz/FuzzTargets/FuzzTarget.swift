@@ -61,7 +61,8 @@ package struct FuzzTarget: Sendable {
         .url, .events, .push, .compressed, .lock, .manifest, .monitor, .filter, .pattern, .cache, .json, .changeset,
         .delta,
         .payload, .parameters, .configState, .propertyList, .bundle, .contents, .serverZIP, .origin, .configuration,
-        .staging, .notes, .page, .archive, .importing, .template, .defaults, .sources, .keys, .pem, .chain,
+        .staging, .notes, .page, .archive, .importing, .template, .defaults, .sources, .expansion, .keys, .returned,
+        .pem, .chain,
     ]
 }
 

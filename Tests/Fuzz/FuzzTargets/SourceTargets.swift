@@ -42,6 +42,37 @@ private let markupWords = [
 ]
 
 extension FuzzTarget {
+    static let expansion = FuzzTarget(
+        "expansion",
+        "parameters and their conditions after expansion: each record is a parameter, and their filters stay within their room",
+        longest: 4096, words: sourceWords + ["c", "d", "{when: {c: 1}}", "when: [", "]", "}", ", ", "c: ", "d: ", "k"],
+        seeds: { _ in
+            [
+                "conditions: {c: \"env.a == 1\", d: {filter: \"env.b > 2\", percent: [1, 2.5]}}\nparameters:\n"
+                    + "  k: {value: 0, when: {c: 1, d: 2}}\n  l: {when: [{condition: c, percent: 5, value: a}, {condition: d, value: b}]}\n",
+                "conditions: {c: \"true\"}\ngroups: {g: {parameters: {a: {when: {c: 1}}, b: {when: {c: 2}}}}}\n",
+            ].map { [240] + Array($0.utf8) }
+        }
+    ) { input in
+        guard let factor = input.first else { return }
+        // The first byte says how long a condition is made, so that few bytes of input become many.
+        let long = "'\(String(repeating: "x", count: Int(factor) << 6))' == 'x'"
+        let text = String(decoding: input.dropFirst(), as: UTF8.self).replacing("\"true\"", with: "\"\(long)\"")
+        let scratch = Scratch("expansion")
+        defer { scratch.remove() }
+        try FileStore.makeDirectories("\(scratch.path)/main")
+        try FileStore.replace("\(scratch.path)/main/fuzz.yaml", with: Bytes(utf8: text), flushing: false)
+        guard let source = try? SourceDirectory(scratch.path).read().first else { return }
+        var expanded = 0
+        for record in source.records {
+            let json = try CanonicalJSON.canonicalize(Bytes(utf8: "{\(record.members.text)}"), limits: Limits())
+            guard let document = try? JSONValue(parsing: json, limits: Limits()) else { continue }
+            expanded += document["filter_expression"]?.string?.utf8.count ?? 0
+        }
+        try require(
+            expanded <= ParameterCompiler.room(Limits()) + (input.count << 15), "\(expanded) bytes of filters")
+    }
+
     static let sources = FuzzTarget(
         "sources",
         "the files that publish reads (YAML, JSON); what is taken are records as a server has them, each id once",
@@ -254,6 +285,51 @@ extension FuzzTarget {
         try require(source.records.count == count, "\(count) defaults, \(source.records.count) records")
     }
 
+    static let returned = FuzzTarget(
+        "returned",
+        "requests, and certificates that come back: nothing but an answer to the open request, under the known root, is taken",
+        longest: 8192,
+        words: [
+            "-----BEGIN CERTIFICATE-----\n", "-----END CERTIFICATE-----\n", "-----BEGIN CERTIFICATE REQUEST-----\n",
+            "-----END CERTIFICATE REQUEST-----\n", "-----BEGIN PRIVATE KEY-----\n", "MII", "\n", "\\n", "A", "=",
+        ],
+        seeds: { source in
+            guard !source.isRepeatable, let keys = try? ReturnedKeys.made.get() else { return [SeedSource.chain] }
+            return keys.answers + [SeedSource.chain]
+        }
+    ) { input in
+        let keys = try ReturnedKeys.made.get()
+        let text = Bytes(input)
+        if let request = try? CertificateRequest(pem: text, place: "fuzz") {
+            // Whatever it asks for, nothing is issued under a name that nobody has confirmed.
+            let issued = try? keys.offline.issue(
+                request, as: .signer, named: "s.example.org", days: 9, environment: [:], now: ReturnedKeys.now)
+            try require(
+                issued == nil || request.name ?? "s.example.org" == "s.example.org", "another name was confirmed")
+        }
+        let scratch = Scratch("returned")
+        defer { scratch.remove() }
+        let online = KeyDirectory("\(scratch.path)/keys")
+        try FileStore.makeDirectories(online.path)
+        for (name, content) in keys.online {
+            try FileStore.replace(
+                "\(online.path)/\(name)", with: content, flushing: false, isPrivate: name.hasSuffix(".key"))
+        }
+        guard (try? online.install(text, place: "fuzz", now: ReturnedKeys.now)) != nil else {
+            for (name, content) in keys.online where name.hasSuffix(".key") || name.hasSuffix(".pem") {
+                try require(
+                    try FileStore.read("\(online.path)/\(name)", limit: 1 << 20) == content,
+                    "\(name) was changed by a refusal")
+            }
+            return
+        }
+        let signer = try online.signer([:])
+        try require(signer.name == SignerName("s.example.org"), "a certificate under another name was taken")
+        let chain = try CertificateChain(pem: signer.chain)
+        try require(chain.root == keys.root, "a certificate of another root was taken")
+        _ = try chain.verified(anchors: TrustAnchors([keys.root]), signer: signer.name, at: ReturnedKeys.now)
+    }
+
     static let keys = FuzzTarget(
         "keys",
         "PEM texts of private keys, certificates and requests for them; a key that is taken signs with its chain",
@@ -276,7 +352,7 @@ extension FuzzTarget {
             try FileStore.makeDirectories(scratch.path)
             let directory = KeyDirectory("\(scratch.path)/keys")
             _ = try directory.create(.init(), now: Timestamp(milliseconds: 1_700_000_000_000))
-            let request = try directory.request(.signer, named: "s.example.org")
+            let request = try directory.request(.signer, named: "s.example.org").pem()
             func file(_ path: String) -> [UInt8] { (try? FileStore.read(path, limit: 1 << 20))?.array ?? [] }
             let key = file(directory.keyPath(.signer))
             return [
@@ -309,5 +385,38 @@ extension FuzzTarget {
         guard let signer = try? ContentSigner(key: key, chain: text, place: "fuzz") else { return }
         try require(!signer.chain.text.contains("PRIVATE KEY"), "a chain with a private key in it")
         try require(try signer.signature(over: Bytes(utf8: "x")).utf8.count == 128, "a signature of another length")
+    }
+}
+
+/// What ``FuzzTarget/returned`` takes certificates over into, and what answers there are.
+private struct ReturnedKeys {
+    static let now = Timestamp(milliseconds: 1_780_000_000_000)
+    static let made = Result { try ReturnedKeys() }
+
+    let offline: KeyDirectory
+    let root: RemoteSettingsModel.SHA256Digest
+    /// The files of a directory with an open request.
+    let online: [(String, Bytes)]
+    /// To that request: the right one, one of another root, and the request.
+    let answers: [[UInt8]]
+
+    init() throws {
+        let path = try FileStore.makeTemporaryDirectory("fuzz-returned")
+        offline = KeyDirectory("\(path)/offline")
+        root = try offline.create(.init(), now: Self.now)
+        let foreign = KeyDirectory("\(path)/foreign")
+        _ = try foreign.create(.init(), now: Self.now)
+        let directory = KeyDirectory("\(path)/online")
+        let request = try directory.request(.signer, named: "s.example.org")
+        let certificate = try FileStore.read(offline.certificatePath(.root), limit: 1 << 20) ?? Bytes()
+        online =
+            try (FileStore.list(directory.path) ?? []).map { name in
+                (name, try FileStore.read("\(directory.path)/\(name)", limit: 1 << 20) ?? Bytes())
+            } + [("root.pem", certificate)]
+        answers =
+            try [offline, foreign].map {
+                try $0.issue(request, as: .signer, named: "s.example.org", days: 9, environment: [:], now: Self.now)
+                    .array
+            } + [request.pem().array]
     }
 }

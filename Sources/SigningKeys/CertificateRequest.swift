@@ -1,0 +1,70 @@
+import Crypto
+import RemoteSettingsModel
+import SwiftASN1
+import X509
+
+/// A request for a certificate (PKCS#10), which the holder of an issuer's key answers elsewhere.
+package struct CertificateRequest: Sendable {
+    private let request: CertificateSigningRequest
+    private let place: String
+
+    /// Makes a request, signed by the key that it is for.
+    package init(named name: String, key: PrivateKey) throws {
+        request = try CertificateSigningRequest(
+            version: .v1, subject: DistinguishedName { CommonName(name) }, privateKey: .init(key.p384),
+            attributes: CertificateSigningRequest.Attributes())
+        place = name
+    }
+
+    /// Reads the one request in a PEM text. Text around it is ignored.
+    ///
+    /// - Throws: ``SigningKeyError`` if there is none, or more than one.
+    package init(pem: Bytes, place: String) throws(SigningKeyError) {
+        let blocks = PEMText.blocks(PEMText.normalized(pem)).filter { $0.contains("CERTIFICATE REQUEST-----") }
+        func refused(_ found: String) -> SigningKeyError {
+            SigningKeyError(
+                place, expected: "a request for a certificate as PEM", found: found,
+                remedy: "make one with: rsdump keys request DIR")
+        }
+        guard blocks.count == 1 else { throw refused(blocks.isEmpty ? "something else" : "\(blocks.count) of them") }
+        do {
+            request = try CertificateSigningRequest(pemEncoded: blocks[0])
+        } catch {
+            throw refused("a damaged one")
+        }
+        self.place = place
+    }
+
+    package func pem() throws -> Bytes { Bytes(utf8: try request.serializeAsPEM().pemString + "\n") }
+
+    /// The name that it asks for.
+    package var name: String? {
+        let commonName = request.subject.lazy.joined().first { $0.type == .RDNAttributeType.commonName }
+        return commonName.flatMap { String($0.value) }
+    }
+
+    /// SHA-256 of the public key's DER (SubjectPublicKeyInfo), by which people compare two requests; `nil` if the key is not
+    /// of P-384.
+    package var keyDigest: RemoteSettingsModel.SHA256Digest? {
+        P384.Signing.PublicKey(request.publicKey).flatMap {
+            RemoteSettingsModel.SHA256Digest(SHA256.hash(data: $0.derRepresentation))
+        }
+    }
+
+    /// The key that it is for.
+    ///
+    /// - Throws: ``SigningKeyError`` if the request is not signed by that key, or the key is not of P-384.
+    func verifiedKey() throws(SigningKeyError) -> P384.Signing.PublicKey {
+        guard let key = P384.Signing.PublicKey(request.publicKey) else {
+            throw SigningKeyError(
+                place, kind: .untrusted, expected: "a key of P-384", found: "another kind of key",
+                remedy: "make the request with: rsdump keys request DIR")
+        }
+        guard request.publicKey.isValidSignature(request.signature, for: request) else {
+            throw SigningKeyError(
+                place, kind: .untrusted, expected: "a signature by the key that the request is for",
+                found: "another one", remedy: "make the request again")
+        }
+        return key
+    }
+}

@@ -1,0 +1,178 @@
+import FileStorage
+import RemoteSettingsModel
+
+// How a key and its certificates are replaced together. They are in two files, so a third one, `signer.next.key` or
+// `intermediate.next.key`, gets both in one step; then each goes into its own file, and the third one is removed. A reader
+// takes the third file, if it is there, or else two files that belong together. Whoever changes the directory next ends what
+// a killed process began. Tests/Models/keys.pml is the model of it.
+
+/// A key, and the certificates that say what it is for, its own first.
+struct HeldKey {
+    /// `nil` if it is kept elsewhere.
+    let key: PrivateKey?
+    /// Empty if there are none. Of a directory as it should be, the last one is the root.
+    let certificates: [SigningCertificate]
+    /// The file or the variable that the certificates are from.
+    let place: String
+
+    /// Whether the key is that of the first certificate, and each certificate was issued by the next one.
+    var fits: Bool {
+        guard let first = certificates.first else { return true }
+        return key.map(first.isFor) ?? true
+            && zip(certificates, certificates.dropFirst()).allSatisfy { $0.isIssued(by: $1) }
+    }
+}
+
+extension KeyDirectory {
+    private func nextPath(_ role: CertificateRole) -> String { "\(path)/\(role.rawValue).next.key" }
+    /// Where a key is while its certificate is requested, with the request.
+    func waitingPath(_ role: CertificateRole) -> String { "\(path)/\(role.rawValue).new.key" }
+
+    /// The end of the names of temporary files with private keys.
+    private static let privateEnding = ".tmp.key"
+
+    /// A variable's value; `nil` if it is empty, as a secret is that a CI service does not have.
+    static func value(of variable: String, _ environment: [String: String]) -> String? {
+        environment[variable].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// A role's key and certificates, all of one state, whoever replaces them meanwhile. Does I/O.
+    ///
+    /// - Returns: a key and certificates that do not fit each other if that is how they are.
+    func held(_ role: CertificateRole, _ environment: [String: String]) throws -> HeldKey {
+        let given = try Self.value(of: Self.variable(role), environment).map {
+            try PrivateKey(pem: Bytes(utf8: $0), place: Self.variable(role))
+        }
+        if role == .signer, let chain = Self.value(of: Self.chainVariable, environment) {
+            return HeldKey(
+                key: try given ?? privateText(keyPath(role)).map { try PrivateKey(pem: $0, place: keyPath(role)) },
+                certificates: try SigningCertificate.all(of: Bytes(utf8: chain), place: Self.chainVariable),
+                place: Self.chainVariable)
+        }
+        var before: [Bytes?] = []
+        while true {
+            if let next = try next(role), given.map({ next.certificates[0].isFor($0) }) ?? true { return next }
+            let key = try given == nil ? privateText(keyPath(role)) : nil
+            let files =
+                role == .intermediate ? [certificatePath(role), certificatePath(.root)] : [certificatePath(role)]
+            let texts = try files.map { try FileStore.read($0, limit: Limits().chainBytes) }
+            var certificates: [SigningCertificate] = []
+            for (file, text) in zip(files, texts) {
+                guard let text else { break }
+                let all = try SigningCertificate.all(of: text, place: file)
+                certificates += role == .signer ? all : [all[0]]
+            }
+            let held = HeldKey(
+                key: try given ?? key.map { try PrivateKey(pem: $0, place: keyPath(role)) }, certificates: certificates,
+                place: files[0])
+            // What does not fit may be of two states. It was not if it is the same at a second look.
+            if held.fits || before == [key] + texts { return held }
+            before = [key] + texts
+        }
+    }
+
+    /// What a replacement that is at work, or that was killed, is going to leave; `nil` if there is none.
+    private func next(_ role: CertificateRole) throws -> HeldKey? {
+        let place = nextPath(role)
+        return try privateText(place).map {
+            HeldKey(
+                key: try PrivateKey(pem: $0, place: place),
+                certificates: try SigningCertificate.all(of: $0, place: place),
+                place: place)
+        }
+    }
+
+    /// The content of a file with a private key; `nil` if there is no such file.
+    ///
+    /// - Throws: ``SigningKeyError`` if others than its owner can open it.
+    func privateText(_ path: String) throws -> Bytes? {
+        guard try FileStore.exists(path) else { return nil }
+        // The mode first: a file that is replaced meanwhile is private too.
+        do {
+            guard try !FileStore.isOpenToOthers(path) else {
+                throw SigningKeyError(
+                    path, expected: "a private key that only its owner can read", found: "a file that others can open",
+                    remedy: "take the right from them with: chmod 600 \(path)")
+            }
+        } catch let error as FileError where error.isMissing {
+            return nil
+        }
+        return try FileStore.read(path, limit: Limits().chainBytes)
+    }
+
+    /// Changes the directory, alone. What a killed process began is ended first.
+    ///
+    /// - Throws: ``SigningKeyError`` if there is no such directory or another process changes it, or what `change` throws.
+    func changing<Result>(_ change: () throws -> Result) throws -> Result {
+        guard try FileStore.list(path) != nil else {
+            throw SigningKeyError(
+                path, expected: "a directory of keys", found: "none",
+                remedy: "make one with: rsdump keys create \(path)")
+        }
+        guard let lock = try DirectoryLock(path) else {
+            throw SigningKeyError(
+                path, expected: "to be alone in it", found: "another rsdump at work",
+                remedy: "wait until it has ended, then run this again")
+        }
+        return try withExtendedLifetime(lock) {
+            try ignoreKeys()
+            for role in CertificateRole.allCases {
+                for file in [keyPath(role), waitingPath(role), nextPath(role)] {
+                    try FileStore.remove(file + Self.privateEnding)
+                }
+                try FileStore.remove(certificatePath(role) + ".tmp")
+                try settle(role)
+                if let held = try privateText(keyPath(role)), let waiting = try privateText(waitingPath(role)),
+                    try PrivateKey(pem: held, place: path).isSame(as: PrivateKey(pem: waiting, place: path))
+                {
+                    try FileStore.remove(waitingPath(role))
+                }
+            }
+            return try change()
+        }
+    }
+
+    /// Keeps private keys out of a repository.
+    func ignoreKeys() throws(FileError) {
+        let file = "\(path)/.gitignore", line = "*.key"
+        let present = try FileStore.read(file, limit: 1 << 20)?.text ?? ""
+        guard !present.split(whereSeparator: \.isNewline).contains(Substring(line)) else { return }
+        let start = present.isEmpty || present.hasSuffix("\n") ? present : present + "\n"
+        try FileStore.replace(file, with: Bytes(utf8: "\(start)\(line)\n"))
+    }
+
+    /// Writes a private key, or a private text with one in it.
+    func writePrivate(_ path: String, _ content: Bytes) throws(FileError) {
+        try FileStore.replace(path, with: content, isPrivate: true, ending: Self.privateEnding)
+    }
+
+    /// Replaces a role's key and certificates. If the root at their end is another one than before, it is replaced too.
+    ///
+    /// - Parameter certificates: the key's own certificate, then its issuers, root last.
+    func replace(_ role: CertificateRole, _ key: PrivateKey, _ certificates: [SigningCertificate]) throws {
+        try writePrivate(nextPath(role), Bytes(key.pem.array + CertificateAuthority.pem(certificates).array))
+        try settle(role)
+    }
+
+    /// Puts what a replacement leaves into the files that it is for.
+    private func settle(_ role: CertificateRole) throws {
+        guard let next = try next(role), let key = next.key else { return }
+        let root = try FileStore.read(certificatePath(.root), limit: Limits().chainBytes)
+        let last = try CertificateAuthority.pem(Array(next.certificates.suffix(1)))
+        if role != .root, root != last {
+            try FileStore.replace(certificatePath(.root), with: last)
+            if role == .signer, next.certificates.count > 2 {
+                try FileStore.replace(
+                    certificatePath(.intermediate), with: CertificateAuthority.pem([next.certificates[1]]))
+            }
+        }
+        try write(role, key, role == .signer ? next.certificates : [next.certificates[0]])
+        try FileStore.remove(nextPath(role))
+    }
+
+    /// Writes a key and its certificates into their files.
+    func write(_ role: CertificateRole, _ key: PrivateKey, _ certificates: [SigningCertificate]) throws {
+        try writePrivate(keyPath(role), key.pem)
+        try FileStore.replace(certificatePath(role), with: CertificateAuthority.pem(certificates))
+    }
+}

@@ -1,0 +1,150 @@
+import ContentSignature
+import FileStorage
+import RemoteSettingsModel
+
+// Certificates by an issuer whose key is elsewhere: a request goes there, and what comes back is taken over only if it
+// belongs to that request and to the root that the directory has.
+extension KeyDirectory {
+    /// Makes a key and the request for its certificate, which the holder of the issuer's key answers with
+    /// ``issue(_:as:named:days:environment:now:)``. The key waits for ``install(_:place:changingRootTo:now:)``. Does I/O.
+    ///
+    /// If a request under this name is open, that one is returned, so that a certificate which is on its way still fits.
+    ///
+    /// - Throws: ``SigningKeyError`` if a request under another name is open, or the name cannot be in a certificate.
+    package func request(_ role: CertificateRole, named name: String) throws -> CertificateRequest {
+        try role.check(name, place: "the name")
+        try FileStore.makeDirectories(path)
+        return try changing {
+            let place = waitingPath(role)
+            let open = try privateText(place)
+            if let open, let request = try? CertificateRequest(pem: open, place: place) {
+                guard request.name == name else {
+                    throw SigningKeyError(
+                        place, expected: "no open request under another name than \(name)",
+                        found: "one for \(VisibleText.escape(request.name ?? "no name"))",
+                        remedy: "let that be answered, or give it up by removing the file")
+                }
+                return request
+            }
+            let key = try open.map { try PrivateKey(pem: $0, place: place) } ?? PrivateKey()
+            let request = try CertificateRequest(named: name, key: key)
+            try writePrivate(place, Bytes(key.pem.array + request.pem().array))
+            return request
+        }
+    }
+
+    /// Issues what a request asks for, with the key of this directory: an intermediate certificate by the root's, a signing
+    /// certificate by the intermediate's. Does I/O.
+    ///
+    /// - Parameter name: the name that the holder of the key has read in the request and confirms.
+    /// - Returns: the certificate and its issuers, as PEM.
+    /// - Throws: ``SigningKeyError`` if the request asks for another name, or none is confirmed.
+    package func issue(
+        _ request: CertificateRequest, as role: CertificateRole, named name: String?, days: Int,
+        environment: [String: String], now: Timestamp
+    ) throws -> Bytes {
+        guard let name, request.name.map({ $0 == name }) ?? true else {
+            let asked = VisibleText.escape(request.name ?? "no name")
+            let digest = request.keyDigest.map { ", for the key \($0)" } ?? ""
+            throw SigningKeyError(
+                "the request", expected: name.map { "the name \($0)" } ?? "--name with the name that you confirm",
+                found: "\(asked)\(digest)",
+                remedy:
+                    "ask its sender for both, on another way than the request came; if they are the same, issue it with: "
+                    + "--name \(asked)")
+        }
+        try role.check(name, place: "the name")
+        let authority = try authority(for: role, environment)
+        return try authority.issue(request, as: role, named: name, days: days, now: now)
+    }
+
+    /// Takes over a certificate that was issued for the key of an open request. Does I/O.
+    ///
+    /// - Parameters:
+    ///   - pem: the certificate and its issuers.
+    ///   - place: the file that it comes from, for the error.
+    ///   - newRoot: the hash of the root that takes the place of the present one, or that is the directory's first; `nil` if
+    ///     the certificate must belong to the present one.
+    /// - Returns: what it is for.
+    /// - Throws: ``SigningKeyError`` if it does not belong to the request or to that root, `ContentSignatureError` if clients
+    ///   would not accept it at `now`, or `FileError`. Nothing is replaced then.
+    package func install(
+        _ pem: Bytes, place: String, changingRootTo newRoot: SHA256Digest? = nil, now: Timestamp
+    ) throws -> CertificateRole {
+        try changing {
+            let certificates = try SigningCertificate.all(of: pem, place: place)
+            let role = certificates[0].role
+            if let present = try held(role, [:]).certificates.first, present.x509 == certificates[0].x509 {
+                // An earlier run was killed when all was done.
+                return role
+            }
+            guard role != .root, let waiting = try privateText(waitingPath(role)) else {
+                throw SigningKeyError(
+                    place, expected: "a certificate for an open request of \(path)",
+                    found: "\(VisibleText.escape(certificates[0].name)), of which no key waits there",
+                    remedy:
+                        "request one with: rsdump keys request \(path) --for \(role == .root ? "signer" : role.rawValue)"
+                )
+            }
+            func refused(expected: String, found: String, remedy: String) -> SigningKeyError {
+                SigningKeyError(place, kind: .untrusted, expected: expected, found: found, remedy: remedy)
+            }
+            let key = try PrivateKey(pem: waiting, place: waitingPath(role))
+            try SigningCertificate.checkOrder(certificates, place: place)
+            guard certificates[0].isFor(key), certificates.last?.role == .root,
+                role == .signer || certificates.count == 2
+            else {
+                throw refused(
+                    expected: "a certificate for the key in \(waitingPath(role)), with its issuers",
+                    found: certificates[0].isFor(key) ? "not the root right behind them" : "one for another key",
+                    remedy: "let the present request be answered, or make a new one")
+            }
+            let name = role == .signer ? certificates[0].dnsNames.first ?? "" : certificates[0].name
+            let asked = (try? CertificateRequest(pem: waiting, place: place))?.name ?? name
+            guard name == asked, role == .intermediate || certificates[0].dnsNames == [name] else {
+                throw refused(
+                    expected: "a certificate for \(asked), as it was requested", found: VisibleText.escape(name),
+                    remedy: "ask its issuer, and let the request be answered again")
+            }
+            let root = try verified(certificates, key, role == .signer ? SignerName(name) : .remoteSettings, at: now)
+            if let newRoot {
+                try checkChange(ofRootTo: newRoot, found: root, role, place: place)
+            } else {
+                try checkRoot(root, place: place)
+            }
+            try replace(role, key, certificates)
+            try FileStore.remove(waitingPath(role))
+            return role
+        }
+    }
+
+    private func checkRoot(_ root: SHA256Digest, place: String) throws {
+        let text = try FileStore.read(certificatePath(.root), limit: Limits().chainBytes)
+        let known = try text.map { try SigningCertificate.all(of: $0, place: certificatePath(.root))[0].sha256 }
+        guard known != root else { return }
+        throw SigningKeyError(
+            place, kind: .untrusted,
+            expected: known.flatMap { $0 }.map { "the root of \(path), \($0)" }
+                ?? "a root in \(certificatePath(.root))",
+            found: known == nil ? "no such file" : "the root \(root)",
+            remedy: "if apps are to pin that root, take it over with: "
+                + "rsdump keys change-root \(path) --certificate \(place) --root SHA256")
+    }
+
+    private func checkChange(
+        ofRootTo newRoot: SHA256Digest, found root: SHA256Digest, _ role: CertificateRole, place: String
+    ) throws {
+        guard root == newRoot else {
+            throw SigningKeyError(
+                place, kind: .untrusted, expected: "the root \(newRoot)", found: "the root \(root)",
+                remedy: "ask its issuer which one is right")
+        }
+        // These would be left without their certificates.
+        for issuer in [CertificateRole.root, .intermediate] where issuer == .root || role == .signer {
+            guard try FileStore.exists(keyPath(issuer)) else { continue }
+            throw SigningKeyError(
+                keyPath(issuer), expected: "no key of the present root's", found: "one",
+                remedy: "move it to where it is kept, or make another directory with rsdump keys request")
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import FileStorage
+import RemoteSettingsModel
+
+/// What a directory of keys has, and for how long.
+package struct KeyStatus: Sendable {
+    package struct Entry: Sendable {
+        package let role: CertificateRole
+        /// `nil` where there is no certificate.
+        package let certificate: SigningCertificate?
+        /// Whether its private key is at hand, and is the certificate's.
+        package let key: Key
+        package let problem: String?
+    }
+
+    package enum Key: String, Sendable {
+        case here
+        case elsewhere
+        case other
+    }
+
+    /// The root, the intermediate and the signing certificate.
+    package let entries: [Entry]
+    package let root: SHA256Digest?
+
+    /// When the first certificate of the published chain ends; `nil` where there is no chain.
+    package var end: Timestamp? { entries.compactMap { $0.certificate?.notAfter }.min() }
+}
+
+extension KeyDirectory {
+    /// Looks at all files. Does I/O; problems are in the entries.
+    package func status(_ environment: [String: String]) throws -> KeyStatus {
+        guard try FileStore.list(path) != nil || Self.value(of: Self.chainVariable, environment) != nil else {
+            throw SigningKeyError(
+                path, expected: "a directory of keys", found: "none",
+                remedy: "make one with: rsdump keys create \(path)")
+        }
+        // A certificate can be looked at, whatever is wrong with its key.
+        let all = CertificateRole.allCases.map { role in (role, Result { try held(role, environment) }) }
+        let chained = try all.last.map { _, signer in
+            switch signer {
+            case .success(let held): held.certificates
+            case .failure: try certificates(.signer, environment)
+            }
+        }
+        let entries = try all.map { role, result in
+            switch result {
+            case .success(let held):
+                let certificate = held.certificates.first ?? chained?.first { $0.role == role }
+                let isOwn = held.key.map { key in certificate?.isFor(key) ?? false }
+                return KeyStatus.Entry(
+                    role: role, certificate: certificate, key: isOwn.map { $0 ? .here : .other } ?? .elsewhere,
+                    problem: nil)
+            case .failure(let error):
+                let certificate = try certificates(role, environment).first
+                return KeyStatus.Entry(role: role, certificate: certificate, key: .other, problem: "\(error)")
+            }
+        }
+        return KeyStatus(entries: entries, root: entries.first?.certificate?.sha256)
+    }
+
+    private func certificates(
+        _ role: CertificateRole, _ environment: [String: String]
+    ) throws -> [SigningCertificate] {
+        if role == .signer, let chain = Self.value(of: Self.chainVariable, environment) {
+            return try SigningCertificate.all(of: Bytes(utf8: chain), place: Self.chainVariable)
+        }
+        let text = try FileStore.read(certificatePath(role), limit: Limits().chainBytes)
+        return try text.map { try SigningCertificate.all(of: $0, place: certificatePath(role)) } ?? []
+    }
+}
