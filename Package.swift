@@ -282,6 +282,7 @@ let package = Package(
             name: "Notifications",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "UpdateEvents", "UpdateSchedule", "FileStorage", "Dumps",
+                "SnapshotBundle",
             ],
             swiftSettings: strict),
         .target(
@@ -348,7 +349,8 @@ let package = Package(
         .testTarget(
             name: "FuzzTargetsTests", dependencies: ["FuzzTargets", "FuzzServerTargets"], swiftSettings: strict),
         .testTarget(
-            name: "NotificationsTests", dependencies: ["Notifications", "Dumps", "RemoteSettingsHTTP"],
+            name: "NotificationsTests",
+            dependencies: ["Notifications", "Dumps", "FileStorage", "RemoteSettingsHTTP", "RemoteSettingsModel"],
             swiftSettings: strict),
         .testTarget(
             name: "DumpsWatchTests",

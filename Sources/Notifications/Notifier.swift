@@ -2,6 +2,7 @@ import Dumps
 import FileStorage
 import RemoteSettingsHTTP
 import RemoteSettingsModel
+import SnapshotBundle
 import UpdateSchedule
 
 /// Tells targets of a change, after the new state is in place.
@@ -12,10 +13,10 @@ import UpdateSchedule
 package struct Notifier: Sendable {
     /// The timestamp of each collection.
     package typealias State = [CollectionID: Timestamp]
-    /// Sends the bytes by POST, and returns the answer whatever its status is.
+    /// Sends the bytes by POST, and returns the head of the answer whatever its status is. Nobody waits for its body.
     package typealias Post =
         @Sendable (_ request: HTTPRequest, _ body: [UInt8]) async throws(HTTPError) -> (
-            status: Int, headers: HTTPHeaders, body: [UInt8]
+            status: Int, headers: HTTPHeaders
         )
 
     /// A target with what it takes to reach it.
@@ -40,8 +41,23 @@ package struct Notifier: Sendable {
             self.headers = headers
         }
 
-        /// What tells one target from another in the kept file. It has no credentials that are not in the URL.
-        var key: String { [target.format.rawValue, target.topic, "\(url)"].compactMap(\.self).joined(separator: " ") }
+        /// What people and files see of the URL: its origin, and the beginning of the SHA-256 of the whole. The path of a
+        /// webhook is a secret, as often as not.
+        package var label: String {
+            "\(url.origin) (sha256 \("\(SHA256Digest(hashing: Bytes(utf8: "\(url)")))".prefix(12)))"
+        }
+
+        /// What tells one target from another in the kept file.
+        var key: String { [target.format.rawValue, target.topic, label].compactMap(\.self).joined(separator: " ") }
+
+        /// An error without the path, and without what the target answered: it may be the headers that it was sent.
+        func failure(_ reason: HTTPError.Reason) -> HTTPError {
+            if case .status(let code, _) = reason {
+                HTTPError(label, .status(code, body: ""))
+            } else {
+                HTTPError(label, reason)
+            }
+        }
     }
 
     /// What became of one target.
@@ -68,6 +84,8 @@ package struct Notifier: Sendable {
     private static let patience = Duration.seconds(10)
     private static let tries = 3
     private static let timeout = Duration.seconds(10)
+    /// For all targets together.
+    private static let seconds = 30
 
     private let recipients: [Recipient]
     private let path: String
@@ -99,14 +117,14 @@ package struct Notifier: Sendable {
         try write(known)
     }
 
-    /// Tells each target what has changed since the state that it knows. Does I/O and network.
+    /// Tells each target what has changed since the state that it knows. Does I/O and network, for half a minute at most.
     ///
     /// - Parameter state: the state that is in place now.
     /// - Throws: `FileError` where it cannot be written down who has been told; then some may be told again.
     package func finish(_ state: State) async throws(FileError) -> [Outcome] {
         let known = try readKnown()
         let timestamp = state.values.max() ?? Timestamp(milliseconds: 0)
-        let outcomes = await recipients.concurrentMap(width: 8) { recipient in
+        let outcomes = await inTime { recipient in
             let before = known[recipient.key] ?? state
             let changed = state.filter { before[$0.key] != $0.value }.keys.sorted()
             guard !changed.isEmpty else {
@@ -125,6 +143,22 @@ package struct Notifier: Sendable {
         return outcomes
     }
 
+    /// What `tell` says of each recipient. When the time for all of them is over, those that are left are cancelled.
+    private func inTime(_ tell: @escaping @Sendable (Recipient) async -> Outcome) async -> [Outcome] {
+        await withTaskGroup(of: [Outcome]?.self) { group in
+            group.addTask { await recipients.concurrentMap(width: 8, tell) }
+            group.addTask {
+                try? await environment.sleep(.seconds(Self.seconds))
+                return nil
+            }
+            for await outcomes in group {
+                group.cancelAll()
+                if let outcomes { return outcomes }
+            }
+            return []
+        }
+    }
+
     private func tell(_ recipient: Recipient, _ message: NotificationMessage) async -> Outcome.Result {
         var all = HTTPHeaders(message.headers + recipient.headers.fields)
         all.add("User-Agent", "\(userAgent)")
@@ -137,18 +171,20 @@ package struct Notifier: Sendable {
             do {
                 let answer = try await post(request, message.body)
                 if (200...299).contains(answer.status) { return .told }
-                let text = String(decoding: answer.body.prefix(limits.errorBodyBytes), as: UTF8.self)
-                error = HTTPError(recipient.url, .status(answer.status, body: text))
+                error = recipient.failure(.status(answer.status, body: ""))
                 if answer.status == 410 { return .gone(error) }
                 if let seconds = answer.headers["Retry-After"].flatMap({ Int($0) }) {
                     wait = max(wait, .seconds(min(max(0, seconds), limits.backoffSeconds)))
                 }
             } catch let failure {
-                error = failure
+                error = recipient.failure(failure.reason)
             }
             guard error.isRetryable, attempt < Self.tries, wait <= Self.patience,
                 (try? await environment.sleep(wait)) != nil
-            else { return .pending(error) }
+            else {
+                return .pending(
+                    Task.isCancelled ? recipient.failure(.timeout(.run, seconds: Self.seconds)) : error)
+            }
             attempt += 1
         }
     }
@@ -181,6 +217,6 @@ package struct Notifier: Sendable {
             }
             return JSONValue.Member(key: key, value: .object(members))
         }
-        try FileStore.replace(path, with: Bytes(JSONText.compact(.object(targets))), isContended: true)
+        try FileStore.replace(path, with: Bytes(JSONText.compact(.object(targets))), isContended: true, isPrivate: true)
     }
 }

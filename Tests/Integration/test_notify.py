@@ -1,6 +1,8 @@
 """`--notify`: who is told of a change, when, with what, and what happens where he cannot be told."""
 import base64
+import hashlib
 import json
+import socket
 import subprocess
 import sys
 import threading
@@ -140,9 +142,9 @@ def test_a_target_has_a_name_in_dumps_yaml_and_credentials_in_the_environment(te
         text = team.dumps.config.read_text()
         team.dumps.config.write_text(
             f"{text}\nnotify:\n  nginx: {endpoint.url}/publish\n  phones:\n    url: {endpoint.url}/v1/projects/p/messages:send\n"
-            "    format: fcm\n    topic: PUSH_RC\n    headers-from-env: PHONES\n")
+            "    format: fcm\n    topic: PUSH_RC\n    headers-from-env: RSDUMP_NOTIFY_PHONES\n")
         team.change("one")
-        env = {"PHONES": "Authorization: Bearer secret\nX-Goog-User-Project: p"}
+        env = {"RSDUMP_NOTIFY_PHONES": "Authorization: Bearer secret\nX-Goog-User-Project: p"}
         outcome = team.publish("--notify", "nginx", "--notify", "phones", env=env)
         assert "secret" not in str(outcome)
         messages = {message.path: message for message in endpoint.take()}
@@ -153,6 +155,62 @@ def test_a_target_has_a_name_in_dumps_yaml_and_credentials_in_the_environment(te
         team.dumps.config.write_text(f"{text}\nnotify:\n  phones:\n    url: ftp://127.0.0.1/\n")
         outcome = rsdump.run(*team.arguments("--notify", "phones"))
         assert outcome.code == rsdump.USAGE and "dumps.yaml:" in outcome.err
+
+
+@pytest.mark.parametrize("variable", ["AWS_SECRET_ACCESS_KEY", "RSDUMP_ROOT_KEY", "rsdump_notify_x"])
+def test_dumps_yaml_reads_no_other_secret(team, variable):
+    """Whoever can propose a change to dumps.yaml must not get what else the job knows."""
+    with Endpoint() as endpoint:
+        text = team.dumps.config.read_text()
+        team.dumps.config.write_text(
+            f"{text}\nnotify:\n  x:\n    url: {endpoint.url}/x\n    headers-from-env: {variable}\n")
+        team.change("one")
+        outcome = rsdump.run(*team.arguments("--notify", "x"), env={variable: "X: secret"})
+        assert outcome.code == rsdump.USAGE and outcome.says("RSDUMP_NOTIFY_", variable), str(outcome)
+        assert not endpoint.take() and "secret" not in str(outcome)
+
+
+def test_secrets_are_neither_printed_nor_kept(team):
+    """The path of a webhook is one, and so are the headers, which a target may send back in its answer."""
+    with Endpoint(status=500) as endpoint:
+        endpoint.body = b"you sent Authorization: Bearer t0ken"
+        team.change("one")
+        url = f"{endpoint.url}/hooks/s3cret?key=s3cret"
+        outcome = team.publish("--notify", url, "--notify-headers-from-env", "H", env={"H": "Authorization: Bearer t0ken"})
+        assert endpoint.take()[0].headers["authorization"] == "Bearer t0ken"
+        kept = team.kept.read_text()
+        digest = hashlib.sha256(url.encode()).hexdigest()[:12]
+        [told] = outcome.json()["notifications"]
+        assert told["target"] == f"{endpoint.url} (sha256 {digest})" and digest in kept
+        for text in (outcome.out, outcome.err, kept):
+            assert "s3cret" not in text and "t0ken" not in text, str(outcome)
+        assert team.kept.stat().st_mode & 0o777 == 0o600
+        endpoint.status, endpoint.body = 204, b""
+        told = team.publish("--notify", url, "--notify-headers-from-env", "H", env={"H": "X: t0ken"})
+        assert told.json()["notifications"][0]["status"] == "told" and "s3cret" not in str(told.out + told.err)
+
+
+def test_a_target_that_drips_its_answer_keeps_nobody_waiting(team):
+    """It was asked, and it has said its status: what else it has to say takes ever so long."""
+    go_on = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        def drip():
+            connection, _ = listener.accept()
+            connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+            try:
+                while not go_on.wait(0.2):
+                    connection.sendall(b"x")
+            except OSError:
+                pass
+
+        thread = threading.Thread(target=drip, daemon=True)
+        thread.start()
+        team.change("one")
+        outcome = team.publish("--notify", f"http://127.0.0.1:{listener.getsockname()[1]}/")
+        assert outcome.json()["notifications"][0]["status"] == "told"
+        go_on.set()
+        thread.join()
 
 
 def check_fcm(message, team):

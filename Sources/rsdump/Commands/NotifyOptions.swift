@@ -58,6 +58,9 @@ struct NotifyOptions: ParsableArguments {
         }
     }
 
+    /// What the names of variables begin with that a dumps.yaml may name.
+    private static let variablePrefix = "RSDUMP_NOTIFY_"
+
     private static func isURL(_ name: String) -> Bool { name.contains(":") || name.contains("/") }
 
     private func target(_ url: String) throws(NotificationTargetError) -> NotificationTarget {
@@ -102,7 +105,8 @@ struct NotifyOptions: ParsableArguments {
         let notifier = Notifier(
             recipients, keeping: path, userAgent: UserAgent(name: "rsdump", version: RSDump.version)
         ) { request, body throws(HTTPError) in
-            try await transport.post(body, by: request, limit: Limits().errorBodyBytes)
+            let answer = try await transport.post(body, by: request, limit: 0)
+            return (answer.status, answer.headers)
         }
         try notifier.begin(state())
         let result: Result<Value, any Error>
@@ -138,6 +142,13 @@ struct NotifyOptions: ParsableArguments {
                     .usage,
                     "--notify \(Console.visible(name)): expected a URL or a name under notify: in \(file), which "
                         + (known.isEmpty ? "has none" : "has \(known)"))
+            }
+            // Who may change dumps.yaml may not send any other secret of this machine to a server of theirs.
+            if let variable = target.headersVariable, !Self.isURL(name), !variable.hasPrefix(Self.variablePrefix) {
+                throw CommandFailure(
+                    .usage,
+                    "\(file): notify: \(Console.visible(name)): headers-from-env: expected a variable whose name begins with "
+                        + "\(Self.variablePrefix), found \(Console.visible(variable)); rename the variable")
             }
             let headers = try Self.headers(target.headersVariable)
             do {
@@ -176,7 +187,7 @@ enum NotificationReport {
     /// A line for each target that was told, with a line feed before each.
     static func text(_ outcomes: [Notifier.Outcome]) -> String {
         outcomes.filter(\.isTold).map { outcome in
-            "\n\(outcome.recipient.url): told that \(Counted.text(outcome.collections.count, "collection")) changed"
+            "\n\(outcome.recipient.label): told that \(Counted.text(outcome.collections.count, "collection")) changed"
         }.joined()
     }
 
@@ -193,7 +204,7 @@ enum NotificationReport {
                     case .gone(let error): ("gone", error)
                     }
                 return .members([
-                    "url": .string("\(outcome.recipient.url)"),
+                    "target": .string(outcome.recipient.label),
                     "format": .string(outcome.recipient.target.format.rawValue),
                     "status": .string(status), "timestamp": .count(outcome.timestamp.milliseconds),
                     "collections": .array(outcome.collections.map { .string("\($0)") }),
