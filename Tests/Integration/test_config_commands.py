@@ -1,6 +1,9 @@
 """`rsdump config get`, `check` and `defaults`: remote config parameters, seen from outside."""
 import json
+import pathlib
 import plistlib
+import re
+import shutil
 import subprocess
 
 import jsonschema
@@ -139,6 +142,60 @@ def test_accessors(parameters, tmp_path):
     source.write_text(outcome.out)
     checked = subprocess.run(["swiftc", "-frontend", "-parse", source], capture_output=True, text=True)
     assert checked.returncode == 0, checked.stderr
+
+
+KEYWORDS = pathlib.Path(shutil.which("swiftc")).resolve().parents[1] / "lib/swift/host/SwiftSyntax.swiftmodule"
+READING = """
+public protocol RemoteConfigReading {
+    func string(forKey: String, default: String) -> String
+    func bool(forKey: String, default: Bool) -> Bool
+    func number(forKey: String, default: Double) -> Number
+    func configValue(forKey: String) -> RemoteConfigValue
+}
+public struct Number { public var intValue: Int { 0 }; public var doubleValue: Double { 0 } }
+public struct RemoteConfigValue {}
+"""
+
+
+def test_accessors_of_every_keyword_compile(parameters, tmp_path):
+    """The words are those of the compiler that is installed, contextual ones too, and those that the accessors themselves use."""
+    [interface] = [each for each in KEYWORDS.glob("*.swiftinterface") if "private" not in each.name]
+    listed = re.search(r"enum Keyword\b.*?\n  }", interface.read_text(), re.DOTALL)[0]
+    words = sorted(set(re.findall(r"case `?([A-Za-z_]+)", listed)) - {"_"})
+    assert {"precedencegroup", "class", "async"} < set(words) and len(words) > 150
+    words += ["string", "bool", "number", "configValue", "forKey", "hashValue", "description", "x*/", "\u202egpj"]
+    values = [1, "x", True, {}, 1.5]
+    records = [{"id": f"r{n}", "key": word, "value": values[n % 5]} for n, word in enumerate(words)]
+    outcome = rsdump.run("config", "defaults", "--to", "swift", "--collection", parameters(records))
+    assert outcome.code == rsdump.DONE and "\u202e" not in outcome.out, str(outcome)
+    source = tmp_path / "Parameters.swift"
+    source.write_text(outcome.out.replace("import RemoteConfiguration", READING))
+    checked = subprocess.run(
+        ["swiftc", "-frontend", "-typecheck", "-parse-as-library", source], capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_nothing_that_is_printed_steers_a_terminal(parameters):
+    key = "pay\u202eload\u200b"
+    path = parameters([
+        {"id": "r", "key": key, "value": "a\u202eb\u0085\u001b"},
+        {"id": "s", "key": key, "value": 1, "filter_expression": "false"}, {"id": "t", "key": key, "value": 1}])
+    for outcome in (get(path, key, "--explain"), get(path, "--all"), get(path, "x\u202e"), rsdump.run("config", "check", path)):
+        assert not set("\u202e\u200b\u0085\u001b") & set(outcome.out + outcome.err), repr(str(outcome))
+    assert json.loads(get(path, key).out) == "a\u202eb\u0085\u001b"
+    assert "pay\\u{202e}load\\u{200b}" in get(path, "--all").out
+
+
+@pytest.mark.parametrize("key", ["channel", "env.channel"])
+def test_a_context_may_be_written_as_filters_write_it(parameters, key):
+    path = parameters([{"id": "a", "key": "k", "value": "usual"},
+                       {"id": "b", "key": "k", "value": "beta", "filter_expression": "env.channel == 'beta'"},
+                       {"id": "c", "key": "k", "value": "old", "priority": 2, "filter_expression": "env.age > 80"}])
+    assert get(path, "k", "--context", f"{key}=beta").out == '"beta"\n'
+    assert get(path, "k", "--context", "env.age=90").out == '"old"\n'
+    for wrong in ("env.os.x=1", "env.=1", "env.a.b=1"):
+        refused = get(path, "k", "--context", wrong)
+        assert refused.code == rsdump.USAGE and wrong[:-2] in refused.err, str(refused)
 
 
 def test_schema_and_tool_agree(parameters):

@@ -149,3 +149,24 @@ def test_what_is_not_from_here_is_left_alone(dumps, tmp_path):
     assert outcome.code == rsdump.USAGE and outcome.says("main.swift") and swift.read_text() == "mine", str(outcome)
     assert embed(dumps, tmp_path / "App", "--swift", tmp_path / "New.swift").code == rsdump.DONE
     assert embed(dumps, tmp_path / "App", "--stored", "--swift", tmp_path / "New.swift").code == rsdump.DONE
+
+
+@pytest.mark.parametrize("place", ["main", "new", "new/deeper", "../link/inside"])
+def test_nothing_is_embedded_into_the_dumps_directory(dumps, tmp_path, place):
+    """What is there and not in the lock is a file too many, for verify --locked and for who reviews."""
+    (tmp_path / "link").symlink_to(dumps.path)
+    before = dumps.files()
+    for arguments in ((dumps.path / place,), (tmp_path / "Embedded", "--swift", dumps.path / place / "X.swift")):
+        outcome = embed(dumps, *arguments)
+        assert outcome.code == rsdump.USAGE and outcome.says("the dumps directory"), str(outcome)
+        assert dumps.files() == before
+    assert dumps.verify("--locked").code == rsdump.DONE
+
+
+@pytest.mark.parametrize("name", ['a"b', "a\nb", "a\\b", 'x"\n#include "/etc/passwd'.replace("/", "_")])
+def test_a_path_cannot_be_more_than_a_path_in_the_source(dumps, tmp_path, name):
+    (tmp_path / name).mkdir()
+    moved = dumps.copy(tmp_path / name / "dumps")
+    outcome = embed(moved, tmp_path / "Embedded")
+    assert outcome.code == rsdump.USAGE and outcome.says("a path that a C source can name"), str(outcome)
+    assert not (tmp_path / "Embedded").exists()

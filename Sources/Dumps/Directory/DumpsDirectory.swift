@@ -24,6 +24,18 @@ package struct DumpsDirectory: Sendable {
         return try own == FileStore.resolved(other)
     }
 
+    /// Whether a path is this directory or below it, with links resolved, although nothing may be there yet. Does I/O.
+    package func holds(_ other: String) throws(FileError) -> Bool {
+        guard let own = try FileStore.resolved(path) else { return false }
+        var place = try FileStore.absolute(other)
+        while true {
+            if let found = try FileStore.resolved(place) {
+                return found == own || found.utf8.starts(with: (own == "/" ? own : "\(own)/").utf8)
+            }
+            place = FileStore.parent(of: place)  // bounded: "/" is there
+        }
+    }
+
     /// Whether `dumps.yaml`, the lock or a bundle in the lock is at or below `other`, with links resolved: replacing `other`
     /// would lose it. Does I/O.
     ///

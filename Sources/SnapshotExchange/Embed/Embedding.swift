@@ -101,12 +101,22 @@ package struct Embedding: Sendable {
                 files.append(("\(output)/\(Self.bundlesName)/\(LockFile.Bundle.path(of: id))", content))
             }
         }
+        let dumps = options.isStored ? Self.bundlesName : try RelativePath.way(from: output, to: directory.path)
+        // C has no way to write these in the name of a file.
+        guard
+            !dumps.unicodeScalars.contains(where: {
+                "\"\\".unicodeScalars.contains($0) || $0.value < 0x20 || $0.value == 0x7F
+            })
+        else {
+            throw ExchangeError(
+                .usage, VisibleText.escape(directory.path), expected: "a path that a C source can name",
+                found: "quotation marks, backslashes or control characters in it", remedy: "rename the directory")
+        }
         let hasOwnLock = lock != whole
         if hasOwnLock { files.append(("\(output)/\(Self.lockName)", Bytes(lock.text))) }
         let target = EmbeddedTarget(
-            module: module,
-            dumps: options.isStored ? Self.bundlesName : try RelativePath.way(from: output, to: directory.path),
-            lock: lock, lockPath: hasOwnLock ? Self.lockName : nil, isPublic: options.isPublic)
+            module: module, dumps: dumps, lock: lock, lockPath: hasOwnLock ? Self.lockName : nil,
+            isPublic: options.isPublic)
         // The source comes first: a later run recognises by it that the other files are its own.
         files.insert(("\(output)/\(module).c", Bytes(utf8: target.source)), at: 0)
         files.append(("\(output)/include/\(module).h", Bytes(utf8: target.header)))
@@ -117,10 +127,11 @@ package struct Embedding: Sendable {
 
     /// Refuses to overwrite or remove files that `rsdump embed` did not write.
     private func check(_ paths: [String], source: String) throws {
-        guard try !directory.isAt(output) else {
+        for path in [output, options.swiftFile].compactMap(\.self) where try directory.holds(path) {
             throw ExchangeError(
-                .usage, output, expected: "another folder than the dumps directory", found: "the dumps directory",
-                remedy: "choose another --output, such as Sources/EmbeddedDumps")
+                .usage, path, expected: "a place outside of the dumps directory",
+                found: "one in \(directory.path), where nothing else may be",
+                remedy: "choose another one, such as Sources/EmbeddedDumps")
         }
         try FileStore.checkOutput(options.swiftFile)
         let isOwn = try isGenerated(source)

@@ -63,7 +63,7 @@ func appContext(_ context: [String]) throws(ValidationError) -> RemoteSettingsCo
                 "--context is \(String(reflecting: pair)), expected KEY=VALUE, such as country=DE")
         }
         let value = String(pair[pair.index(after: equals)...])
-        switch String(pair[..<equals]) {
+        switch try property(pair[..<equals]) {
         case "channel": app.channel = value
         case "version": app.appVersion = value
         case "appId": app.appId = value
@@ -77,6 +77,21 @@ func appContext(_ context: [String]) throws(ValidationError) -> RemoteSettingsCo
         }
     }
     return app
+}
+
+/// The name of a property that `--context` sets; `env.` before it is as filters write it.
+private func property(_ key: Substring) throws(ValidationError) -> String {
+    guard key.hasPrefix("env.") else { return String(key) }
+    switch key.dropFirst(4) {
+    case "appinfo.ID": return "appId"
+    case "appinfo.OS", "appinfo.os.name", "os.name": return "os"
+    case "appinfo.os.version", "os.version": return "osVersion"
+    case let name where !name.isEmpty && !name.contains("."): return String(name)
+    default:
+        throw ValidationError(
+            "--context is \(String(reflecting: String(key))), expected a member of env that has a value of its own, such as "
+                + "env.channel or env.os.name")
+    }
 }
 
 extension CommandFailure {

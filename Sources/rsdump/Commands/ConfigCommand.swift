@@ -50,7 +50,8 @@ struct ConfigGet: AsyncParsableCommand {
         parsing: .singleValue,
         help: ArgumentHelp(
             "A property of the device, for filters; may be repeated. Keys: channel, version, appId, locale, os, osVersion, "
-                + "formFactor, country; any other is a signal: a number, true or false as such, anything else as text.",
+                + "formFactor, country, or as filters write them (env.channel); any other is a signal: a number, true or false "
+                + "as such, anything else as text.",
             valueName: "key=value"))
     var context: [String] = []
 
@@ -67,19 +68,24 @@ struct ConfigGet: AsyncParsableCommand {
         var filter = RecordFilter(context: try filterContext())
         let keys = key.map { [$0] } ?? parameters.keys.sorted()
         if let key, !parameters.contains(key) {
-            throw CommandFailure(.someFailed, "\(name): expected a parameter \(key), found none with this key")
+            throw CommandFailure(
+                .someFailed, "\(name): expected a parameter \(Console.visible(key)), found none with this key")
         }
         var isMissing = false
         for key in keys {
             let explanation = parameters.explanation(of: key, &filter)
             if case .value(let json)? = explanation.winner?.content {
                 let value = PlainJSON.text(json)
-                Console.print(all ? "\(key)=\(value)" : value)
+                Console.print(all ? "\(Console.visible(key))=\(value)" : value)
             } else {
                 isMissing = true
-                if !all || explain { Console.error("\(key): such a device uses the app's own default") }
+                if !all || explain {
+                    Console.error("\(Console.visible(key)): such a device uses the app's own default")
+                }
             }
-            if explain { for candidate in explanation.candidates { Console.error("  \(candidate)") } }
+            if explain {
+                for candidate in explanation.candidates { Console.error("  \(Console.visible("\(candidate)"))") }
+            }
         }
         if isMissing, !all { throw ExitCode(ExitStatus.someFailed.rawValue) }
     }
@@ -136,7 +142,9 @@ struct ConfigCheck: AsyncParsableCommand {
     func run() async throws {
         let (parameters, name) = try ParameterSource.parameters(file, dumps)
         let findings = parameters.findings(inAppDefaults: try defaults.map { try DefaultsFile(path: $0).inAppDefaults })
-        for finding in findings { Console.print("\(finding.isError ? "error" : "warning"): \(name): \(finding)") }
+        for finding in findings {
+            Console.print(Console.visible("\(finding.isError ? "error" : "warning"): \(name): \(finding)"))
+        }
         let errors = findings.count(where: \.isError)
         guard errors == 0 else {
             throw CommandFailure(.usage, "\(name): \(Counted.text(errors, "error")) in its parameters")
