@@ -98,6 +98,23 @@ def test_a_total_that_was_lowered_is_noticed_though_nothing_changed(dumps):
     assert outcome.json()["failed"] == 0
 
 
+@pytest.mark.parametrize("limit, kind, names", [
+    ("bundle: 20 kB", "bundle", [LARGE]), ("attachment: 400 B", "attachment", [ICONS]), ("total: 10 kB", "total", [])])
+def test_status_and_verify_say_that_a_budget_was_lowered(dumps, limit, kind, names):
+    assert dumps.verify().code == rsdump.DONE
+    budget(dumps, f"  {limit}\n")
+    verified = dumps.verify("--format", "json")
+    assert verified.code == rsdump.SOME_FAILED, str(verified)
+    for report in (verified.json(), dumps.status("--offline", "--format", "json").json()):
+        found = {each["collection"]: each["overBudget"] for each in report["collections"] if "overBudget" in each}
+        assert list(found) == names and {each["budget"] for each in found.values()} <= {kind}
+    assert ("overBudget" in verified.json()) == (kind == "total")
+    assert "over" in dumps.verify().out and "over" in dumps.status("--offline").out
+    budget_line = f"budget:\n  {limit}\n"
+    dumps.config.write_text(dumps.config.read_text().replace(budget_line, ""))
+    assert dumps.verify().code == rsdump.DONE
+
+
 @pytest.mark.parametrize("line", ["  bundle: huge\n", "  nonsense: 1\n", "  total: 0\n"])
 def test_a_wrong_budget_is_named_by_file_and_line(dumps, line):
     budget(dumps, line)

@@ -54,6 +54,16 @@ package struct BudgetExcess: Error, Hashable, Sendable, CustomStringConvertible 
         }
     }
 
+    /// The same of what is there already, in short: a budget was lowered, or never kept.
+    package var sentence: String {
+        switch subject {
+        case .attachment:
+            "over its budget of \(exact(limit)) for an attachment: \(largest[0].name) \(ByteSize.text(size))"
+        case .bundle: "over its budget of \(exact(limit))"
+        case .total: "over the budget of \(exact(limit)) for all bundles, with \(exact(size))"
+        }
+    }
+
     /// The size as people read it, and in bytes where that is not the same.
     private func exact(_ bytes: UInt64) -> String {
         bytes < 1024 ? ByteSize.text(bytes) : "\(ByteSize.text(bytes)) (\(bytes) bytes)"
@@ -86,6 +96,29 @@ extension Budget {
                 .init(name: "\(file.location) of record \(file.records[0])", size: UInt64(clamping: file.size)))
         }
         return parts
+    }
+}
+
+extension DumpsDirectory {
+    /// By how much the bundle that is there exceeds a budget; `nil` if it does not. Reads its manifest only if it has to.
+    ///
+    /// - Throws: `BundleError` if the bundle cannot be read.
+    package func excess(
+        of id: CollectionID, _ entry: LockFile.Collection, over budget: Budget, limits: Limits
+    ) throws -> BudgetExcess? {
+        let isOver = budget.bundle.map { UInt64(clamping: entry.bundle.size) > $0 } ?? false
+        guard isOver || budget.attachment != nil else { return nil }
+        let manifest = try BundleReader(path: bundlePath(id), limits: limits).manifest()
+        do throws(BudgetExcess) {
+            try budget.check(
+                manifest.files.filter { $0.omitted == nil }.map { file in
+                    .init(digest: file.sha256, size: file.size, location: file.location, record: file.records[0])
+                })
+            try budget.check(size: entry.bundle.size, of: manifest)
+            return nil
+        } catch {
+            return error
+        }
     }
 }
 

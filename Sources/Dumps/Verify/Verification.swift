@@ -20,6 +20,8 @@ package struct Verification: Sendable {
         package let verdict: Verdict
         /// The pin that the bundle is at, where the configuration has one.
         package var pin: Pin?
+        /// By how much the bundle exceeds its budget, which may have been lowered since it was written.
+        package var excess: BudgetExcess?
     }
 
     private let directory: DumpsDirectory
@@ -43,9 +45,13 @@ package struct Verification: Sendable {
         let wanted = names.isEmpty ? known.sorted() : names
         let unknown = wanted.filter { !known.contains($0) }
         guard unknown.isEmpty else { throw DumpsError.notConfigured(unknown, directory.configurationPath) }
-        let pins = Dictionary(uniqueKeysWithValues: configured.map { ($0.id, $0.pin) })
+        let settings = Dictionary(uniqueKeysWithValues: configured.map { ($0.id, $0) })
         return await wanted.sorted().concurrentMap { id in
-            verify(id, lock.collections[id], pending: pending[id], pin: pins[id] ?? nil)
+            var outcome = verify(id, lock.collections[id], pending: pending[id], pin: settings[id]?.pin)
+            if case .good = outcome.verdict, let entry = outcome.entry, let budget = settings[id]?.budget {
+                outcome.excess = try? directory.excess(of: id, entry, over: budget, limits: limits)
+            }
+            return outcome
         }
     }
 

@@ -106,14 +106,29 @@ package struct Refresh: Sendable {
         var outcome = CollectionOutcome(planned, status: .failed)
         switch planned.action {
         case .unchanged, .pinned:
-            outcome.error = directory.excess(of: planned, limits: limits)
-            if outcome.error == nil { outcome.status = planned.action == .pinned ? .pinned : .unchanged }
+            outcome.status = planned.action == .pinned ? .pinned : .unchanged
+            outcome = withinBudget(planned, outcome)
         case .pinUnmet(let reason):
             if let pin = planned.settings.pin {
                 outcome.error = .pin(.unmet(planned.id, pin, reason: reason))
             }
         case .create, .update, .refetch, .repack, .probe: return nil
         }
+        return outcome
+    }
+
+    /// Fails a collection whose bundle stays, if it exceeds its budget, which may have been lowered since it was written.
+    private func withinBudget(_ planned: PlannedCollection, _ outcome: CollectionOutcome) -> CollectionOutcome {
+        guard [.unchanged, .pinned].contains(outcome.status), let held = planned.held else { return outcome }
+        var outcome = outcome
+        do {
+            if let excess = try directory.excess(of: planned.id, held, over: planned.settings.budget, limits: limits) {
+                outcome.error = .overBudget(excess)
+            }
+        } catch {
+            outcome.error = CollectionError(error)
+        }
+        if outcome.error != nil { outcome.status = .failed }
         return outcome
     }
 
@@ -155,7 +170,7 @@ package struct Refresh: Sendable {
                     outcome.error = CollectionError(error)
                 }
             }
-            outcomes.append(outcome)
+            outcomes.append(withinBudget(planned, outcome))
         }
         return outcomes
     }
@@ -181,7 +196,7 @@ package struct Refresh: Sendable {
                 return settled
             }
             onEvent(.began(planned.id))
-            let outcome = await refresher.refresh(planned, onEvent: onEvent)
+            let outcome = withinBudget(planned, await refresher.refresh(planned, onEvent: onEvent))
             // A bundle that is held back may still turn out to be over the budget.
             if !outcome.isHeldBack { onEvent(.finished(outcome)) }
             return outcome

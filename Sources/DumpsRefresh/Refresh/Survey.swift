@@ -20,6 +20,8 @@ package struct SurveyedCollection: Sendable {
     package let pin: PinState?
     /// The most bytes that its bundle may have; `nil` where the configuration does not say.
     package let budget: UInt64?
+    /// By how much the bundle that is there exceeds its budget, which may have been lowered since.
+    package let excess: BudgetExcess?
 }
 
 extension LockFile.Collection {
@@ -105,7 +107,9 @@ package struct Survey: Sendable {
             hasBundle: held != nil && directory.diskState(settings.id, held) == .asLocked,
             serverTimestamp: serverTimestamp, action: action,
             pin: settings.pin.map { PinState($0, serverTimestamp: serverTimestamp, now: now) },
-            budget: settings.budget.bundle)
+            budget: settings.budget.bundle,
+            // A bundle that cannot be read has its own verdict.
+            excess: held.flatMap { try? directory.excess(of: settings.id, $0, over: settings.budget, limits: limits) })
     }
 
     /// The plan of a refresh.
@@ -176,27 +180,6 @@ extension DumpsDirectory {
             return .asLocked
         } catch {
             return .damaged("\(error)")
-        }
-    }
-}
-
-extension DumpsDirectory {
-    /// By how much an unchanged bundle exceeds its budget, which may have been lowered since the bundle was written.
-    func excess(of planned: PlannedCollection, limits: Limits) -> CollectionError? {
-        let budget = planned.settings.budget
-        guard let held = planned.held else { return nil }
-        let isOver = budget.bundle.map { UInt64(clamping: held.bundle.size) > $0 } ?? false
-        guard isOver || budget.attachment != nil else { return nil }
-        do {
-            let manifest = try BundleReader(path: bundlePath(planned.id), limits: limits).manifest()
-            try budget.check(
-                manifest.files.filter { $0.omitted == nil }.map { file in
-                    .init(digest: file.sha256, size: file.size, location: file.location, record: file.records[0])
-                })
-            try budget.check(size: held.bundle.size, of: manifest)
-            return nil
-        } catch {
-            return CollectionError(error)
         }
     }
 }

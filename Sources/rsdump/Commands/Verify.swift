@@ -19,7 +19,8 @@ struct Verify: AsyncParsableCommand {
               rsdump verify main/regions
               rsdump verify --locked --dumps dumps
 
-            Exits with 3 if anything is wrong.
+            Exits with 3 if anything is wrong, and else with 1 if a bundle, an attachment or all bundles together exceed the \
+            budget in dumps.yaml.
             """)
 
     @Argument(help: "Collections, as BUCKET/COLLECTION; all if none is given.", transform: collectionID)
@@ -46,8 +47,10 @@ struct Verify: AsyncParsableCommand {
         let verification = Verification(opened.directory, policy: opened.policy, limits: opened.limits)
         let outcomes = try await verification.run(collections, configured: opened.configuration.collections)
         let report = VerifyReport(
-            outcomes: outcomes, strays: locked ? try opened.directory.strayFiles() : nil)
+            outcomes: outcomes, strays: locked ? try opened.directory.strayFiles() : nil,
+            excess: try opened.directory.lockFile(limits: opened.limits).excess(over: opened.configuration.totalBudget))
         format.print(report.text(.output), report.json)
         if !report.isGood { throw ExitStatus.verificationFailed.code }
+        if !report.isWithinBudget { throw ExitStatus.someFailed.code }
     }
 }

@@ -54,7 +54,7 @@ enum RefreshJSON {
         ])
     }
 
-    private static func excess(_ excess: BudgetExcess) -> JSONValue {
+    static func excess(_ excess: BudgetExcess) -> JSONValue {
         .members([
             "budget": .string(excess.subject.rawValue), "size": .count(excess.size), "limit": .count(excess.limit),
             "largest": .array(

@@ -62,8 +62,7 @@ struct StatusReport {
     }
 
     private func excess(of state: SurveyedCollection, _ style: Style) -> String {
-        guard let budget = state.budget, let size = sizes.size(of: state.id), size > budget else { return "" }
-        return style.red("  error: over its budget of \(ByteSize.text(budget))")
+        state.excess.map { style.red("  error: \(Console.visible($0.sentence))") } ?? ""
     }
 
     var json: JSONValue {
@@ -83,6 +82,7 @@ struct StatusReport {
                         "bundleBytes": state.entry.map { .count($0.bundle.size) },
                         "growthBytes": sizes.growth(of: state.id).map { .count($0) },
                         "budgetBytes": state.budget.map { .count($0) },
+                        "overBudget": state.excess.map(RefreshJSON.excess),
                         "pin": state.pin.map(PinText.json),
                     ])
                 }),

@@ -6,6 +6,10 @@ struct VerifyReport {
     let outcomes: [Verification.Outcome]
     /// Files that are not in the lock; `nil` if these were not looked for.
     let strays: [String]?
+    /// By how much all bundles together exceed their budget.
+    let excess: BudgetExcess?
+
+    var isWithinBudget: Bool { excess == nil && outcomes.allSatisfy { $0.excess == nil } }
 
     var isGood: Bool { outcomes.allSatisfy { $0.verdict.isGood } && (strays ?? []).isEmpty }
 
@@ -17,6 +21,7 @@ struct VerifyReport {
             case .good:
                 return "\(name)  \(style.green("verified")), \(Self.trust(outcome))"
                     + (outcome.pin == nil ? "" : ", pinned")
+                    + (outcome.excess.map { "\n  \(style.red("error")): \(Console.visible($0.sentence))" } ?? "")
             case .interrupted, .missing, .bad:
                 return "\(name)  \(style.red("failed")): \(Console.visible(outcome.verdict.message ?? ""))"
             }
@@ -25,6 +30,7 @@ struct VerifyReport {
             "\(Console.visible(stray))  \(style.red("failed")): it is not in the lock; remove it, or keep it elsewhere"
         }
         let good = outcomes.count { $0.verdict.isGood }
+        if let excess { lines.append("\(style.red("error")): \(excess.sentence)") }
         lines.append("\(good) of \(Counted.text(outcomes.count, "bundle")) verified")
         return lines.joined(separator: "\n")
     }
@@ -33,12 +39,14 @@ struct VerifyReport {
         .members([
             "verified": .bool(isGood),
             "unexpectedFiles": strays.map { .array($0.map(JSONValue.string)) },
+            "overBudget": excess.map(RefreshJSON.excess),
             "collections": .array(
                 outcomes.map { outcome in
                     .members([
                         "collection": .string("\(outcome.id)"),
                         "status": .string(outcome.verdict.word),
                         "error": outcome.verdict.message.map(JSONValue.string),
+                        "overBudget": outcome.excess.map(RefreshJSON.excess),
                         "pinnedAt": outcome.pin.map { .count($0.at.milliseconds) },
                         "entry": outcome.entry.map(LockJSON.entry),
                     ])
