@@ -1,4 +1,5 @@
 """The ready files of Examples/nightly, and the scripts, as the tools that read them judge them."""
+import json
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ TOOLS = os.path.dirname(sys.executable)
 WORKFLOWS = [
     *sorted((rsdump.REPOSITORY / ".github/workflows").glob("*.yml")),
     rsdump.REPOSITORY / "Examples/nightly-tests/github-actions.yml"]
+PUBLISH = EXAMPLES.parent / "publish/github-actions.yml"
 ACTION = rsdump.REPOSITORY / ".github/actions/nightly/action.yml"
 WATCH = rsdump.REPOSITORY / "Examples/watch/remote-settings-watch.service"
 UNITS = ("remote-settings-dumps.service", "remote-settings-dumps.timer", WATCH.name)
@@ -68,7 +70,7 @@ def test_the_workflows_match_their_schema(schema, name, tmp_path):
 
 
 def test_the_workflows_pass_actionlint(tmp_path):
-    for name in (EXAMPLES / "github-actions.yml", *WORKFLOWS):
+    for name in (EXAMPLES / "github-actions.yml", PUBLISH, *WORKFLOWS):
         judged = run("actionlint", "-no-color", name)
         assert judged.returncode == 0, judged.stdout + judged.stderr
     # What a schema cannot see: an expression that means nothing, and a mistake in a shell command.
@@ -80,6 +82,41 @@ def test_the_workflows_pass_actionlint(tmp_path):
         broken.write_text(path.read_text().replace(find, put))
         judged = run("actionlint", "-no-color", broken)
         assert judged.returncode == 1 and re.search(word, judged.stdout), judged.stdout + judged.stderr
+
+
+def test_zizmor_has_nothing_to_say_of_the_workflows(tmp_path):
+    judged = run("zizmor", "--offline", "--no-config", "--no-progress", EXAMPLES / "github-actions.yml", PUBLISH, *WORKFLOWS, ACTION)
+    assert judged.returncode == 0 and "No findings" in judged.stdout + judged.stderr, judged.stdout + judged.stderr
+    # What it says of a token that a checkout keeps, so that its silence means something.
+    broken = tmp_path / "broken.yml"
+    broken.write_text(PUBLISH.read_text().replace("          persist-credentials: false\n", "          fetch-depth: 1\n"))
+    judged = run("zizmor", "--offline", "--no-config", "--no-progress", broken)
+    assert judged.returncode != 0 and "artipacked" in judged.stdout, judged.stdout + judged.stderr
+
+
+def test_containers_are_pinned_by_digest():
+    for path in WORKFLOWS:
+        for image in re.findall(r"container: (\S+)", path.read_text()):
+            assert re.fullmatch(r"[\w./:-]+@sha256:[0-9a-f]{64}", image), f"{path}: {image}"
+    assert "@sha256:${DEBIAN}" in (EXAMPLES.parent / "container/Containerfile").read_text()
+
+
+def test_a_release_consists_of_what_was_tested(tmp_path):
+    """The list of contents is compared with the versions that the tests ran with."""
+    script, resolved = rsdump.REPOSITORY / "scripts/bill-of-materials", rsdump.REPOSITORY / "Package.resolved"
+
+    def judge(path):
+        return run(sys.executable, script, "--copyright", "--checkouts", rsdump.REPOSITORY / ".build", "--resolved", path,
+                   "--output", tmp_path / "copyright")
+
+    judged = judge(resolved)
+    assert judged.returncode == 0, judged.stderr
+    document = json.loads(resolved.read_text())
+    document["pins"][0]["state"]["revision"] = "0" * 40
+    other = tmp_path / "Package.resolved"
+    other.write_text(json.dumps(document))
+    judged = judge(other)
+    assert judged.returncode != 0 and document["pins"][0]["identity"] in judged.stderr, judged.stderr
 
 
 @pytest.mark.parametrize("schema, path", [

@@ -39,11 +39,17 @@ def test_the_workflows_match_their_schema(schema, name, key, tmp_path):
 def test_proposals_get_no_keys(name):
     text = (EXAMPLES / name).read_text()
     assert "pull_request_target" not in text
-    jobs = YAML(typ="safe").load(text)
-    steps = jobs["jobs"]["publish"]["steps"] if "jobs" in jobs else [jobs["check"]]
-    for step in steps:
-        if "publish check" in json.dumps(step) or "gh pr comment" in json.dumps(step):
-            assert "RSDUMP_SIGNER_KEY" not in json.dumps(step) and "secrets." not in json.dumps(step)
+    document = YAML(typ="safe").load(text)
+    jobs = document.get("jobs", document)
+    check = json.dumps(jobs["check"])
+    assert "publish check" in check and "SIGNER_KEY" not in check and "INTERMEDIATE_KEY" not in check and "secrets." not in check
+    if "jobs" in document:
+        assert jobs["check"]["permissions"] == {"contents": "read"} and "environment" not in jobs["check"]
+        # Who may write runs nothing of the proposal's.
+        assert jobs["comment"]["permissions"] == {"pull-requests": "write"} and "checkout" not in json.dumps(jobs["comment"])
+        assert "event_name != 'pull_request'" in jobs["publish"]["if"] and jobs["publish"]["environment"] == "publish"
+        # A bundle that a proposal brings is looked at too.
+        assert "dumps/**" in text.split("push:")[0]
 
 
 @pytest.mark.parametrize("name", ["publish", "publish-week", "publish-quickstart"])
