@@ -128,7 +128,7 @@ let package = Package(
             name: "RemoteConfiguration",
             dependencies: [
                 "RemoteSettings", "RemoteSettingsModel", "TargetFilter", "ConfigParameters", "DefaultsFiles",
-                "FileStorage",
+                "FileStorage", "UpdateSchedule",
             ],
             swiftSettings: strict),
 

@@ -23,7 +23,7 @@ struct FailureTranslation: Sendable {
         if let error = error as? NIOConnectionError { return self.error(.unreachable(Self.reason(of: error))) }
         if Self.isEarlyEnd(error) { return self.error(.connection("closed before the answer was there")) }
         if let error = error as? IOError, ![ECONNRESET, EPIPE].contains(error.errnoCode) {
-            return self.error(.unreachable("\(error)"))
+            return self.error(.unreachable(Self.text(of: error)))
         }
         switch error as? HTTPClientError {
         case .deadlineExceeded: return self.error(.timeout(.head, seconds: headSeconds))
@@ -61,15 +61,21 @@ struct FailureTranslation: Sendable {
         case let error as HTTPParserError:
             return self.error(.notHTTP("\(error)"))
         case let error as IOError:
-            return self.error(.connection("\(error)"))
+            return self.error(.connection(Self.text(of: error)))
         default:
             // The names of NIOSSL's errors are not worth a dependency on it.
             return String(reflecting: type(of: error)).hasPrefix("NIOSSL.") ? self.error(.tls("\(error)")) : nil
         }
     }
 
+    /// What the system says, without the name of the call that NIO has for it, which is often another one.
+    private static func text(of error: any Error) -> String {
+        guard let code = (error as? IOError)?.errnoCode else { return "\(error)" }
+        return unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+    }
+
     private static func reason(of error: NIOConnectionError) -> String {
-        let addresses = error.connectionErrors.map { "\($0.target): \($0.error)" }
+        let addresses = error.connectionErrors.map { "\($0.target): \(text(of: $0.error))" }
         if !addresses.isEmpty { return addresses.joined(separator: "; ") }
         if let lookup = error.dnsAError ?? error.dnsAAAAError {
             return "host \(error.host) not found (\(lookup))"

@@ -5,10 +5,10 @@ import UpdateSchedule
 
 /// Follows a server's update channel for as long as its task runs, over one connection after another.
 ///
-/// Where a connection cannot be made or ends, the next one comes after a random wait of at most 1 s (or what the server asked
-/// for by `retry:`), doubling with each failure up to 5 minutes; a connection that lasted a minute counts as a success. The
-/// server's `Retry-After` and its `pause` are obeyed. A server that sends more than 600 messages within a minute, which somebody
-/// would have to write down or act on, has failed: the connection ends, and the next one waits.
+/// When the next connection is made is said by a ``ConnectionSchedule``, by the rules of a follower: after a random wait of at
+/// most 1 s (or what the server asked for by `retry:`), doubling with each failure up to 5 minutes; a connection that lasted a
+/// minute counts as a success. The server's `Retry-After` and its `pause` are obeyed. A server that sends more than 600 messages
+/// within a minute, which somebody would have to write down or act on, has failed: the connection ends, and the next one waits.
 package struct UpdateWatch: Sendable {
     /// Something to report.
     package enum Notice: Hashable, Sendable {
@@ -23,9 +23,6 @@ package struct UpdateWatch: Sendable {
 
     /// Three heartbeats of 15 s.
     package static let idleSeconds = 45
-    private static let disabledWait = Duration.seconds(4 * 3600)
-    private static let longestWait = Duration.seconds(300)
-    private static let stable = Duration.seconds(60)
 
     private let client: ServerClient
     private let environment: HTTPEnvironment
@@ -42,58 +39,48 @@ package struct UpdateWatch: Sendable {
     /// - Throws: `HTTPError` if the first answer of the server shows that it has no update channel, or that it cannot be used
     ///   as configured. From the first connection on, everything is tried again.
     package func run(_ report: (Notice) async -> Void) async throws(HTTPError) {
-        var failures = 0
+        var schedule = ConnectionSchedule(.follower)
         var hasConnected = false
-        var base = Duration.seconds(1)
         while !Task.isCancelled {
-            let start = environment.uptime()
-            var asked = Duration.zero
-            var failure: HTTPError?
-            do throws(HTTPError) {
-                var stream = try await client.startingRun().updates()
-                hasConnected = true
-                await report(.connected(stream.url))
-                var rate = MessageRate(at: environment.uptime())
-                reading: while let message = try await stream.next() {
-                    guard rate.note(at: environment.uptime()) else {
-                        throw HTTPError(
-                            stream.url,
-                            .notAnEventStream("more than \(MessageRate.mostPerMinute) messages within a minute"))
-                    }
-                    switch message {
-                    case .event(let event):
-                        await report(.event(event))
-                        guard case .pause(let pause) = event else { continue }
-                        asked = wait(for: pause)
-                        break reading
-                    case .refused(let error): await report(.refused(error))
-                    case .reconnectionTime(let time): base = min(max(time, .seconds(1)), Self.longestWait)
-                    case .heartbeat: break
-                    }
-                }
-            } catch {
-                failure = error
-            }
+            schedule.noteConnecting(at: environment.uptime())
+            let (end, failure) = await follow(&schedule, report)
             if Task.isCancelled { return }
-            if let failure {
-                guard hasConnected || failure.mayPass else { throw failure }
-                if case .backoff(_, let seconds) = failure.reason { asked = .seconds(seconds) }
-            }
-            failures = environment.uptime() - start >= Self.stable ? 1 : failures + 1
-            // A server that asks for no wait at all, again and again, is waited for nevertheless.
-            let wait = max(
-                asked,
-                RetryPauses(first: base, longest: Self.longestWait)
-                    .pause(after: failures, random: environment.random()))
+            hasConnected = hasConnected || schedule.isOpen
+            if let failure, !hasConnected, !failure.mayPass { throw failure }
+            schedule.noteEnd(end, at: environment.uptime(), random: environment.random())
+            let step = schedule.step(at: environment.uptime())
+            let wait = if case .wait(let wait?) = step { wait } else { Duration.zero }
             await report(.disconnected(failure, wait: wait))
             guard (try? await environment.sleep(wait)) != nil else { return }
         }
     }
 
-    private func wait(for pause: UpdatePause) -> Duration {
-        switch pause {
-        case .retryAfter(let seconds): .seconds(min(max(0, seconds), client.limits.backoffSeconds))
-        case .disabled: Self.disabledWait
+    /// Opens a connection, and reports what arrives until it ends.
+    private func follow(
+        _ schedule: inout ConnectionSchedule, _ report: (Notice) async -> Void
+    ) async -> (ConnectionSchedule.End, HTTPError?) {
+        do throws(HTTPError) {
+            var stream = try await client.startingRun().updates()
+            schedule.noteOpened(at: environment.uptime())
+            await report(.connected(stream.url))
+            while let message = try await stream.next() {
+                schedule.noteMessage(message, at: environment.uptime())
+                let step = schedule.step(at: environment.uptime())
+                if step == .close(.flood) {
+                    let flood = "more than \(MessageRate.mostPerMinute) messages within a minute"
+                    return (.flood, HTTPError(stream.url, .notAnEventStream(flood)))
+                }
+                switch message {
+                case .event(let event): await report(.event(event))
+                case .refused(let error): await report(.refused(error))
+                case .heartbeat, .reconnectionTime: break
+                }
+                if case .close(let end) = step { return (end, nil) }
+            }
+            return (.lost, nil)
+        } catch {
+            if case .backoff(_, let seconds) = error.reason { return (.notBefore(seconds: seconds), error) }
+            return (.lost, error)
         }
     }
 }

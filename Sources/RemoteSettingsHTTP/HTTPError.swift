@@ -133,6 +133,9 @@ public struct HTTPError: Error, Hashable, Sendable {
         }
     }
 
+    /// Whether the server as such is of no use now: a network failure, or any error that the server calls its own (5xx).
+    package var isUnavailability: Bool { isNetworkFailure || status.map { (500...599).contains($0) } ?? false }
+
     /// The answer's status, where the status is the error.
     public var status: Int? {
         if case .status(let code, _) = reason { code } else { nil }

@@ -65,11 +65,15 @@ extension ServerClient {
     /// Pauses before a repetition.
     ///
     /// - Throws: `error` where a repetition cannot mend it, where there were `Limits.tries` attempts, or where the time
-    ///   does not suffice for another one.
+    ///   does not suffice for another one. A server that asked for a pause to the end gets it:
+    ///   ``HTTPError/Reason/backoff(until:seconds:)``.
     func pauseIfRepeatable(_ error: HTTPError, attempts: Int, until deadline: Deadline) async throws(HTTPError) {
         let pause = retryPauses.pause(after: attempts, random: environment.random())
         guard error.isRetryable, attempts < limits.tries, environment.uptime() + pause < deadline.end else {
-            throw error
+            guard error.isRetryable, error.status != nil, let url = try? HTTPURL(error.url),
+                let hold = standingHold(on: url)
+            else { throw error }
+            throw HTTPError(url, .backoff(until: hold.until, seconds: hold.seconds))
         }
         shared.withLock { $0.metrics.retries += 1 }
         onEvent(.retry(error, attempt: attempts, after: pause))

@@ -152,6 +152,8 @@ package struct ConnectionSchedule: Sendable {
         return Kept(failures: failures, until: isAsked ? asked : failures > 0 ? earliest : .zero, isAsked: isAsked)
     }
 
+    package var isOpen: Bool { connection?.opened != nil }
+
     package var hasGivenUp: Bool { rules.mostFailures.map { failures > $0 } ?? false }
 
     package func step(at now: Duration) -> Step {
@@ -185,18 +187,18 @@ package struct ConnectionSchedule: Sendable {
         connection?.rate = MessageRate(at: now)
     }
 
-    /// Notes what arrived.
-    ///
-    /// - Returns: whether somebody is to act on it; after a flood nobody is.
-    package mutating func noteMessage(_ message: UpdateMessage, at now: Duration) -> Bool {
-        guard var connection, let opened = connection.opened else { return false }
+    /// Whether the open connection is a success by now.
+    package func hasLasted(at now: Duration) -> Bool {
+        connection?.opened.map { now - $0 >= Self.successAfter } ?? false
+    }
+
+    /// Something arrived. Nobody is to act on what is followed by ``Step/close(_:)`` for a flood.
+    package mutating func noteMessage(_ message: UpdateMessage, at now: Duration) {
+        guard var connection, let opened = connection.opened else { return }
         defer { self.connection = connection }
         connection.last = now
-        guard connection.rate.note(at: now) else {
-            connection.verdict = .flood
-            return false
-        }
-        if now - opened >= Self.successAfter { noteSuccess() }
+        guard connection.rate.note(at: now) else { return connection.verdict = .flood }
+        if hasLasted(at: now) { noteSuccess() }
         switch message {
         case .heartbeat:
             // Several at once tell nothing about the time between them, nor does a greeting about a heartbeat.
@@ -211,7 +213,6 @@ package struct ConnectionSchedule: Sendable {
         case .event(.pause(let pause)): connection.verdict = .paused(pause)
         case .event(.update), .refused: break
         }
-        return true
     }
 
     /// The connection ended, or did not come about.
@@ -219,11 +220,10 @@ package struct ConnectionSchedule: Sendable {
     /// - Parameter random: from 0 up to 1.
     package mutating func noteEnd(_ end: End, at now: Duration, random: Double) {
         let chance = min(max(random, 0), 1)
+        let lasted = hasLasted(at: now)
+        if lasted { noteSuccess() } else { shortOnes = min(shortOnes + 1, 64) }
         let last = connection
         connection = nil
-        if let opened = last?.opened, now - opened >= Self.successAfter { noteSuccess() }
-        let lasted = last?.opened.map { now - $0 >= Self.successAfter } ?? false
-        shortOnes = lasted ? 0 : min(shortOnes + 1, 64)
         // A server that was silent for longer than expected has changed its ways.
         if end == .silent, last?.hasMeasured == false { beat = .zero }
         let isFailure =

@@ -15,6 +15,9 @@ package struct RequestSchedule: Sendable {
         var delayAfterReturn: Duration { min(longestDelay, .milliseconds(1500)) }
         /// A server that has not told its state for so long after the connection was opened is asked for it.
         var greetingTime: Duration
+        /// After so long without a request the server is asked all the same, as an announcement may have been lost; chance
+        /// makes it less by up to half.
+        var checkTime: Duration
         /// The pauses after requests that failed.
         var failed: RetryPauses
         /// The pauses after answers that are older than what was announced.
@@ -23,14 +26,14 @@ package struct RequestSchedule: Sendable {
         /// Those of an app, for which each request costs something.
         package static func app(longestDelay: Duration) -> Rules {
             Rules(
-                longestDelay: longestDelay, greetingTime: .seconds(10),
+                longestDelay: longestDelay, greetingTime: .seconds(10), checkTime: .seconds(4 * 3600),
                 failed: RetryPauses(first: .seconds(60), longest: .seconds(3600), spread: 0.5...1),
                 early: RetryPauses(first: .seconds(1), longest: .seconds(3600), spread: 0.5...1.5))
         }
 
         /// Those of a server that follows another one.
         package static let follower = Rules(
-            longestDelay: .zero, greetingTime: .seconds(1),
+            longestDelay: .zero, greetingTime: .seconds(1), checkTime: .seconds(900),
             failed: RetryPauses(first: .seconds(5), longest: .seconds(300)),
             early: RetryPauses(first: .seconds(1), longest: .seconds(300), spread: 0.5...1.5))
     }
@@ -56,6 +59,8 @@ package struct RequestSchedule: Sendable {
     private static let mostCollections = 10_000
     /// The least time between requests that show nothing new.
     private static let pauseAfterNothing = Duration.seconds(60)
+    /// A monitor that is further ahead of the clock is not believed to have what was announced.
+    private static let clockTolerance = Duration.seconds(86_400)
     private static let betweenReasons = Duration.seconds(30)
 
     private let rules: Rules
@@ -70,8 +75,8 @@ package struct RequestSchedule: Sendable {
     private var soonest = Duration.zero
     /// The uptime before which the server wants no request.
     private var asked = Duration.zero
-    /// The uptime at which an open connection has been silent for too long.
-    private var greetingDue: Duration?
+    /// The uptime at which the server is asked whatever it has announced; `nil` without a connection.
+    private var checkDue: Duration?
     private var awaitsGreeting = false
     private var hasConnected = false
     private var isReturn = false
@@ -84,10 +89,13 @@ package struct RequestSchedule: Sendable {
 
     package init(_ rules: Rules) { self.rules = rules }
 
+    /// Whether by now so much was in vain that somebody may want to hear of it. It is tried again all the same.
+    package var isVain: Bool { failures == 3 || earlyOnes == 6 }
+
     package func step(at now: Duration) -> Step {
         guard asking == nil else { return .wait(nil) }
-        let greeting = greetingDue.map { max($0, soonest) }
-        guard let next = [pending == nil ? nil : due, greeting].compactMap(\.self).min() else { return .wait(nil) }
+        let check = checkDue.map { max($0, soonest) }
+        guard let next = [pending == nil ? nil : due, check].compactMap(\.self).min() else { return .wait(nil) }
         let left = max(next, asked) - now
         return left > .zero ? .wait(left) : .ask
     }
@@ -96,9 +104,9 @@ package struct RequestSchedule: Sendable {
     ///
     /// - Returns: `nil` where all of it has been seen meanwhile.
     package mutating func take(at now: Duration, time: Timestamp) -> Request? {
-        if let greetingDue, max(greetingDue, soonest) <= now {
+        if let checkDue, max(checkDue, soonest) <= now {
             merge(Request(announced: nil, collections: nil, isGreeting: true))
-            self.greetingDue = nil
+            self.checkDue = now + rules.checkTime
         }
         defer { pending = nil }
         guard let pending, !(pending.announced.map { isHeld($0, time: time) } ?? false) else { return nil }
@@ -114,28 +122,34 @@ package struct RequestSchedule: Sendable {
     /// A connection to the update channel is open.
     package mutating func noteOpened(at now: Duration, random: Double) {
         isReturn = hasConnected
-        (hasConnected, awaitsGreeting, greetingDue) = (true, true, now + rules.greetingTime)
+        (hasConnected, awaitsGreeting, checkDue) = (true, true, now + rules.greetingTime)
         // What failed without a network works now.
         guard failures > 0, pending != nil else { return }
-        (soonest, due) = (now, min(due, now + rules.delayAfterReturn * random))
+        (soonest, due) = (now, min(due, now + rules.delayAfterReturn * min(max(random, 0), 1)))
     }
 
     /// The connection is not open any more.
-    package mutating func noteClosed() { (awaitsGreeting, greetingDue) = (false, nil) }
+    package mutating func noteClosed() { (awaitsGreeting, checkDue) = (false, nil) }
 
     /// Something newer is announced.
     ///
     /// - Parameters:
     ///   - announced: the monitor's timestamp; `nil` where it is not known.
     ///   - collections: those that have changed; `nil` for any.
+    ///   - isWanted: whether one of them matters here.
     ///   - isFromChannel: whether it came over the connection, whose first event tells the present state.
     ///   - random: from 0 up to 1.
     package mutating func noteAnnounced(
-        _ announced: Timestamp?, collections: Set<CollectionID>?, isFromChannel: Bool = true, at now: Duration,
-        time: Timestamp, random: Double
+        _ announced: Timestamp?, collections: Set<CollectionID>? = nil, isWanted: Bool = true,
+        isFromChannel: Bool = true,
+        at now: Duration, time: Timestamp, random: Double
     ) {
         let isGreeting = awaitsGreeting && isFromChannel
-        if isFromChannel { (awaitsGreeting, greetingDue) = (false, nil) }
+        if isGreeting {
+            awaitsGreeting = false
+            postponeCheck(at: now, random: random)
+        }
+        guard isWanted || isGreeting else { return }
         if let announced {
             guard !isHeld(announced, time: time), announced != asking?.announced else { return }
             // The same again is no news, except that a server that has returned may have it now.
@@ -144,7 +158,8 @@ package struct RequestSchedule: Sendable {
         let isNew = pending == nil
         // The first event may be the last of several that were missed, and names the collections of one.
         merge(Request(announced: announced, collections: isGreeting ? nil : collections, isGreeting: isGreeting))
-        let delay = (isGreeting && isReturn ? rules.delayAfterReturn : rules.longestDelay) * min(max(random, 0), 1)
+        let longest = isGreeting && isReturn ? rules.delayAfterReturn : rules.longestDelay
+        let delay = longest * min(max(random, 0), 1)
         let wanted = max(now + delay, soonest)
         due = isNew ? wanted : min(due, wanted)
     }
@@ -152,11 +167,15 @@ package struct RequestSchedule: Sendable {
     /// - Parameters:
     ///   - seen: the monitor's timestamp in the answer.
     ///   - isChanged: whether something was new.
-    package mutating func noteAnswer(seen: Timestamp, isChanged: Bool, at now: Duration, random: Double) {
+    package mutating func noteAnswer(
+        seen: Timestamp, isChanged: Bool, at now: Duration, time: Timestamp, random: Double
+    ) {
         guard let request = asking else { return }
         let isNewer = self.seen.map { $0 < seen } ?? true
         (asking, failures, self.seen) = (nil, 0, seen)
-        if let announced = request.announced, seen < announced {
+        postponeCheck(at: now, random: random)
+        let isBelieved = seen <= time.advanced(by: Self.clockTolerance)
+        if let announced = request.announced, seen != announced, seen < announced || !isBelieved {
             earlyOnes += 1
             let pause = rules.early.pause(after: earlyOnes, random: random)
             if !isNewer { soonest = now + min(pause, Self.pauseAfterNothing) }
@@ -198,8 +217,9 @@ package struct RequestSchedule: Sendable {
         (due, soonest, lastReason) = (next, min(soonest, next), next)
     }
 
-    /// Forgets what was announced, and what of it is being asked for. What was learned of the server stays.
-    package mutating func forget() { (pending, asking, greetingDue) = (nil, nil, nil) }
+    private mutating func postponeCheck(at now: Duration, random: Double) {
+        if checkDue != nil { checkDue = now + rules.checkTime * (1 - min(max(random, 0), 1) / 2) }
+    }
 
     private mutating func again(_ request: Request, at time: Duration) {
         due = pending == nil ? time : min(due, time)

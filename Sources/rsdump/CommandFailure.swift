@@ -39,7 +39,7 @@ struct CommandFailure: Error, CustomStringConvertible {
             switch error.category {
             case .usage: .usage
             case .backoff: .backoff
-            case .unreachable, .answer, .cancelled: error.isNetworkFailure ? .unreachable : .someFailed
+            case .unreachable, .answer, .cancelled: error.isUnavailability ? .unreachable : .someFailed
             }
         case let error as FileError: error.isWrongKind ? .usage : .someFailed
         case DumpsError.emptyMonitor: .someFailed

@@ -1,10 +1,14 @@
 """Runs `rsdump watch` and reads its lines."""
 import json
+import queue
 import signal
 import subprocess
 import threading
+import time
 
 import rsdump
+
+TIMEOUT = 90
 
 
 class Watching:
@@ -17,6 +21,13 @@ class Watching:
         self.errors = []
         self.reader = threading.Thread(target=lambda: self.errors.extend(self.process.stderr), daemon=True)
         self.reader.start()
+        self.lines = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.lines.put(line)
+        self.lines.put("")
 
     def __enter__(self):
         return self
@@ -36,7 +47,8 @@ class Watching:
 
     def next(self, *names):
         """The next line of one of these kinds, or of any."""
-        while line := self.process.stdout.readline():
+        end = time.monotonic() + TIMEOUT
+        while line := self.lines.get(timeout=max(0.1, end - time.monotonic())):
             event = json.loads(line)
             if not names or event["event"] in names:
                 return event

@@ -1,4 +1,5 @@
 """A loopback server whose connections follow a script: an event stream that cuts, stalls, lies or asks for a pause."""
+import re
 import socket
 import struct
 import threading
@@ -22,12 +23,15 @@ class ScriptedStream:
     """Runs as long as a `with` block does. Each connection takes the next script; the last script serves all that follow.
 
     A script is a list: bytes are sent, a number is a pause in seconds, "cut" resets the connection, "hold" keeps it open until
-    the server ends. At a script's end the connection is closed.
+    the server ends. At a script's end the connection is closed. Who asks for the list of collections gets one with the timestamp
+    that was announced last; that is no connection of the script.
     """
 
     def __init__(self, *scripts):
         self.scripts = list(scripts)
         self.requests, self.times = [], []
+        self.announced = 0
+        self.lock = threading.Lock()
         self.stopped = threading.Event()
 
     def __enter__(self):
@@ -46,11 +50,9 @@ class ScriptedStream:
                 connection, _ = self.listener.accept()
             except OSError:
                 return
-            script = self.scripts[min(len(self.times), len(self.scripts) - 1)]
-            self.times.append(time.monotonic())
-            threading.Thread(target=self._serve, args=(connection, script), daemon=True).start()
+            threading.Thread(target=self._serve, args=(connection, time.monotonic()), daemon=True).start()
 
-    def _serve(self, connection, script):
+    def _serve(self, connection, began):
         with connection:
             try:
                 request = b""
@@ -59,7 +61,13 @@ class ScriptedStream:
                     if not part:
                         return
                     request += part
-                self.requests.append(request.decode())
+                if b"/buckets/monitor/" in request.split(b"\r\n")[0]:
+                    body = f'{{"metadata":{{}},"timestamp":{self.announced},"changes":[]}}'.encode()
+                    return connection.sendall(answer(200, "Content-Type: application/json", body=body))
+                with self.lock:
+                    script = self.scripts[min(len(self.times), len(self.scripts) - 1)]
+                    self.times.append(began)
+                    self.requests.append(request.decode())
                 for step in script:
                     if step == "cut":
                         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -67,6 +75,8 @@ class ScriptedStream:
                     if step == "hold":
                         self.stopped.wait(120)
                     elif isinstance(step, bytes):
+                        for number in re.findall(rb'"timestamp":(\d+)', step):
+                            self.announced = int(number)
                         connection.sendall(step)
                     else:
                         time.sleep(step)

@@ -101,14 +101,12 @@ struct ConnectionScheduleTests {
         #expect(schedule.step(at: now) == .wait(.seconds(3600)))
         for _ in 0..<3 {
             now += .seconds(20)
-            let goesOn = schedule.noteMessage(.heartbeat, at: now)
-            #expect(goesOn)
+            schedule.noteMessage(.heartbeat, at: now)
         }
         #expect(schedule.step(at: now) == .wait(.seconds(60)))
         #expect(schedule.step(at: now + .seconds(60)) == .close(.silent))
-        for _ in 0..<600 { _ = schedule.noteMessage(.heartbeat, at: now) }
-        let goesOn = schedule.noteMessage(.heartbeat, at: now)
-        #expect(!goesOn)
+        for _ in 0..<600 { schedule.noteMessage(.heartbeat, at: now) }
+        schedule.noteMessage(.heartbeat, at: now)
         #expect(schedule.step(at: now) == .close(.flood))
     }
 }

@@ -11,7 +11,7 @@ struct RequestScheduleTests {
     private func at(_ seconds: Int) -> Timestamp { Timestamp(milliseconds: UInt64(1_800_000_000_000 + seconds * 1000)) }
 
     private mutating func announce(_ timestamp: Timestamp?) {
-        schedule.noteAnnounced(timestamp, collections: nil, at: now, time: time, random: 0.5)
+        schedule.noteAnnounced(timestamp, at: now, time: time, random: 0.5)
     }
 
     /// Asks whenever that is due, for as long as it is said.
@@ -32,7 +32,7 @@ struct RequestScheduleTests {
                     schedule.noteFailure(at: now, random: 0.5)
                     continue
                 }
-                schedule.noteAnswer(seen: seen, isChanged: seen != before, at: now, random: 0.5)
+                schedule.noteAnswer(seen: seen, isChanged: seen != before, at: now, time: time, random: 0.5)
             case .wait(let pause):
                 guard let pause, now + pause < end else {
                     now = end
@@ -102,6 +102,36 @@ struct RequestScheduleTests {
         #expect(asked.count == 1 && asked[0] - began <= .seconds(2), "\(asked)")
     }
 
+    /// A thousand clients could not fetch what was announced, and lose their connections with the server. It comes back.
+    @Test func aThousandClientsThatReturnMakeNoStorm() {
+        var random = UInt64(1)
+        func chance() -> Double {
+            random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Double(random >> 11) / Double(1 << 53)
+        }
+        var seconds: [Int: Int] = [:]
+        for _ in 0..<1000 {
+            var connection = ConnectionSchedule(.app(longestSilence: .seconds(3600)))
+            var requests = RequestSchedule(.app(longestDelay: .seconds(3)))
+            connection.noteConnecting(at: .zero)
+            connection.noteOpened(at: .zero)
+            requests.noteOpened(at: .zero, random: chance())
+            requests.noteAnnounced(at(1), at: .seconds(100), time: at(100), random: chance())
+            guard requests.take(at: .seconds(103), time: at(103)) != nil else { return #expect(Bool(false)) }
+            requests.noteFailure(at: .seconds(103), random: chance())
+            connection.noteEnd(.lost, at: .seconds(103), random: chance())
+            requests.noteClosed()
+            guard case .wait(let pause?) = connection.step(at: .seconds(103)) else { return #expect(Bool(false)) }
+            let opened = .seconds(103) + pause
+            requests.noteOpened(at: opened, random: chance())
+            guard case .wait(let wait?) = requests.step(at: opened) else { continue }
+            #expect(wait <= .seconds(2))
+            seconds[Int((opened + wait).components.seconds), default: 0] += 1
+        }
+        #expect(seconds.values.reduce(0, +) >= 990)
+        #expect((seconds.values.max() ?? 0) <= 300, "\(seconds)")
+    }
+
     @Test mutating func whatFailedIsTriedAgainInAnotherNetwork() {
         announce(at(1))
         pass(10) { _ in nil }
@@ -133,6 +163,32 @@ struct RequestScheduleTests {
         schedule.noteOpened(at: now, random: 0.5)
         let asked = pass(3600) { [seen = at(0)] _ in seen }
         #expect(asked == [.seconds(10)])
+    }
+
+    /// An announcement is lost, and nothing else is ever announced.
+    @Test mutating func aServerThatAnnouncesNothingIsAskedNowAndThen() {
+        var follower = RequestScheduleTests()
+        follower.schedule = RequestSchedule(.follower)
+        for (schedule, hours) in [(self, 24), (follower, 2)] {
+            var test = schedule
+            test.schedule.seen = at(0)
+            test.schedule.noteOpened(at: .zero, random: 0.5)
+            test.announce(at(0))
+            let asked = test.pass(hours * 3600) { [seen = at(0)] _ in seen }
+            #expect((7...11).contains(asked.count), "\(asked)")
+            test.schedule.noteClosed()
+            #expect(test.schedule.step(at: test.now) == .wait(nil))
+        }
+    }
+
+    /// The list of collections agrees with the lie by one that is larger still.
+    @Test mutating func aMonitorFromTheFutureConfirmsNothing() {
+        announce(at(1))
+        let asked = pass(30) { [lie = Timestamp(milliseconds: 9_000_000_000_000), truth = at(1)] now in
+            now < .seconds(10) ? lie : truth
+        }
+        #expect(asked.count == 5, "\(asked)")
+        #expect(schedule.step(at: now) == .wait(nil))
     }
 
     @Test mutating func whatWasSeenMeanwhileIsNotAskedFor() {

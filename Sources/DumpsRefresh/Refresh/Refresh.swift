@@ -66,10 +66,12 @@ package struct Refresh: Sendable {
 
         var (lockFile, recovered) = try directory.recoveredLock(limits: limits)
         if !recovered.isEmpty && isWriting { try directory.writeLock(lockFile) }
-        let plan: [PlannedCollection]
+        let (plan, monitor): ([PlannedCollection], Timestamp)
         do {
-            plan = try await Survey(directory, configuration: configuration, policy: policy, now: now, limits: limits)
-                .planned(settings, lockFile, client: client, isFull: options.isFull, expected: options.expected)
+            (plan, monitor) = try await Survey(
+                directory, configuration: configuration, policy: policy, now: now, limits: limits
+            )
+            .planned(settings, lockFile, client: client, isFull: options.isFull, expected: options.expected)
         } catch {
             if isWriting { try keepBackoff() }
             throw error
@@ -91,7 +93,7 @@ package struct Refresh: Sendable {
         }
         excess = excess ?? lockFile.excess(over: configuration.totalBudget)
         return RefreshReport(
-            server: "\(client.server)", isDryRun: !isWriting, isLocked: options.isLocked,
+            server: "\(client.server)", monitor: monitor, isDryRun: !isWriting, isLocked: options.isLocked,
             outcomes: zip(plan, outcomes).map(judged), metrics: client.metrics, recovered: recovered, excess: excess)
     }
 

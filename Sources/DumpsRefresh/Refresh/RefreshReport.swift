@@ -5,6 +5,8 @@ import RemoteSettingsModel
 /// What a refresh did.
 package struct RefreshReport: Sendable {
     package let server: String
+    /// The monitor's timestamp.
+    package let monitor: Timestamp
     package let isDryRun: Bool
     /// Whether the refresh only checked for changes (`--locked`).
     package let isLocked: Bool
@@ -36,7 +38,7 @@ package struct RefreshReport: Sendable {
     /// Whether every collection failed because the server could not be used.
     package var isUnreachable: Bool {
         !failed.isEmpty && failed.count == outcomes.count
-            && failed.allSatisfy { $0.error?.http?.isNetworkFailure == true }
+            && failed.allSatisfy { $0.error?.http?.isUnavailability == true }
     }
 }
 

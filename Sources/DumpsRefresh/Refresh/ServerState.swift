@@ -47,7 +47,7 @@ package struct ServerState: Sendable {
         for index in settings.indices { settings[index].pin = nil }
         let lock = try directory.lockFile(limits: client.limits)
         let survey = Survey(directory, configuration: configuration, policy: policy, now: now, limits: client.limits)
-        let plan = try await survey.planned(settings, lock, client: client, isFull: false)
+        let (plan, _) = try await survey.planned(settings, lock, client: client, isFull: false)
         let fetcher = CollectionFetcher(
             client: client, chains: ChainStore(client: client, policy: policy, time: now), policy: policy)
         let outcomes = await plan.concurrentMap(width: jobs) { planned in

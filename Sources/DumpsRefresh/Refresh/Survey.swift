@@ -91,7 +91,7 @@ package struct Survey: Sendable {
     package func online(_ names: [CollectionID], client: ServerClient) async throws -> [SurveyedCollection] {
         let lock = try directory.lockFile(limits: limits)
         let settings = try configuration.selecting(names, file: directory.configurationPath)
-        let plan = try await planned(settings, lock, client: client, isFull: false)
+        let (plan, _) = try await planned(settings, lock, client: client, isFull: false)
         return plan.map { planned in
             surveyed(
                 planned.settings, planned.held, serverTimestamp: planned.serverTimestamp, action: planned.action)
@@ -112,11 +112,11 @@ package struct Survey: Sendable {
             excess: held.flatMap { try? directory.excess(of: settings.id, $0, over: settings.budget, limits: limits) })
     }
 
-    /// The plan of a refresh.
+    /// The plan of a refresh, and the monitor's timestamp that it was made by.
     func planned(
         _ settings: [DumpsConfiguration.Collection], _ lock: LockFile, client: ServerClient, isFull: Bool,
         expected: Timestamp? = nil
-    ) async throws -> [PlannedCollection] {
+    ) async throws -> (plan: [PlannedCollection], monitor: Timestamp) {
         guard case .changes(let document, _) = try await client.monitor(expected: expected) else {
             throw DumpsError.emptyMonitor("\(client.server)")
         }
@@ -124,11 +124,12 @@ package struct Survey: Sendable {
             try MonitorChangeset(parsing: document.body, limits: limits)
         }.mapError { CollectionError.fetch(.changeset($0, url: "\(document.url)")) }.get()
         let planner = RefreshPlanner(policy: policy, isFull: isFull)
-        return settings.map { settings in
+        let plan = settings.map { settings in
             let held = lock.collections[settings.id]
             return planner.plan(
                 settings, held: held, disk: directory.diskState(settings.id, held), monitor: monitor.collections)
         }
+        return (plan, monitor.timestamp)
     }
 }
 

@@ -1,6 +1,7 @@
 import ConfigParameters
 import RemoteSettings
 import RemoteSettingsModel
+import UpdateSchedule
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -19,22 +20,9 @@ struct RemoteConfigFetchOutcome: Sendable {
     var error: RemoteConfigError?
 }
 
-/// The pauses after failures of a server.
-enum FetchPause {
-    private static let first = 120.0
-    private static let longest = 14_400.0
-
-    /// The longest pause with its jitter.
-    static var longestOfAll: Duration { .interval(longest * 1.5) }
-
-    /// The pause after one more failure: 120 s, doubled by each one before up to 4 h, times 0.5 to 1.5.
-    ///
-    /// - Parameter chance: from 0 to 1.
-    static func length(after failures: UInt64, chance: Double) -> Duration {
-        var pause = first
-        for _ in 0..<min(failures, 16) { pause = min(pause * 2, longest) }
-        return .interval(pause * (0.5 + min(max(chance, 0), 1)))
-    }
+extension RetryPauses {
+    /// The pauses after a server's failures.
+    static let afterFetches = RetryPauses(first: .seconds(120), longest: .seconds(14_400), spread: 0.5...1.5)
 }
 
 extension RemoteConfig {
@@ -238,8 +226,9 @@ extension RemoteConfig {
             // A device without a network is not held back.
             if uptake?.status == .networkError { kept.takeBackFetch(at: began, isAnnounced: isAnnounced) }
             guard uptake?.isServersFailure == true else { return nil }
-            let until = now.advanced(by: FetchPause.length(after: kept.failures, chance: chance))
             kept.failures = kept.failures.saturatingAdding(1)
+            let pause = RetryPauses.afterFetches.pause(after: Int(clamping: kept.failures), random: chance)
+            let until = now.advanced(by: pause)
             let hold = ConfigState.Hold(
                 since: now, until: until, reason: "the last request failed (\(reported))")
             kept.hold = hold

@@ -1,6 +1,7 @@
 import FileStorage
 import RemoteSettings
 import RemoteSettingsModel
+import UpdateSchedule
 
 /// What remote config keeps of a collection, apart from the snapshot that is active.
 struct ConfigState: Hashable, Sendable {
@@ -36,7 +37,8 @@ struct ConfigState: Hashable, Sendable {
         /// Whether it is in force. Where the clock was set to before its beginning, it means nothing any more; nor does one that
         /// is longer than the library makes them, as whoever can write to the storage directory can write one.
         func isInForce(at now: Timestamp, limits: Limits) -> Bool {
-            let longest = max(Duration.seconds(limits.backoffSeconds), FetchPause.longestOfAll)
+            let longest = max(
+                Duration.seconds(limits.backoffSeconds), RetryPauses.afterFetches.pause(after: .max, random: 1))
             return since <= now && now < until && until.elapsed(since: now) <= longest
         }
     }

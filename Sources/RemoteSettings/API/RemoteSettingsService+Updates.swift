@@ -19,7 +19,7 @@ extension RemoteSettingsService {
     /// Tells the service that the network has changed, which is a reason to try again at once: reads that sync where nothing
     /// is held do so (``SnapshotStatus/recentFailure``), and connections to the update channel are made again. On Apple systems
     /// the library notices a change by itself while the update channel is wanted.
-    public func networkChanged() { updates.tryAgain() }
+    public func networkChanged() { updates.networkChanged() }
 
     /// The present state of the update channel. Does no I/O.
     public var updateStatus: UpdateStatus { updates.status }

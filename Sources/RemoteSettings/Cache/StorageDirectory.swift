@@ -19,7 +19,7 @@ typealias CacheIdentity = FileIdentity
 /// - `.chains/<sha256 of its URL>.pem` is a certificate chain;
 /// - `.backoff.json` says which servers asked for no requests, and until when;
 /// - `.syncs.json` is a ``SyncJournal``;
-/// - `.updates.json` holds the ``UpdateRetries`` of the update channel.
+/// - `.updates.json` holds what a start has to know of connections to the update channel that failed.
 ///
 /// Ids contain no dot, so that no two of these names can collide. The names are the same in every version of the package.
 struct StorageDirectory: Sendable {

@@ -225,17 +225,16 @@ extension Session {
         state.withLock { $0.onAnswer }?()
     }
 
-    /// Notes that nothing of the server's state at the monitor's timestamp is missing here. Nobody has signed that timestamp:
-    /// one that lies in the future would make every later announcement look like old news.
+    /// Notes that nothing of the server's state at the monitor's timestamp is missing here. Nobody has signed that timestamp.
     func noteSynced(_ collections: [CollectionID], upTo timestamp: Timestamp) {
-        guard timestamp <= now.advanced(by: .seconds(limits.clockToleranceSeconds)) else { return }
         state.withLock { $0.synced = (Set(collections), timestamp) }
     }
 
-    /// Whether these collections were synced together at a state of the server that is no older.
-    func hasSynced(_ collections: Set<CollectionID>, upTo timestamp: Timestamp) -> Bool {
-        state.withLock { $0.synced.map { $0.timestamp >= timestamp && collections.isSubset(of: $0.collections) } }
-            ?? false
+    /// The monitor's timestamp up to which these collections were synced together last.
+    func seen(of collections: Set<CollectionID>) -> Timestamp? {
+        state.withLock { state in
+            state.synced.flatMap { collections.isSubset(of: $0.collections) ? $0.timestamp : nil }
+        }
     }
 
     /// Where announcements come from, and the name under which failed connections are remembered; `nil` where no connection

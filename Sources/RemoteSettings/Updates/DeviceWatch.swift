@@ -27,7 +27,7 @@ extension UpdateChannel {
                     // The first path is the present one.
                     for await path in NWPathMonitor().dropFirst() where path.status == .satisfied {
                         guard let self else { return }
-                        self.tryAgain()
+                        self.networkChanged()
                     }
                 },
             ]

@@ -4,25 +4,11 @@ import Synchronization
 import UpdateEvents
 import UpdateSchedule
 
-/// A service's connection to its update channel: kept while somebody listens, opened again by the rules of
-/// ``UpdateRetries``, and closed with the last listener.
+/// A service's connection to its update channel: kept while somebody listens, opened again when its ``ConnectionSchedule``
+/// says so, and closed with the last listener.
 final class UpdateChannel: Sendable {
-    /// A connection that lasted so long was a success.
-    private static let successAfter = Duration.seconds(60)
-    /// Connections that were shorter, one after the other, before the next such one counts as a failure.
-    private static let mostShortConnections = 3
-    /// The pause after a connection that was open, unless the server names another one.
-    private static let reconnectionTime = Duration.seconds(5)
-    private static let reconnectionTimes = Duration.seconds(1)...Duration.seconds(300)
-    /// A server that says nothing for so long after the connection was opened is asked for its state.
-    private static let firstEventTime = Duration.seconds(10)
-    /// How long the silence is where the server sends heartbeats: three of them, though at least so long.
-    private static let shortestSilence = Duration.seconds(45)
-    /// How long it is after a single heartbeat, where the time between two is not known yet: three times the longest time that
-    /// servers are known to leave, which is that of Mozilla's push service.
-    private static let silenceAfterHeartbeat = Duration.seconds(900)
-    /// How soon a change of the network leads to another try.
-    private static let afterNetworkChange = Duration.seconds(30)
+    /// How often an open connection is looked at, lest it is silent for too long.
+    private static let look = Duration.seconds(45)
 
     private struct State {
         var session: Session
@@ -38,17 +24,13 @@ final class UpdateChannel: Sendable {
         var loop: Task<Void, Never>?
         /// The one before it, which may still be closing its connection.
         var ended: Task<Void, Never>?
-        /// The uptime of the last try.
-        var lastTry: Duration?
-        /// The uptime before which there is no connection, because the server has switched its channel off.
-        var disabledUntil = Duration.zero
+        /// When connections are made; `nil` until the first one.
+        var schedule: ConnectionSchedule?
+        /// What of that is in the storage directory.
+        var kept = ConnectionSchedule.Kept()
+        var syncs: UpdateSyncs?
         var device: [Task<Void, Never>] = []
         var status = UpdateStatus.idle
-        /// Counts the reasons to look at the time again.
-        var reasons = 0
-        /// Whether there was a reason to try again, though time has not allowed it yet.
-        var mayTry = false
-        var sleeper: Task<Void, Never>?
         /// What listeners were told last.
         var problem: UpdateProblem?
 
@@ -59,14 +41,13 @@ final class UpdateChannel: Sendable {
 
     private let state: Mutex<State>
     private let hasStreams: @Sendable () -> Bool
-    private let syncs = UpdateSyncs()
+    private let alarm = Alarm()
 
     /// - Parameter hasStreams: whether there are streams of changes. ``evaluate()`` is called whenever that has changed.
     init(_ session: Session, hasStreams: @escaping @Sendable () -> Bool) {
         self.hasStreams = hasStreams
         state = Mutex(State(session: session))
         session.onAnswer { [weak self] in self?.noteAnswer() }
-        syncs.onGivenUp { [weak self] reason, session in self?.tell(.notFetched(reason: reason), session) }
     }
 
     /// The service whose collections are synced; it owns this object.
@@ -106,45 +87,59 @@ final class UpdateChannel: Sendable {
         session.onAnswer { [weak self] in self?.noteAnswer() }
         let old = state.withLock { state in
             state.session = session
-            (state.problem, state.disabledUntil) = (nil, .zero)
+            (state.problem, state.schedule) = (nil, nil)
             if let loop = state.loop { state.ended = loop }
-            defer { state.loop = nil }
-            return state.loop
+            defer { (state.loop, state.syncs) = (nil, nil) }
+            return (state.loop, state.syncs)
         }
-        old?.cancel()
-        syncs.cancel()
+        old.0?.cancel()
+        old.1?.end()
         evaluate()
     }
 
     func close() {
-        state.withLock { $0.isClosed = true }
+        let syncs = state.withLock { state in
+            state.isClosed = true
+            return state.syncs
+        }
         evaluate()
-        syncs.cancel()
+        syncs?.end()
     }
 
     /// The network has changed: what failed before may work now.
-    func tryAgain() {
-        let (sleeper, session) = state.withLock { state in
-            state.mayTry = true
-            state.reasons += 1
-            return (state.sleeper, state.session)
-        }
+    func networkChanged() {
+        note(.network)
+        let (session, syncs) = state.withLock { ($0.session, $0.syncs) }
         session.failures.forget()
-        // Ends the pause that is under way, so that the loop decides anew.
-        sleeper?.cancel()
+        syncs?.noteNetwork()
     }
 
-    /// A sync has reached the server: a channel that was given up may work again.
-    private func noteAnswer() {
-        if case .givenUp = status { tryAgain() }
+    /// A sync has reached the server: a channel that waits may work again.
+    private func noteAnswer() { note(.answer) }
+
+    private func note(_ reason: ConnectionSchedule.Reason) {
+        state.withLock { $0.schedule?.note(reason, at: $0.session.config.environment.uptime()) }
+        alarm.ring()
     }
 
-    /// Something newer was announced by another way than the channel.
-    func announce(_ announced: Timestamp?, changed: [CollectionID]? = nil, isGreeting: Bool = false) {
-        let (session, service) = state.withLock { ($0.session, $0.service) }
-        guard !session.isClosed else { return }
-        syncs.announce(announced, changed: changed, isGreeting: isGreeting, session: session) { [weak service] in
-            service?.clientCollections ?? []
+    /// Something newer was announced, over the channel or by another way.
+    func announce(_ announced: Timestamp?, changed: [CollectionID]?, isFromChannel: Bool = false) {
+        guard let syncs = presentSyncs() else { return }
+        syncs.announce(announced, changed: changed, isFromChannel: isFromChannel)
+    }
+
+    private func presentSyncs() -> UpdateSyncs? {
+        state.withLock { state in
+            guard !state.session.isClosed, !state.isClosed else { return nil }
+            let syncs =
+                state.syncs
+                ?? UpdateSyncs(state.session) { [weak service = state.service] in
+                    service?.clientCollections ?? []
+                } onVain: { [weak self, session = state.session] reason in
+                    self?.tell(.notFetched(reason: reason), session)
+                }
+            state.syncs = syncs
+            return syncs
         }
     }
 
@@ -179,147 +174,88 @@ final class UpdateChannel: Sendable {
 
     // MARK: The loop
 
-    private enum End {
-        /// The connection was open for so long, and ended for a reason that is nobody's fault.
-        case lost(openFor: Duration, reason: String)
-        case failed(UpdateSourceError)
-        case paused(UpdatePause, openFor: Duration)
-    }
-
     private func run(_ session: Session) async {
-        let environment = session.config.environment
         guard let (name, source) = session.updateChannel else { return }
-        let path = session.storage.updatesPath
-        var retries = UpdateRetries.read(path, of: name, limits: session.limits)
-        var kept = retries
-        // The uptime before which there is no next try.
-        var notBefore = Duration.zero
-        var shortConnections = 0
-        // A start, or whoever listens anew, is a reason for one more try.
-        var mayTry = true
-        // Whether `notBefore` belongs to such a reason, which a further one does not postpone.
-        var hasReason = false
+        let environment = session.config.environment
+        begin(name, session)
         var reason = "earlier connections failed"
-        // What listeners are to be told once the status says the same.
-        var lasting: UpdateSourceError?
-        // The time between two heartbeats of this server, from earlier connections.
-        var beat = Duration.zero
-        func keep() {
-            guard retries != kept else { return }
-            kept = retries
-            // Where it cannot be kept, it holds for this process.
-            try? session.storage.prepare()
-            try? retries.write(to: path, of: name)
-        }
         while !Task.isCancelled {
-            let (reasons, isAsked, lastTry, disabledUntil) = state.withLock { state in
-                defer { state.mayTry = false }
-                return (state.reasons, state.mayTry, state.lastTry, state.disabledUntil)
+            let step = state.withLock { state in
+                state.session === session ? state.schedule?.step(at: environment.uptime()) : nil
             }
-            let now = environment.uptime()
-            if isAsked {
-                mayTry = true
-                let isWaiting = retries.hasGivenUp || retries.wait(at: environment.now()) > .zero
-                let isBlocked = retries.failures > 0 && isWaiting
-                retries.noteReason()
-                let jitter = session.config.updates.longestDelay * min(max(environment.random(), 0), 1)
-                let soonest = max((lastTry ?? now) + Self.afterNetworkChange, now + jitter)
-                if hasReason || !isBlocked {
-                    notBefore = min(notBefore, soonest)
-                } else {
-                    (notBefore, hasReason) = (soonest, true)
-                }
+            guard let step else { return }
+            switch step {
+            case .connect, .close:
+                setStatus(.connecting, session)
+                guard let (end, problem) = await follow(source, session) else { return }
+                reason = problem.description
+                noteEnd(end, problem, name, session)
+            case .wait(let pause):
+                setStatus(.waiting(reason: reason), session)
+                await alarm.wait(pause, environment)
+            case .giveUp:
+                setStatus(.givenUp(reason: reason), session)
+                await alarm.wait(nil, environment)
             }
-            let mustRest = retries.hasGivenUp && !mayTry
-            let wait = max(notBefore - now, retries.wait(at: environment.now()), disabledUntil - now)
-            let mayConnect = !mustRest && wait <= .zero
-            let pause = mustRest ? UpdateStatus.givenUp(reason: reason) : .waiting(reason: reason)
-            setStatus(mayConnect ? .connecting : pause, session)
-            if let problem = lasting { tell(.noConnection(problem), session) }
-            lasting = nil
-            guard mayConnect else {
-                await sleep(mustRest ? nil : wait, reasons: reasons, environment)
-                continue
-            }
-            state.withLock { $0.lastTry = now }
-            (mayTry, hasReason) = (false, false)
-            var asked: Duration?
-            let end = await follow(source, session, asked: &asked, beat: &beat) {
-                guard retries.failures > 0 else { return }
-                retries = UpdateRetries()
-                keep()
-            }
-            if Task.isCancelled { return }
-            switch end {
-            case .lost(let openFor, let why):
-                reason = why
-                shortConnections = openFor >= Self.successAfter ? 0 : shortConnections + 1
-                if openFor >= Self.successAfter { retries = UpdateRetries() }
-                guard shortConnections > Self.mostShortConnections else {
-                    let usual = asked ?? Self.reconnectionTime
-                    let bounded = min(max(usual, Self.reconnectionTimes.lowerBound), Self.reconnectionTimes.upperBound)
-                    // From half to one and a half of it, so that not all apps come back at one moment.
-                    notBefore = environment.uptime() + bounded * (0.5 + min(max(environment.random(), 0), 1))
-                    break
-                }
-                retries.noteFailure(at: environment.now(), random: environment.random())
-                if retries.hasGivenUp { lasting = UpdateSourceError(.failed, why) }
-            case .failed(let error):
-                reason = error.description
-                let isUnsupported = error.kind == .unsupported
-                if case .notBefore(let seconds) = error.kind {
-                    // The server says the same to all, who are not to come back at one moment.
-                    let jitter = Double(max(3, min(seconds, 86_400) / 10)) * min(max(environment.random(), 0), 1)
-                    retries.notePause(seconds: seconds.saturatingAdding(Int(jitter)), at: environment.now())
-                } else {
-                    retries.noteFailure(
-                        at: environment.now(), random: environment.random(), isUnsupported: isUnsupported)
-                }
-                if isUnsupported || retries.hasGivenUp { lasting = error }
-            case .paused(.retryAfter(let seconds), let openFor):
-                reason = "the server asked for a pause"
-                shortConnections = openFor >= Self.successAfter ? 0 : shortConnections + 1
-                if shortConnections > Self.mostShortConnections {
-                    retries.noteFailure(at: environment.now(), random: environment.random())
-                } else {
-                    retries.next = nil
-                }
-                retries.notePause(seconds: seconds, at: environment.now())
-            case .paused(.disabled, _):
-                reason = "the server has switched its update channel off"
-                let until = environment.uptime() + UpdateRetries.longestPause
-                state.withLock { $0.disabledUntil = until }
-                lasting = UpdateSourceError(.unsupported, reason)
-            }
-            session.logger.info("the update channel is closed: \(reason)")
-            keep()
         }
     }
 
-    /// Waits, though no longer than until somebody has a reason to try again.
-    ///
-    /// - Parameter duration: `nil` to wait for such a reason only.
-    private func sleep(_ duration: Duration?, reasons: Int, _ environment: HTTPEnvironment) async {
-        let sleeper = Task {
-            if let duration {
-                try? await environment.sleep(duration)
-            } else {
-                let (stream, continuation) = AsyncStream<Void>.makeStream()
-                for await _ in stream {}
-                withExtendedLifetime(continuation) {}
+    /// A start, or whoever listens anew, is a reason for one more try.
+    private func begin(_ name: String, _ session: Session) {
+        let rules = ConnectionSchedule.Rules.app(longestSilence: .seconds(session.limits.updateIdleSeconds))
+        let kept = ConnectionSchedule.Kept.read(
+            session.storage.updatesPath, of: name, limits: session.limits, environment: session.config.environment)
+        state.withLock { state in
+            guard state.session === session else { return }
+            if state.schedule == nil {
+                state.schedule = ConnectionSchedule(rules, kept: kept)
+                state.kept = state.schedule?.kept ?? kept
             }
+            state.schedule?.noteStart()
         }
-        let isCurrent = state.withLock { state in
-            state.sleeper = sleeper
-            return state.reasons == reasons
+    }
+
+    /// A connection has ended, or did not come about.
+    private func noteEnd(
+        _ end: ConnectionSchedule.End, _ problem: UpdateSourceError, _ name: String, _ session: Session
+    ) {
+        let environment = session.config.environment
+        let (now, random) = (environment.uptime(), environment.random())
+        let step = withSchedule(of: session) { schedule in
+            schedule.noteEnd(end, at: now, random: random)
+            return schedule.step(at: now)
         }
-        if !isCurrent { sleeper.cancel() }
-        await withTaskCancellationHandler {
-            await sleeper.value
-        } onCancel: {
-            sleeper.cancel()
+        session.logger.info("the update channel is closed: \(problem)")
+        keep(name, session)
+        // The status says the same by the time that listeners hear of it.
+        let isLasting = step == .giveUp || problem.kind == .unsupported
+        guard isLasting else { return }
+        setStatus(
+            step == .giveUp ? .givenUp(reason: problem.description) : .waiting(reason: problem.description), session)
+        tell(.noConnection(problem), session)
+    }
+
+    private func withSchedule<Value>(
+        of session: Session, _ body: (inout ConnectionSchedule) -> Value
+    ) -> Value? {
+        state.withLock { state in
+            guard state.session === session, var schedule = state.schedule else { return nil }
+            defer { state.schedule = schedule }
+            return body(&schedule)
         }
-        state.withLock { $0.sleeper = nil }
+    }
+
+    /// Writes down what the next start has to know, if that has changed. Does I/O.
+    private func keep(_ name: String, _ session: Session) {
+        let changed = state.withLock { state -> ConnectionSchedule.Kept? in
+            guard state.session === session, let kept = state.schedule?.kept, kept != state.kept else { return nil }
+            state.kept = kept
+            return kept
+        }
+        guard let changed else { return }
+        // Where it cannot be kept, it holds for this process.
+        try? session.storage.prepare()
+        try? changed.write(to: session.storage.updatesPath, of: name, environment: session.config.environment)
     }
 
     private func setStatus(_ status: UpdateStatus, _ session: Session) {
@@ -341,171 +277,97 @@ final class UpdateChannel: Sendable {
 
     // MARK: One connection
 
-    /// What is known of an open connection, for those that watch over it.
-    private final class Pulse: Sendable {
-        struct State {
-            /// The uptime at which something arrived last, and at which the last two heartbeats did.
-            var last: Duration
-            var heartbeat: Duration?
-            /// The longest time between two heartbeats; zero where it is not known.
-            var longestBeat: Duration
-            /// Whether that is of this connection, and not of one before.
-            var hasMeasured = false
-            var opened: Duration?
-            /// The time before the next connection that the server asked for.
-            var reconnectionTime: Duration?
-            var hasUpdate = false
-            var hasRefused = false
-            var isDead = false
-            var rate: MessageRate
-        }
-
-        let state: Mutex<State>
-
-        /// - Parameter beat: the time between two heartbeats on earlier connections; zero where it is not known.
-        init(at now: Duration, beat: Duration) {
-            state = Mutex(State(last: now, longestBeat: beat, rate: MessageRate(at: now)))
-        }
-
-        func noteHeartbeat(at now: Duration) {
-            state.withLock { state in
-                // Several at once tell nothing about the time between them, nor does a greeting about a heartbeat.
-                guard now - (state.heartbeat ?? state.opened ?? now) >= .seconds(1) else { return }
-                if let before = state.heartbeat {
-                    state.longestBeat = max(state.longestBeat, now - before)
-                    state.hasMeasured = true
-                }
-                state.heartbeat = now
-            }
-        }
-
-        /// What the next connection may expect. A server that was silent for longer than expected has changed its ways.
-        var beat: Duration { state.withLock { $0.isDead && !$0.hasMeasured ? .zero : $0.longestBeat } }
-
-        /// - Returns: whether the server may go on.
-        func noteMessage(at now: Duration) -> Bool {
-            state.withLock { state in
-                state.last = now
-                return state.rate.note(at: now)
-            }
-        }
-    }
-
     /// Opens a connection, and passes on what it announces until it ends.
     ///
-    /// - Parameters:
-    ///   - asked: receives the time before the next connection that the server asked for.
-    ///   - beat: the time between two heartbeats of this server, as far as it is known.
-    ///   - succeeded: called when the connection has lasted long enough.
+    /// - Returns: how it ended, for the schedule and for people; `nil` in a cancelled task.
     private func follow(
-        _ source: any UpdateSource, _ session: Session, asked: inout Duration?, beat: inout Duration,
-        succeeded: () -> Void
-    ) async -> End {
+        _ source: any UpdateSource, _ session: Session
+    ) async -> (end: ConnectionSchedule.End, problem: UpdateSourceError)? {
         let environment = session.config.environment
-        let pulse = Pulse(at: environment.uptime(), beat: beat)
-        let (successes, success) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        let reader = Task { [weak self] in
-            defer { success.finish() }
-            return await self?.read(source, session, pulse, success)
+        _ = withSchedule(of: session) { $0.noteConnecting(at: environment.uptime()) }
+        let reader = Task { [weak self] in await self?.read(source, session) }
+        // Ends a connection on which nothing arrives any more. Before it is open, its source watches over the time.
+        let watch = Task { [weak self] in
+            while true {
+                switch self?.withSchedule(of: session, { $0.step(at: environment.uptime()) }) {
+                case .close(.silent):
+                    reader.cancel()
+                    return true
+                case .wait(let left):
+                    do { try await environment.sleep(min(left ?? Self.look, Self.look)) } catch { return false }
+                case .connect, .giveUp, .close, nil: return false
+                }
+            }
         }
-        let watch = Task { await self.watch(pulse, session) { reader.cancel() } }
         let end = await withTaskCancellationHandler {
-            for await _ in successes { succeeded() }
-            return await reader.value
+            await reader.value
         } onCancel: {
             reader.cancel()
         }
         watch.cancel()
-        asked = pulse.state.withLock { $0.reconnectionTime }
-        beat = pulse.beat
-        if pulse.state.withLock({ $0.isDead }) { return lost(pulse, environment, "nothing arrived any more") }
-        return end ?? .failed(UpdateSourceError(.failed, "the service is gone"))
-    }
-
-    /// A connection ended; one that was never open has failed.
-    private func lost(_ pulse: Pulse, _ environment: HTTPEnvironment, _ reason: String) -> End {
-        guard let opened = pulse.state.withLock({ $0.opened }) else {
-            return .failed(UpdateSourceError(.failed, reason))
-        }
-        return .lost(openFor: environment.uptime() - opened, reason: reason)
+        let isSilent = await watch.value
+        state.withLock { $0.session === session ? $0.syncs : nil }?.noteClosed()
+        if Task.isCancelled { return nil }
+        return isSilent ? (.silent, UpdateSourceError(.failed, "nothing arrived any more")) : end
     }
 
     private func read(
-        _ source: any UpdateSource, _ session: Session, _ pulse: Pulse, _ success: AsyncStream<Void>.Continuation
-    ) async -> End {
-        let environment = session.config.environment
+        _ source: any UpdateSource, _ session: Session
+    ) async -> (end: ConnectionSchedule.End, problem: UpdateSourceError) {
         do throws(UpdateSourceError) {
             var connection = try await source.connect()
-            let opened = environment.uptime()
-            pulse.state.withLock { ($0.opened, $0.last) = (opened, opened) }
+            _ = withSchedule(of: session) { $0.noteOpened(at: session.config.environment.uptime()) }
             setStatus(.open, session)
-            syncs.forgetRefuted()
-            let compare = Task { [weak self] in
-                try await environment.sleep(Self.firstEventTime)
-                if pulse.state.withLock({ !$0.hasUpdate }) { self?.announce(nil, isGreeting: true) }
-            }
-            defer { compare.cancel() }
+            presentSyncs()?.noteOpened()
+            var hasRefused = false
             while let message = try await connection.next() {
-                let now = environment.uptime()
-                guard pulse.noteMessage(at: now) else {
-                    return .failed(
-                        UpdateSourceError(
-                            .failed, "more than \(MessageRate.mostPerMinute) messages arrived within a minute"))
+                // A channel that sends nothing but such messages is told of once.
+                if case .refused(let error) = message, !hasRefused {
+                    hasRefused = true
+                    tell(.unreadable(reason: "\(error)"), session)
                 }
-                if now - opened >= Self.successAfter {
-                    state.withLock { $0.problem = nil }
-                    success.yield()
-                }
-                switch message {
-                case .heartbeat: pulse.noteHeartbeat(at: now)
-                case .reconnectionTime(let time): pulse.state.withLock { $0.reconnectionTime = time }
-                case .refused(let error):
-                    // A channel that sends nothing but such messages is told of once.
-                    let isFirst = pulse.state.withLock { state in
-                        defer { state.hasRefused = true }
-                        return !state.hasRefused
-                    }
-                    if isFirst { tell(.unreadable(reason: "\(error)"), session) }
-                case .event(.pause(let pause)): return .paused(pause, openFor: now - opened)
-                case .event(.update(let timestamp, let changed)):
-                    // The first event may be the last of several that were missed, and names the collections of one.
-                    let isFirst = pulse.state.withLock { state in
-                        defer { state.hasUpdate = true }
-                        return !state.hasUpdate
-                    }
-                    announce(timestamp, changed: isFirst ? nil : changed, isGreeting: isFirst)
-                }
+                if let end = take(message, session) { return end }
             }
-            return lost(pulse, environment, "the server ended the connection")
+            return (.lost, UpdateSourceError(.failed, "the server ended the connection"))
         } catch {
-            guard error.kind == .failed else { return .failed(error) }
-            return lost(pulse, environment, error.description)
+            switch error.kind {
+            case .failed: return (.lost, error)
+            case .unsupported: return (.unsupported, error)
+            case .notBefore(let seconds): return (.notBefore(seconds: seconds), error)
+            }
         }
     }
 
-    /// Ends a connection on which nothing arrives any more.
-    private func watch(_ pulse: Pulse, _ session: Session, _ end: () -> Void) async {
-        let environment = session.config.environment
-        let longest = Duration.seconds(session.limits.updateIdleSeconds)
-        while true {
-            let (last, beat, isOpen, hasBeat) = pulse.state.withLock {
-                ($0.last, $0.longestBeat, $0.opened != nil, $0.heartbeat != nil)
-            }
-            let unknown = hasBeat ? Self.silenceAfterHeartbeat : longest
-            let expected = beat > .zero ? max(beat * 3, Self.shortestSilence) : unknown
-            let silence = min(expected, longest)
-            let left = last + silence - environment.uptime()
-            // Before the connection is open, its source watches over the time.
-            if left <= .zero, isOpen {
-                pulse.state.withLock { $0.isDead = true }
-                return end()
-            }
-            do {
-                try await environment.sleep(left > .zero ? min(left, Self.shortestSilence) : Self.shortestSilence)
-            } catch {
-                return
+    /// - Returns: how the connection is to end; `nil` where it goes on.
+    private func take(
+        _ message: UpdateMessage, _ session: Session
+    ) -> (end: ConnectionSchedule.End, problem: UpdateSourceError)? {
+        let now = session.config.environment.uptime()
+        let step = withSchedule(of: session) { schedule in
+            schedule.noteMessage(message, at: now)
+            return schedule.step(at: now)
+        }
+        if case .close(let end) = step {
+            switch end {
+            case .paused(.disabled):
+                return (end, UpdateSourceError(.unsupported, "the server has switched its update channel off"))
+            case .paused: return (end, UpdateSourceError(.failed, "the server asked for a pause"))
+            default:
+                return (
+                    end,
+                    UpdateSourceError(
+                        .failed, "more than \(MessageRate.mostPerMinute) messages arrived within a minute")
+                )
             }
         }
+        if withSchedule(of: session, { $0.hasLasted(at: now) }) == true {
+            state.withLock { $0.problem = nil }
+            if let name = session.updateChannel?.name { keep(name, session) }
+        }
+        if case .event(.update(let timestamp, let changed)) = message {
+            announce(timestamp, changed: changed, isFromChannel: true)
+        }
+        return nil
     }
 }
 

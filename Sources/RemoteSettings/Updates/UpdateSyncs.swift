@@ -1,144 +1,129 @@
+import RemoteSettingsHTTP
 import RemoteSettingsModel
 import Synchronization
+import UpdateSchedule
 
-/// Syncs that announcements start: after a random moment, merged, and no more often than they are worth.
-///
-/// An announcement that turns out to be false, or to be about nothing that this app has, is followed by a minute without
-/// syncs of this kind. One that the server does not confirm is tried three times, as a cache on the way may be late.
+/// The syncs of a session that announcements start, when its ``RequestSchedule`` says so.
 final class UpdateSyncs: Sendable {
-    private static let pauseAfterNothing = Duration.seconds(60)
-    private static let mostTries = 3
-
     private struct State {
-        /// What is to be synced: the highest timestamp that was announced, where one was.
-        var pending: Pending?
-        /// The uptime before which no sync begins.
-        var earliest: Duration?
-        /// What the server did not confirm.
-        var refuted: Timestamp?
+        var schedule: RequestSchedule
+        /// Works while something is due.
         var worker: Task<Void, Never>?
+        var isEnded = false
     }
 
-    private struct Pending {
-        var announced: Timestamp?
-        var tries = 0
-        /// Whether it tells the present state at the beginning of a connection. That nothing is new then is no lie.
-        var isGreeting = false
+    private let session: Session
+    private let collections: @Sendable () -> [LocalCollection]
+    private let onVain: @Sendable (_ reason: String) -> Void
+    private let state: Mutex<State>
+    private let alarm = Alarm()
+    private var environment: HTTPEnvironment { session.config.environment }
+
+    /// - Parameters:
+    ///   - collections: the collections of the service's clients.
+    ///   - onVain: called with the reason where several syncs in a row did not bring what was announced; they go on.
+    init(
+        _ session: Session, collections: @escaping @Sendable () -> [LocalCollection],
+        onVain: @escaping @Sendable (_ reason: String) -> Void
+    ) {
+        self.session = session
+        self.collections = collections
+        self.onVain = onVain
+        state = Mutex(State(schedule: RequestSchedule(.app(longestDelay: session.config.updates.longestDelay))))
     }
 
-    private let state = Mutex(State())
-    private let givenUp = Mutex<(@Sendable (_ reason: String, Session) -> Void)?>(nil)
+    func noteOpened() { note { [random = environment.random()] in $0.noteOpened(at: $1, random: random) } }
 
-    /// - Parameter body: called where what was announced is not tried any more, with the reason.
-    func onGivenUp(_ body: @escaping @Sendable (_ reason: String, Session) -> Void) { givenUp.withLock { $0 = body } }
+    func noteClosed() { note { schedule, _ in schedule.noteClosed() } }
 
-    /// Notes that something newer exists. Does nothing where all of it is held.
+    func noteNetwork() { note { $0.noteNetwork(at: $1) } }
+
+    /// Something newer exists.
     ///
     /// - Parameters:
     ///   - announced: the monitor's timestamp; `nil` where it is not known.
     ///   - changed: the collections that have changed; `nil` where any may have.
-    ///   - isGreeting: whether it tells the present state at the beginning of a connection.
-    ///   - collections: the collections of the service's clients.
-    func announce(
-        _ announced: Timestamp?, changed: [CollectionID]? = nil, isGreeting: Bool = false, session: Session,
-        collections: @escaping @Sendable () -> [LocalCollection]
-    ) {
+    ///   - isFromChannel: whether the connection to the channel told it.
+    func announce(_ announced: Timestamp?, changed: [CollectionID]?, isFromChannel: Bool) {
         let present = Set(collections().map(\.id))
-        guard !present.isEmpty, changed.map({ $0.contains(where: present.contains) }) ?? true else { return }
-        if let announced, session.hasSynced(present, upTo: announced) { return }
-        state.withLock { state in
-            if let announced, announced == state.refuted { return }
-            var pending = state.pending ?? Pending()
-            if let announced, pending.announced.map({ $0 < announced }) ?? true {
-                pending = Pending(announced: announced, isGreeting: pending.isGreeting)
-            }
-            pending.isGreeting = pending.isGreeting || isGreeting
-            state.pending = pending
-            guard state.worker == nil else { return }
-            state.worker = Task { await self.work(session, collections) }
+        guard !present.isEmpty else { return }
+        let (seen, time, random) = (session.seen(of: present), session.now, environment.random())
+        note { schedule, now in
+            schedule.seen = seen
+            schedule.noteAnnounced(
+                announced, isWanted: changed?.contains(where: present.contains) ?? true, isFromChannel: isFromChannel,
+                at: now, time: time, random: random)
         }
     }
 
-    /// What the server did not confirm is tried again where it is announced again.
-    func forgetRefuted() { state.withLock { $0.refuted = nil } }
-
     /// Forgets what was announced. A sync that is under way goes on.
-    func cancel() {
+    func end() {
         let worker = state.withLock { state in
-            defer { state = State(earliest: state.earliest) }
+            state.isEnded = true
             return state.worker
         }
         worker?.cancel()
     }
 
-    private func work(_ session: Session, _ collections: @Sendable () -> [LocalCollection]) async {
-        let environment = session.config.environment
-        while true {
-            let delay = session.config.updates.longestDelay * min(max(environment.random(), 0), 1)
-            let now = environment.uptime()
-            let pause = max(delay, state.withLock { $0.earliest.map { $0 - now } } ?? .zero)
-            do {
-                if pause > .zero { try await environment.sleep(pause) }
-                try Task.checkCancellation()
-            } catch {
-                // Whoever cancels has put another state in the place of this one.
-                return
-            }
-            let taken = state.withLock { state in
-                defer { state.pending = nil }
-                return state.pending
-            }
-            if let taken { await sync(taken, session, collections()) }
-            let goesOn = state.withLock { state in
-                if Task.isCancelled { return false }
-                if state.pending == nil { state.worker = nil }
-                return state.pending != nil
-            }
-            guard goesOn else { return }
-        }
-    }
-
-    private func sync(_ pending: Pending, _ session: Session, _ collections: [LocalCollection]) async {
-        let present = Set(collections.map(\.id))
-        guard !present.isEmpty else { return }
-        if let announced = pending.announced, session.hasSynced(present, upTo: announced) { return }
-        let result = await session.sync(collections, expected: pending.announced, trigger: .broadcast)
-        let now = session.config.environment.uptime()
-        func retry(because reason: String) {
-            guard !self.retry(pending, from: now + Self.pauseAfterNothing) else { return }
-            let body = givenUp.withLock { $0 }
-            body?(reason, session)
-        }
-        switch result {
-        case .failure(.Backoff(let seconds)):
-            self.retry(pending, from: now + .seconds(Int64(clamping: min(seconds, 86_400))), countsAsTry: false)
-        case .failure(let error): retry(because: "\(error)")
-        case .success(let results):
-            for case .failure(let error) in results.map(\.result) { return retry(because: "\(error)") }
-            guard let announced = pending.announced, !session.hasSynced(present, upTo: announced) else {
-                let wasWorthIt = pending.isGreeting || results.contains(where: \.isChanged)
-                return state.withLock { $0.earliest = wasWorthIt ? nil : now + Self.pauseAfterNothing }
-            }
-            retry(because: "the timestamp \(announced) was announced, and the server has none that is so new")
-        }
-    }
-
-    /// - Returns: whether there is another try.
-    @discardableResult
-    private func retry(_ pending: Pending, from earliest: Duration, countsAsTry: Bool = true) -> Bool {
+    private func note(_ change: (inout RequestSchedule, Duration) -> Void) {
+        let now = environment.uptime()
         state.withLock { state in
-            state.earliest = earliest
-            var pending = pending
-            if countsAsTry { pending.tries += 1 }
-            guard pending.tries < Self.mostTries else {
-                state.refuted = pending.announced
-                return false
-            }
-            // What was announced meanwhile, and is higher, takes its place.
-            let isReplaced =
-                if let newer = state.pending?.announced { pending.announced.map { $0 < newer } ?? true } else { false }
-            if !isReplaced { state.pending = pending }
-            return true
+            change(&state.schedule, now)
+            guard state.worker == nil, !state.isEnded, state.schedule.step(at: now) != .wait(nil) else { return }
+            state.worker = Task { await self.work() }
         }
+        alarm.ring()
+    }
+
+    private func work() async {
+        while !Task.isCancelled {
+            let step = state.withLock { state in
+                let step = state.schedule.step(at: environment.uptime())
+                if step == .wait(nil) { state.worker = nil }
+                return step
+            }
+            switch step {
+            case .wait(nil): return
+            case .wait(let pause): await alarm.wait(pause, environment)
+            case .ask: await sync()
+            }
+        }
+    }
+
+    private func sync() async {
+        let collections = collections()
+        let present = Set(collections.map(\.id))
+        let seen = session.seen(of: present)
+        let request = state.withLock { state in
+            state.schedule.seen = seen
+            return state.schedule.take(at: environment.uptime(), time: session.now)
+        }
+        guard let request else { return }
+        guard !present.isEmpty else { return state.withLock { $0.schedule.noteIrrelevance() } }
+        let result = await session.sync(collections, expected: request.announced, trigger: .broadcast)
+        let (now, time, random) = (environment.uptime(), session.now, environment.random())
+        let answered = session.seen(of: present) ?? Timestamp(milliseconds: 0)
+        var reason = "\(request.announced.map { "\($0)" } ?? "a change") was announced, and the server has \(answered)"
+        let isVain = state.withLock { state in
+            switch result {
+            case .failure(.Backoff(let seconds)):
+                state.schedule.notePause(seconds: Int(clamping: seconds), at: now)
+                return false
+            case .success(let results):
+                for case .failure(let error) in results.map(\.result) {
+                    reason = "\(error)"
+                    state.schedule.noteFailure(at: now, random: random)
+                    return state.schedule.isVain
+                }
+                state.schedule.noteAnswer(
+                    seen: answered, isChanged: results.contains(where: \.isChanged), at: now, time: time, random: random
+                )
+            case .failure(let error):
+                reason = "\(error)"
+                state.schedule.noteFailure(at: now, random: random)
+            }
+            return state.schedule.isVain
+        }
+        if isVain { onVain(reason) }
     }
 }

@@ -174,7 +174,7 @@ extension CommandFailure {
             case CollectionError.fetch(.http(let error)):
                 switch error.category {
                 case .backoff: .backoff
-                case _ where error.isNetworkFailure: .unreachable
+                case _ where error.isUnavailability: .unreachable
                 default: .verificationFailed
                 }
             case is CollectionError, is ChangesetError, is HTTPError, is DumpsError: .verificationFailed

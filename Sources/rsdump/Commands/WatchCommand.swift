@@ -7,7 +7,6 @@ import LibC
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import Subprocess
-import Synchronization
 import UnixSignals
 import UpdateEvents
 import UpdateSchedule
@@ -25,11 +24,13 @@ struct WatchCommand: AsyncParsableCommand {
 
             With --refresh, the dumps are refreshed on each update, as by rsdump refresh. With rsdump serve --watch beside \
             it, that makes a mirror which follows within a second. One refresh runs at a time; updates that arrive \
-            meanwhile are merged into the next one. After two refreshes in a row that changed nothing, the next one waits \
-            for a minute: a server that announces what is not there costs one request a minute.
+            meanwhile are merged into the next one. No announcement is believed: handled is what was seen in the server's \
+            list of collections. While that is older than what was announced, the server is asked again, after 1 s, 2 s, \
+            4 s and so on up to 5 minutes. After two refreshes in a row that changed nothing, the next one waits for a \
+            minute. A server that announces nothing is asked every quarter of an hour.
 
-            --exec runs a command in a shell on each update, or with --refresh after each refresh that changed something. \
-            RSDUMP_EVENT has the update as JSON. One command runs at a time, and at most one starts in a second. Its \
+            --exec runs a command in a shell on each update that the server's list of collections confirms, or with \
+            --refresh after each refresh that changed something. RSDUMP_EVENT has the update as JSON. One command runs at a time, and at most one starts in a second. Its \
             output goes to standard error.
 
             A lost connection is made again after a random wait, of at most 1 s first and 5 minutes later; one without \
@@ -76,24 +77,27 @@ struct WatchCommand: AsyncParsableCommand {
         var limits = Limits()
         limits.updateIdleSeconds = UpdateWatch.idleSeconds
         limits.idleTimeoutSeconds = UpdateWatch.idleSeconds
-        let transport = AsyncHTTPClientTransport(jobs: 1, limits: limits)
+        let transport = AsyncHTTPClientTransport(jobs: 2, limits: limits)
         let client = ServerClient(
             server: url, transport: transport, userAgent: UserAgent(name: "rsdump", version: RSDump.version),
             limits: limits, onEvent: Console.showAlert)
-        let due = DueUpdates()
+        let actions = UpdateActions(command: self)
+        let (refresh, line) = (refresh, command)
+        let work = UpdateWork { request in
+            refresh ? await actions.refresh(request) : await actions.look(request, client)
+        } act: { timestamp, collections in
+            guard let line else { return false }
+            await actions.execute(line, timestamp, collections)
+            return true
+        }
+        let isWorking = refresh || command != nil
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         let result = await withTaskGroup(of: Result<Void, HTTPError>.self) { group in
             group.addTask {
                 do throws(HTTPError) {
                     try await UpdateWatch(client: client).run { notice in
                         WatchLine.print(notice)
-                        switch notice {
-                        case .event(.update(let timestamp, let collections)):
-                            due.add(.init(timestamp: timestamp, collections: collections.map { Set($0) }))
-                        // What changed while there was no connection: not every engine tells its state to a newcomer.
-                        case .connected where refresh: due.add(.init())
-                        default: break
-                        }
+                        if isWorking { work.note(notice) }
                     }
                     return .success(())
                 } catch {
@@ -101,7 +105,7 @@ struct WatchCommand: AsyncParsableCommand {
                 }
             }
             group.addTask {
-                await UpdateWork(command: self, due: due).run()
+                await work.run()
                 return .success(())
             }
             group.addTask {
@@ -125,124 +129,24 @@ struct WatchCommand: AsyncParsableCommand {
     }
 }
 
-/// The updates that wait to be worked on, merged into one.
-private final class DueUpdates: Sendable {
-    struct Update {
-        /// `nil` where it is not known whether anything has changed.
-        var timestamp: Timestamp?
-        /// `nil` for any.
-        var collections: Set<CollectionID>?
-    }
-
-    /// More collections than any server has; a longer list means any.
-    private static let most = 10_000
-
-    private let state = Mutex<Update?>(nil)
-    private let signal = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-
-    func add(_ update: Update) {
-        state.withLock { state in
-            var merged = state ?? update
-            merged.timestamp = [merged.timestamp, update.timestamp].compactMap(\.self).max()
-            merged.collections = merged.collections.flatMap { present in update.collections.map { $0.union(present) } }
-            if let count = merged.collections?.count, count > Self.most { merged.collections = nil }
-            state = merged
-        }
-        signal.continuation.yield()
-    }
-
-    /// Waits for an update; `nil` where the task is cancelled. There is one reader.
-    func next() async -> Update? {
-        for await _ in signal.stream {
-            // Most servers tell their state within a moment after a connection.
-            if let update = state.withLock({ $0 }), update.timestamp == nil { try? await Task.sleep(for: .seconds(1)) }
-            if let update = state.withLock({ state in
-                defer { state = nil }
-                return state
-            }) {
-                return update
-            }
-        }
-        return nil
-    }
-}
-
-/// Refreshes and runs the command on updates, one after the other.
-private struct UpdateWork {
-    private static let fruitlessPause = Duration.seconds(60)
-    private static let commandPause = Duration.seconds(1)
-
+/// What `watch` does on updates.
+private struct UpdateActions: Sendable {
     let command: WatchCommand
-    let due: DueUpdates
 
-    func run() async {
-        guard command.refresh || command.command != nil else { return await untilCancelled() }
-        var handled: Timestamp?
-        var failures = 0
-        // The refreshes in a row that changed nothing, and when the last of them ended.
-        var fruitless = (count: 0, end: ContinuousClock.now)
-        while let update = await due.next() {
-            // After each connection the server tells its present state, which is mostly the one that is held.
-            if let handled, let timestamp = update.timestamp, timestamp <= handled { continue }
-            var pause = Duration.zero
-            if command.refresh {
-                switch await refreshed(update) {
-                case .changed:
-                    failures = 0
-                    fruitless.count = 0
-                case .unchanged:
-                    failures = 0
-                    handled = update.timestamp ?? handled
-                    let isRow = ContinuousClock.now - fruitless.end < Self.fruitlessPause * 5
-                    fruitless = (isRow ? fruitless.count + 1 : 1, .now)
-                    guard fruitless.count > 1 else { continue }
-                    pause = Self.fruitlessPause
-                case .irrelevant:
-                    handled = update.timestamp ?? handled
-                    continue
-                case .failed:
-                    failures += 1
-                    pause = RetryPauses(first: .seconds(5), longest: .seconds(300))
-                        .pause(after: failures, random: HTTPEnvironment.system.random())
-                    due.add(update)
-                }
-            }
-            if pause == .zero {
-                handled = update.timestamp ?? handled
-                if let line = command.command {
-                    await execute(line, update)
-                    pause = Self.commandPause
-                }
-            }
-            if pause > .zero { try? await Task.sleep(for: pause) }
-            if Task.isCancelled { return }
-        }
-    }
-
-    private func untilCancelled() async {
-        while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
-    }
-
-    private enum Refreshed {
-        case changed
-        case unchanged
-        /// The update is about collections that `dumps.yaml` does not name.
-        case irrelevant
-        case failed
-    }
-
-    private func refreshed(_ update: DueUpdates.Update) async -> Refreshed {
+    /// Refreshes the dumps.
+    func refresh(_ request: RequestSchedule.Request) async -> UpdateWork.Answer {
         let start = ContinuousClock.now
         do {
             // Read anew: dumps.yaml may have been changed.
             let opened = try OpenDumps(command.dumps, applying: command.server.applied)
-            if let named = update.collections, opened.configuration.collections.allSatisfy({ !named.contains($0.id) }) {
+            if let named = request.collections, opened.configuration.collections.allSatisfy({ !named.contains($0.id) })
+            {
                 return .irrelevant
             }
             var options = Refresh.Options()
-            options.expected = update.timestamp
+            options.expected = request.announced
             let report = try await opened.refresh([], options: options, progress: Progress(isShown: false))
-            if Task.isCancelled { return .failed }
+            if Task.isCancelled { return .failed(isChanged: false) }
             let changed = report.outcomes.filter { ![.unchanged, .pinned, .failed].contains($0.status) }.map(\.id)
             WatchLine.print(
                 "refreshed",
@@ -255,26 +159,41 @@ private struct UpdateWork {
             for failure in report.failed {
                 Console.error("rsdump: \(failure.id): \(Console.visible(failure.error.map { "\($0)" } ?? ""))")
             }
-            if report.exitStatus != .done {
-                guard !changed.isEmpty else { return .failed }
-                // What failed is tried again, though something else changed.
-                due.add(.init())
-            }
-            return changed.isEmpty && report.recovered.isEmpty ? .unchanged : .changed
+            let isChanged = !changed.isEmpty || !report.recovered.isEmpty
+            if report.exitStatus == .done { return .seen(report.monitor, isChanged: isChanged) }
+            if let seconds = report.backoffSeconds, !isChanged { return .notBefore(seconds: seconds) }
+            return .failed(isChanged: isChanged)
         } catch {
-            guard !Task.isCancelled else { return .failed }
-            let failure = CommandFailure(error)
-            WatchLine.print(
-                "failed",
-                ["error": .string(failure.description), "exitCode": .count(failure.status.rawValue)])
-            return .failed
+            return failed(error)
         }
     }
 
-    private func execute(_ line: String, _ update: DueUpdates.Update) async {
+    /// Looks whether the server has what it announced.
+    func look(_ request: RequestSchedule.Request, _ client: ServerClient) async -> UpdateWork.Answer {
+        do {
+            guard let seen = try await client.monitorTimestamp(expected: request.announced) else {
+                throw DumpsError.emptyMonitor("\(client.server)")
+            }
+            return .seen(seen, isChanged: nil)
+        } catch {
+            return failed(error)
+        }
+    }
+
+    private func failed(_ error: any Error) -> UpdateWork.Answer {
+        guard !Task.isCancelled else { return .failed(isChanged: false) }
+        let failure = CommandFailure(error)
+        WatchLine.print(
+            "failed", ["error": .string(failure.description), "exitCode": .count(failure.status.rawValue)])
+        if case .backoff(_, let seconds)? = (error as? HTTPError)?.reason { return .notBefore(seconds: seconds) }
+        return .failed(isChanged: false)
+    }
+
+    /// - Parameter seen: the monitor's timestamp, as far as it is known.
+    func execute(_ line: String, _ seen: Timestamp?, _ collections: Set<CollectionID>?) async {
         let newest = try? command.dumps.directory.lockFile(limits: Limits()).collections.values.map(\.timestamp).max()
-        let timestamp = update.timestamp ?? newest ?? Timestamp(milliseconds: 0)
-        var event = UpdateEvent.update(timestamp: timestamp, collections: update.collections?.sorted())
+        let timestamp = seen ?? newest ?? Timestamp(milliseconds: 0)
+        var event = UpdateEvent.update(timestamp: timestamp, collections: collections?.sorted())
         // The system limits the length of a variable.
         if event.json.utf8.count > 64 << 10 { event = .update(timestamp: timestamp, collections: nil) }
         var options = PlatformOptions()
