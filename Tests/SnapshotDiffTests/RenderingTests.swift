@@ -68,7 +68,8 @@ struct RenderingTests {
                 "trust":"unsigned"},"new":{"collection":"main/cases","timestamp":2,\
                 "lastModified":"1970-01-01T00:00:00.002Z","records":2,"trust":"unsigned"},"counts":{"created":1,\
                 "updated":1,"deleted":0,"attachmentsAdded":1,"attachmentsChanged":0,"attachmentsRemoved":0,\
-                "attachmentBytesAdded":3,"attachmentBytesRemoved":0},"records":[{"id":"n","change":"created",\
+                "attachmentBytesAdded":3,"attachmentBytesRemoved":0},"metadata":[],"records":[{"id":"n",\
+                "change":"created",\
                 "fields":[{"path":["attachment"],"new":{"filename":"a.bin",\
                 "hash":"1111111111111111111111111111111111111111111111111111111111111111","location":"l/a.bin",\
                 "mimetype":"text/plain","size":3}},{"path":["id"],"new":"n"},{"path":["last_modified"],"new":1}],\

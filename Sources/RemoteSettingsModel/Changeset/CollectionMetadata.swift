@@ -32,6 +32,14 @@ package struct CollectionMetadata: Hashable, Sendable {
         (id, bucket, signatures, hasAttachmentsZip) = (nil, nil, [], false)
     }
 
+    /// The members that people write. The others say which collection it is, when it changed and who signed it.
+    ///
+    /// - Throws: ``JSONError`` where the metadata, kept unread, is no JSON.
+    package func writtenMembers(limits: Limits) throws(JSONError) -> [JSONValue.Member] {
+        guard case .object(let members) = try JSONValue(parsing: json, limits: limits) else { return [] }
+        return members.filter { !["id", "bucket", "last_modified", "signature", "signatures"].contains($0.key) }
+    }
+
     /// A mirror's metadata, with the bytes that the mirror itself received in place of those that it serves.
     ///
     /// A mirror serves certificate chains itself and therefore rewrites each `x5u`; a mirror of a mirror keeps the first

@@ -51,6 +51,7 @@ package enum DiffJSON {
             "old": diff.old.map(side),
             "new": diff.new.map(side),
             "counts": counts(collections: nil, records: { diff.count($0) }, attachments: diff.attachments),
+            "metadata": .array(diff.metadata.map(field)),
         ])
     }
 
@@ -86,14 +87,13 @@ package enum DiffJSON {
         .members([
             "id": .string(change.id),
             "change": .string(change.kind.rawValue),
-            "fields": .array(
-                change.fields.map { field in
-                    .members([
-                        "path": .array(field.path.map(JSONValue.string)), "old": field.old, "new": field.new,
-                    ])
-                }),
+            "fields": .array(change.fields.map(field)),
             "attachment": change.attachment.map(attachment),
         ])
+    }
+
+    private static func field(_ field: FieldChange) -> JSONValue {
+        .members(["path": .array(field.path.map(JSONValue.string)), "old": field.old, "new": field.new])
     }
 
     private static func attachment(_ change: AttachmentChange) -> JSONValue {

@@ -27,7 +27,8 @@ package struct DiffMarkdown {
         let changed = report.changed.sorted(by: isLarger)
         guard !changed.isEmpty else { return page.text }
         appendTable(changed, to: &page)
-        for (index, diff) in changed.enumerated() where !diff.records.isEmpty || !DiffWords.notes(diff).isEmpty {
+        for (index, diff) in changed.enumerated()
+        where !diff.records.isEmpty || !diff.metadata.isEmpty || !DiffWords.notes(diff).isEmpty {
             guard appendDetails(diff, to: &page) else {
                 let left = changed[index...].count { !$0.records.isEmpty }
                 page.appendLast("\n… and the details of \(left) more \(Counted.noun(left, "collection")).\n")
@@ -75,6 +76,9 @@ package struct DiffMarkdown {
     private func appendDetails(_ diff: SnapshotDiff, to page: inout BoundedText) -> Bool {
         var head = "\n#### \(MarkdownText.code("\(diff.collection)"))\n\n"
         for note in DiffWords.notes(diff) { head += "- \(MarkdownText.code(note))\n" }
+        if !diff.metadata.isEmpty {
+            head += "- metadata\n" + lines(diff.metadata, isNew: false).joined(separator: "\n") + "\n"
+        }
         guard page.append(head, reserving: Self.room) else { return false }
         var left = diff.records.count
         for change in diff.records.largest(Self.recordsPerCollection) {
@@ -95,6 +99,13 @@ package struct DiffMarkdown {
         }
         // The fields of a deleted record are in the old bundle; its id is enough here.
         let fields = change.kind == .deleted ? [] : DiffWords.fields(change)
+        lines += self.lines(fields, isNew: change.kind == .created)
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// A line for each field, of the first few.
+    private func lines(_ fields: [FieldChange], isNew: Bool) -> [String] {
+        var lines: [String] = []
         for field in fields.prefix(Self.fieldsPerRecord) {
             let values = ValueExcerpt(field, limit: Self.valueLimit)
             let name = MarkdownText.code(bounded(field.path.joined(separator: ".")))
@@ -102,7 +113,7 @@ package struct DiffMarkdown {
             let new = values.new.map(MarkdownText.code)
             switch (old, new) {
             case (let old?, let new?): lines.append("  - \(name): \(old) → \(new)")
-            case (nil, let new?): lines.append("  - \(name): \(change.kind == .created ? "" : "new, ")\(new)")
+            case (nil, let new?): lines.append("  - \(name): \(isNew ? "" : "new, ")\(new)")
             case (let old?, nil): lines.append("  - \(name): removed, was \(old)")
             case (nil, nil): break
             }
@@ -111,7 +122,7 @@ package struct DiffMarkdown {
             let left = fields.count - Self.fieldsPerRecord
             lines.append("  - … and \(left) more \(Counted.noun(left, "field"))")
         }
-        return lines.joined(separator: "\n") + "\n"
+        return lines
     }
 
     private func bounded(_ text: String) -> String {

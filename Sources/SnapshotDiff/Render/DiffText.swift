@@ -40,6 +40,7 @@ package struct DiffText {
         for diff in report.changed {
             head(diff).forEach(body)
             guard showsRecords else { continue }
+            for change in diff.metadata { field(change, "metadata.").forEach(body) }
             for change in diff.records { record(change).forEach(body) }
         }
         body(DiffWords.total(report))
@@ -61,6 +62,7 @@ package struct DiffText {
         }
         lines += DiffWords.notes(diff).map { "    " + VisibleText.escape($0) }
         if !showsRecords, let counts = DiffWords.counts(diff) { lines.append("    \(counts)") }
+        if !showsRecords, !diff.metadata.isEmpty { lines.append("    metadata changed") }
         return lines
     }
 
@@ -75,6 +77,15 @@ package struct DiffText {
 
     private func records(_ count: Int) -> String { Counted.text(count, "record") }
 
+    private func field(_ change: FieldChange, _ prefix: String) -> [String] {
+        let name = VisibleText.escape(prefix + change.path.joined(separator: "."))
+        let values = ValueExcerpt(change, limit: Self.valueLimit)
+        return [
+            values.old.map { paint("      - \(name): \($0)", .deleted) },
+            values.new.map { paint("      + \(name): \($0)", .created) },
+        ].compactMap(\.self)
+    }
+
     private func record(_ change: RecordChange) -> [String] {
         let id = VisibleText.escape(change.id)
         var lines: [String]
@@ -83,12 +94,7 @@ package struct DiffText {
         case .updated: lines = [paint("  ~ \(id)", .updated)]
         case .deleted: lines = [paint("  - \(id)", .deleted)]
         }
-        for field in DiffWords.fields(change) {
-            let name = VisibleText.escape(field.path.joined(separator: "."))
-            let values = ValueExcerpt(field, limit: Self.valueLimit)
-            if let old = values.old { lines.append(paint("      - \(name): \(old)", .deleted)) }
-            if let new = values.new { lines.append(paint("      + \(name): \(new)", .created)) }
-        }
+        lines += DiffWords.fields(change).flatMap { field($0, "") }
         if let attachment = change.attachment {
             let text = VisibleText.escape(DiffWords.attachment(attachment))
             switch attachment {

@@ -66,7 +66,7 @@ enum DiffWords {
         var notes: [String] = []
         if old.collection != new.collection { notes.append("\(old.collection) is compared with \(new.collection)") }
         if new.timestamp < old.timestamp { notes.append("the new side is older than the old one") }
-        if diff.status == .changed, diff.records.isEmpty, old.timestamp != new.timestamp {
+        if diff.status == .changed, diff.records.isEmpty, diff.metadata.isEmpty, old.timestamp != new.timestamp {
             notes.append("only the timestamp changed")
         }
         let (before, after) = (trust(old), trust(new))
@@ -78,7 +78,8 @@ enum DiffWords {
         // A change of counts that follows from the records' changes needs no note.
         if let before = old.packagedAttachments, let after = new.packagedAttachments,
             after - before != diff.attachments.added - diff.attachments.removed
-                || (diff.status == .changed && diff.records.isEmpty && old.timestamp == new.timestamp)
+                || (diff.status == .changed && diff.records.isEmpty && diff.metadata.isEmpty
+                    && old.timestamp == new.timestamp)
         {
             notes.append("attachments in the bundle: \(before) → \(after)")
         }

@@ -10,6 +10,8 @@ package struct ComparedSnapshot: Sendable {
     package let trust: Provenance.Kind
     /// The leaf certificate's name; `nil` where nothing is signed, and where only the bundle is at hand.
     package let signer: String?
+    /// The metadata's members that people write, as an object; `nil` where the side does not say.
+    let metadata: Bytes?
     /// The hashes of the attachments in the bundle, sorted; `nil` where the state is not a bundle's.
     package let packaged: [SHA256Digest]?
 
@@ -22,6 +24,7 @@ package struct ComparedSnapshot: Sendable {
         payload = snapshot.payload
         trust = snapshot.provenance.kind
         signer = snapshot.provenance.verdict?.signer
+        metadata = Self.written(snapshot.metadata)
         packaged = nil
     }
 
@@ -31,6 +34,7 @@ package struct ComparedSnapshot: Sendable {
         payload = state.payload
         trust = .signed
         signer = nil
+        metadata = Self.written(state.metadata)
         packaged = nil
     }
 
@@ -43,6 +47,13 @@ package struct ComparedSnapshot: Sendable {
         payload = try bundle.payload()
         trust = bundle.head.trust
         self.signer = trust == .signed ? signer : nil
+        // The dumps of others have no metadata; what stands in its place says nothing.
+        metadata = trust == .imported ? nil : Self.written(try bundle.metadata())
         packaged = Array(bundle.attachments)
+    }
+
+    private static func written(_ metadata: CollectionMetadata) -> Bytes? {
+        guard let members = try? metadata.writtenMembers(limits: Limits()) else { return nil }
+        return try? CanonicalJSON.canonicalize(Bytes(JSONText.compact(.object(members))), limits: Limits())
     }
 }

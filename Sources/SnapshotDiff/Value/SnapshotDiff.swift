@@ -31,6 +31,8 @@ package struct SnapshotDiff: Sendable {
     package let new: Side?
     /// In the order of ids.
     package let records: RecordChanges
+    /// The members of the metadata that people write, where both sides say what they are; sorted by name.
+    package let metadata: [FieldChange]
 
     /// - Parameters:
     ///   - old: `nil` where that side does not have the collection; then every record is created.
@@ -44,11 +46,15 @@ package struct SnapshotDiff: Sendable {
         guard let old, let new else {
             status = new == nil ? .removed : .added
             records = RecordChanges(from: old?.records ?? RecordTable(), to: new?.records ?? RecordTable())
+            metadata = []
             return
         }
         let isSame = old.payload == new.payload
         records = isSame ? RecordChanges() : RecordChanges(from: old.records, to: new.records)
-        status = isSame && old.isSameSeal(as: new) ? .same : .changed
+        metadata =
+            old.metadata == nil || new.metadata == nil
+            ? [] : FieldComparer.changes(from: old.metadata, to: new.metadata)
+        status = isSame && metadata.isEmpty && old.isSameSeal(as: new) ? .same : .changed
     }
 
     /// How many records changed in this way.
