@@ -23,7 +23,7 @@ package final class KeptSnapshotVerifier: Sendable {
     /// has an expired key could else sign new data, and give a time at which the key was valid.
     ///
     /// - Parameters:
-    ///   - pem: the stored chain. Only the chain that verified is stored, so it is tried with every signature.
+    ///   - pem: the stored chains (``KeptChains``). Each is tried with every signature.
     ///   - time: when the snapshot was first verified, as the lock or the cache file says; never a time from the data or
     ///     the certificates.
     ///   - message: the payload's hash, where it was computed already.
@@ -34,18 +34,34 @@ package final class KeptSnapshotVerifier: Sendable {
             throw .newerThanVerification(unverified.collection, timestamp: unverified.timestamp, time: time)
         }
         let signer = policy.signer(for: unverified.collection)
-        let chain = Result { () throws(ContentSignatureError) in try verifiedChain(pem, signer: signer, at: time) }
-        let chains = Dictionary(unverified.signatures.map { ($0.x5u, chain) }) { first, _ in first }
-        return try unverified.verified(with: chains, signer: signer, message: message, limits: limits)
+        var failure: ContentSignatureError?
+        for kept in KeptChains(text: pem).chains {
+            do throws(ContentSignatureError) {
+                let chain = Result { () throws(ContentSignatureError) in
+                    try verifiedChain(kept, signer: signer, at: time)
+                }
+                let chains = Dictionary(unverified.signatures.map { ($0.x5u, chain) }) { first, _ in first }
+                let snapshot = try unverified.verified(with: chains, signer: signer, message: message, limits: limits)
+                // The others stay for those who need them.
+                return Snapshot(vouchingFor: unverified, chain: pem, provenance: snapshot.provenance)
+            } catch {
+                // The first chain is the one that is meant where none is good.
+                failure = failure ?? error
+            }
+        }
+        throw failure ?? .noChains(unverified.collection)
     }
 
     /// Verifies a chain ahead of the snapshot that it is for, on another thread than the one that reads the snapshot.
     /// Decides nothing: a chain that does not verify is refused with the snapshot.
     package func verifyAhead(chain pem: Bytes, of collection: CollectionID, at time: Timestamp) {
-        _ = try? verifiedChain(pem, signer: policy.signer(for: collection), at: time)
+        for chain in KeptChains(text: pem).chains
+        where (try? verifiedChain(chain, signer: policy.signer(for: collection), at: time)) != nil {
+            return
+        }
     }
 
-    /// Whether the chain was verified for this collection and time already.
+    /// Whether one of the chains was verified for this collection and time already.
     package func hasVerified(chain pem: Bytes, of collection: CollectionID, at time: Timestamp) -> Bool {
         known(pem, policy.signer(for: collection), at: time) != nil
     }
@@ -57,22 +73,28 @@ package final class KeptSnapshotVerifier: Sendable {
         _ message: inout SignedMessage, _ signatures: [ServedSignature], chain pem: Bytes, of collection: CollectionID,
         at time: Timestamp
     ) {
-        guard let signature = signatures.first(where: \.isKnown),
-            let chain = known(pem, policy.signer(for: collection), at: time),
-            let raw = try? RawSignature(base64URL: signature.signature),
-            (try? chain.verify(raw, over: message)) != nil
-        else { return }
-        message.verified = (raw, chain.key)
+        guard let chain = known(pem, policy.signer(for: collection), at: time) else { return }
+        for signature in signatures where signature.isKnown {
+            guard let raw = try? RawSignature(base64URL: signature.signature),
+                (try? chain.verify(raw, over: message)) != nil
+            else { continue }
+            message.verified = (raw, chain.key)
+            return
+        }
     }
 
+    /// The first of the kept chains that was verified.
     private func known(_ pem: Bytes, _ signer: SignerName, at time: Timestamp) -> VerifiedChain? {
-        chains.withLock { $0[Key(pem: pem, signer: signer)] }?.valid(at: time)
+        for chain in KeptChains(text: pem).chains {
+            if let known = chains.withLock({ $0[Key(pem: chain, signer: signer)] })?.valid(at: time) { return known }
+        }
+        return nil
     }
 
     private func verifiedChain(
         _ pem: Bytes, signer: SignerName, at time: Timestamp
     ) throws(ContentSignatureError) -> VerifiedChain {
-        if let known = known(pem, signer, at: time) { return known }
+        if let known = chains.withLock({ $0[Key(pem: pem, signer: signer)] })?.valid(at: time) { return known }
         let chain = try CertificateChain(pem: pem, limits: limits).verified(
             anchors: policy.roots, signer: signer, at: time)
         chains.withLock { $0[Key(pem: pem, signer: signer)] = chain }

@@ -44,6 +44,22 @@ package actor ChainStore {
         return found
     }
 
+    /// The chains that the signatures name, as far as they could be read, whether they are trusted or not.
+    func chains(
+        on signatures: [ServedSignature], _ verdicts: [String: Result<VerifiedChain, ContentSignatureError>]
+    ) async -> [CertificateChain] {
+        var found: [CertificateChain] = []
+        for signature in signatures {
+            switch verdicts[signature.x5u] {
+            case .success(let verified)?:
+                if let chain = try? CertificateChain(pem: verified.pem, limits: client.limits) { found.append(chain) }
+            case .failure?: if let chain = try? await chain(signature.x5u).get() { found.append(chain) }
+            case nil: break
+            }
+        }
+        return found
+    }
+
     private func verdict(_ x5u: String, _ signer: SignerName) async -> Result<VerifiedChain, ContentSignatureError> {
         let key = Key(x5u: x5u, signer: signer)
         if let known = verdicts[key] { return known }

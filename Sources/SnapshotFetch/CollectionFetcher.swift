@@ -136,8 +136,11 @@ package struct CollectionFetcher: Sendable {
         }
         let signer = policy.signer(for: unverified.collection)
         let verdicts = await chains.verdicts(on: unverified.signatures, signer: signer)
-        return try Result { () throws(ContentSignatureError) in
+        let snapshot = try Result { () throws(ContentSignatureError) in
             try unverified.verified(with: verdicts, signer: signer, limits: client.limits)
         }.mapError(FetchError.signature).get()
+        // Others may read the snapshot who trust another root.
+        guard verdicts.count > 1 else { return snapshot }
+        return snapshot.keeping(await chains.chains(on: unverified.signatures, verdicts), limits: client.limits)
     }
 }

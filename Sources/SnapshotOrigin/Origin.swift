@@ -59,7 +59,7 @@ package final class Origin: Sendable {
         }
         self.roots = roots
         var chains: [String: OriginResource] = [:]
-        for chain in collections.lazy.compactMap(\.chain) where chains[chain.name] == nil {
+        for chain in collections.lazy.flatMap(\.chains) where chains[chain.name] == nil {
             chains[chain.name] = OriginResource(
                 .chain, type: "application/x-pem-file", tag: String(chain.name.prefix(64)), freshness: .immutable,
                 content: .segments([chain.pem]), gzip: .compressing)

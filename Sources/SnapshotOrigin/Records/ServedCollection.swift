@@ -1,3 +1,4 @@
+import ContentSignature
 import RemoteSettingsModel
 import SnapshotBundle
 import Synchronization
@@ -13,7 +14,8 @@ package final class ServedCollection: Sendable {
     /// Older states, newest first, each timestamp once.
     package let history: [BundleReader]
     let metadata: ServedMetadata
-    let chain: (name: String, pem: Bytes)?
+    /// The bundle's chains, each by its content's hash.
+    let chains: [(name: String, pem: Bytes)]
 
     private let limits: Limits
     private let payloadBytes = Lazily<Bytes>()
@@ -48,12 +50,11 @@ package final class ServedCollection: Sendable {
         var seen: Set<Timestamp> = []
         self.history = history.sorted { $0.head.timestamp > $1.head.timestamp }
             .filter { $0.head.timestamp < timestamp && seen.insert($0.head.timestamp).inserted }
-        chain = try bundle.chain().map { pem in
-            // A copy, so that it does not keep the bundle's memory alive.
-            ("\(SHA256Digest(hashing: pem)).pem", pem)
-        }
+        chains =
+            try bundle.chain().map { KeptChains(text: $0).chains.map { ("\(SHA256Digest(hashing: $0)).pem", $0) } }
+            ?? []
         metadata = try ServedMetadata(
-            bundle, signature: signature, chainURL: chain.map { address.chain($0.name) }, limits: limits)
+            bundle, signature: signature, chains: chains.map { (address.chain($0.name), $0.pem) }, limits: limits)
     }
 
     /// The bundle's payload: in place where it is stored, else inflated once.

@@ -5,7 +5,7 @@ import SnapshotBundle
 /// A collection's metadata as an origin serves it: as it was received, except for the URL of its chain.
 ///
 /// The signature covers records and timestamp only, so metadata may be rewritten. An `x5u` is rewritten where the bundle
-/// contains its chain; any other (the second one during a key rotation) stays as it is. Imported metadata may lack the
+/// contains its chain; any other stays as it is. Imported metadata may lack the
 /// bucket or the id; both are added, because clients need them.
 struct ServedMetadata {
     let json: Bytes
@@ -17,9 +17,9 @@ struct ServedMetadata {
     let isForStartup: Bool
     let lastModified: Timestamp?
 
-    /// - Parameter chainURL: the URL at which the origin serves the bundle's chain; `nil` for a bundle without a chain.
+    /// - Parameter chains: the bundle's chains, with the URL at which the origin serves each; none for a bundle without a chain.
     init(
-        _ bundle: BundleReader, signature: SignatureVerdict?, chainURL: String?, limits: Limits
+        _ bundle: BundleReader, signature: SignatureVerdict?, chains: [(url: String, pem: Bytes)], limits: Limits
     ) throws(BundleError) {
         let id = bundle.head.collection
         let metadata = try bundle.metadata()
@@ -38,17 +38,16 @@ struct ServedMetadata {
         }
         if value["id"] == nil { members.append(.init(key: "id", value: .string(id.name))) }
         if value["bucket"] == nil { members.append(.init(key: "bucket", value: .string(id.bucket))) }
-        if let chainURL, let chain = try bundle.chain() {
-            let held = try Self.heldURLs(
-                bundle, metadata, chain: chain, signature: signature, limits: limits)
+        if !chains.isEmpty {
+            let held = try Self.heldURLs(bundle, metadata, chains, signature: signature, limits: limits)
             members = members.map { member in
                 switch (member.key, member.value) {
                 case ("signature", let signature):
-                    .init(key: member.key, value: Self.rewrite(signature, held: held, to: chainURL))
+                    .init(key: member.key, value: Self.rewrite(signature, held))
                 case ("signatures", .array(let signatures)):
                     .init(
                         key: member.key,
-                        value: .array(signatures.map { Self.rewrite($0, held: held, to: chainURL) }))
+                        value: .array(signatures.map { Self.rewrite($0, held) }))
                 default: member
                 }
             }
@@ -61,31 +60,38 @@ struct ServedMetadata {
         lastModified = (value["last_modified"]?.number?.uint64).map(Timestamp.init(milliseconds:))
     }
 
-    private static func rewrite(_ signature: JSONValue, held: Set<String>, to url: String) -> JSONValue {
+    private static func rewrite(_ signature: JSONValue, _ held: [String: String]) -> JSONValue {
         guard case .object(let members) = signature else { return signature }
         return .object(
             members.map { member in
-                guard member.key == "x5u", let x5u = member.value.string, held.contains(x5u) else { return member }
+                guard member.key == "x5u", let x5u = member.value.string, let url = held[x5u] else { return member }
                 return .init(key: "x5u", value: .string(url))
             })
     }
 
-    /// The index of the signature whose chain the bundle contains.
+    /// Where the origin serves the chains of signatures, by the URLs that the metadata has for them.
     private static func heldURLs(
-        _ bundle: BundleReader, _ metadata: CollectionMetadata, chain: Bytes, signature: SignatureVerdict?,
-        limits: Limits
-    ) throws(BundleError) -> Set<String> {
+        _ bundle: BundleReader, _ metadata: CollectionMetadata, _ chains: [(url: String, pem: Bytes)],
+        signature: SignatureVerdict?, limits: Limits
+    ) throws(BundleError) -> [String: String] {
         let urls = Set(metadata.signatures.map(\.x5u))
-        guard urls.count > 1, let signature else { return urls }
-        let policy = TrustPolicy(roots: TrustAnchors([signature.root]), signer: SignerName(signature.signer))
-        let verified: Result<VerifiedChain, ContentSignatureError> = Result { () throws(ContentSignatureError) in
-            try CertificateChain(pem: chain, limits: limits).verified(
-                anchors: policy.roots, signer: policy.signer(for: bundle.head.collection), at: signature.verifiedAt)
+        guard urls.count > 1 || chains.count > 1, let signature else {
+            return Dictionary(uniqueKeysWithValues: urls.map { ($0, chains[0].url) })
         }
         let unverified = try bundle.unverifiedSnapshot()
-        // There is only one signature with a chain, so the bundle's chain must be that one.
-        return urls.filter { url in
-            (try? unverified.verified(with: [url: verified], signer: policy.signer, limits: limits)) != nil
+        let signer = SignerName(signature.signer)
+        var held: [String: String] = [:]
+        for chain in chains {
+            let verified = Result { () throws(ContentSignatureError) in
+                try CertificateChain(pem: chain.pem, limits: limits).ownVerdict(signer, at: signature.verifiedAt)
+            }
+            for url in urls
+            where held[url] == nil
+                && (try? unverified.verified(with: [url: verified], signer: signer, limits: limits)) != nil
+            {
+                held[url] = chain.url
+            }
         }
+        return held
     }
 }

@@ -1,0 +1,110 @@
+import RemoteSettingsModel
+
+/// The certificate chains that a snapshot's signatures need, in one text: `chain.pem` of a bundle, and the chain in a cache file.
+///
+/// The first chain stands there as it was served. Each further one follows behind a line `|`, with `| ` in front of its lines:
+/// readers of PEM pass over such lines as explanatory text (RFC 7468, section 2), and so do versions of this package that know one
+/// chain only. Nothing here is verified.
+package struct KeptChains: Sendable {
+    private static let separator = Array("\n|\n".utf8)
+    /// Further ones are not looked at: signatures of a change of roots have two chains, or three.
+    private static let most = 8
+
+    /// PEM texts, each without the marks.
+    package let chains: [Bytes]
+    /// All chains in one text.
+    package let text: Bytes
+
+    /// Reads a stored text.
+    package init(text: Bytes) {
+        self.text = text
+        let bytes = text.array
+        guard bytes.contains(UInt8(ascii: "|")) else {
+            chains = [text]
+            return
+        }
+        var parts: [[UInt8]] = [[]]
+        var rest = bytes[...]
+        while let byte = rest.first {
+            if rest.starts(with: Self.separator) {
+                parts.append([])
+                rest = rest.dropFirst(Self.separator.count)
+            } else {
+                parts[parts.count - 1].append(byte)
+                rest = rest.dropFirst()
+            }
+        }
+        chains =
+            [Bytes(parts[0])]
+            + parts.dropFirst().prefix(Self.most - 1).map { part in
+                let lines = part.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+                return Bytes(Array(lines.map { $0.dropFirst(2) }.joined(separator: [UInt8(ascii: "\n")])))
+            }
+    }
+
+    /// - Parameters:
+    ///   - first: the chain that readers of one chain take.
+    ///   - others: are left out where they are there already, have line ends that other readers see as such, or would make the
+    ///     text longer than ``Limits/chainBytes``.
+    package init(_ first: Bytes, _ others: [Bytes], limits: Limits) {
+        var (chains, text) = ([first], first.array)
+        for chain in others where !chains.contains(chain) && chains.count < Self.most {
+            let lines = chain.array.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            let marked = Self.separator + lines.map { Array("| ".utf8) + $0 }.joined(separator: [UInt8(ascii: "\n")])
+            guard text.count + marked.count <= limits.chainBytes, !chain.array.contains(UInt8(ascii: "\r")) else {
+                continue
+            }
+            text += marked
+            chains.append(chain)
+        }
+        self.chains = chains
+        self.text = Bytes(text)
+    }
+}
+
+extension Snapshot {
+    /// The snapshot with the chains of its other signatures, so that those who trust only another root can verify it as well.
+    ///
+    /// A chain is kept if it is valid for the signer at the time of the snapshot's own verification, and one of the signatures is
+    /// its. Its root need not be pinned: whoever reads the snapshot decides by pins of their own. No I/O.
+    package func keeping(_ others: [CertificateChain], limits: Limits = Limits()) -> Snapshot {
+        guard let chain, let verdict = provenance.verdict, !others.isEmpty else { return self }
+        let unverified = UnverifiedSnapshot(collection: collection, payload: payload, metadata: metadata)
+        let message = SignedMessage(payload.bytes)
+        let signer = SignerName(verdict.signer)
+        let fitting = others.filter { other in
+            let own = Result { () throws(ContentSignatureError) in
+                try other.ownVerdict(signer, at: verdict.verifiedAt)
+            }
+            let chains = Dictionary(unverified.signatures.map { ($0.x5u, own) }) { first, _ in first }
+            return (try? unverified.verified(with: chains, signer: signer, message: message, limits: limits)) != nil
+        }
+        let known = KeptChains(text: chain).chains
+        let kept = KeptChains(known[0], known.dropFirst() + fitting.map(\.pem), limits: limits)
+        return Snapshot(vouchingFor: unverified, chain: kept.text, provenance: provenance)
+    }
+}
+
+extension Snapshot {
+    /// Each signature of the metadata with the kept chain that it was made with, verified at the time of the snapshot's own
+    /// verification; `nil` where none of the chains fits. No I/O.
+    package func signatureChains(limits: Limits = Limits()) -> [(signature: ServedSignature, chain: VerifiedChain?)] {
+        guard let chain, let verdict = provenance.verdict else { return metadata.signatures.map { ($0, nil) } }
+        let signer = SignerName(verdict.signer)
+        let chains = KeptChains(text: chain).chains.compactMap { pem in
+            try? CertificateChain(pem: pem, limits: limits).ownVerdict(signer, at: verdict.verifiedAt)
+        }
+        let message = SignedMessage(payload.bytes)
+        return metadata.signatures.map { signature in
+            let raw = signature.isKnown ? try? RawSignature(base64URL: signature.signature) : nil
+            return (signature, raw.flatMap { raw in chains.first { (try? $0.verify(raw, over: message)) != nil } })
+        }
+    }
+}
+
+extension CertificateChain {
+    /// Verifies the chain up to its own root, which nobody need have pinned.
+    package func ownVerdict(_ signer: SignerName, at time: Timestamp) throws(ContentSignatureError) -> VerifiedChain {
+        try verified(anchors: TrustAnchors([root]), signer: signer, at: time)
+    }
+}
