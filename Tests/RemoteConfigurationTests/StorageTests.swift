@@ -39,6 +39,22 @@ struct StorageTests {
         #expect(config.text("a") == "2" && start().text("a") == "2")
     }
 
+    /// A later version of the library has written the file: the installation keeps its name, and the file stays as it is.
+    @Test func fileOfALaterFormat() async throws {
+        try place.put("a", 1)
+        try place.put("a", 2, id: "a1", filter: "env.plan == 'pro'")
+        try await place.start().fetchAndActivate()
+        let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
+        let name = try #require(text.firstMatch(of: #/"installation":"([0-9a-f]+)"/#)?.output.1)
+        let later = Data(#"{"format":2,"installation":"\#(name)","new":{}}\#n"#.utf8)
+        try later.write(to: file)
+        let config = place.start()
+        try await config.setCustomSignals(["plan": "pro"])
+        try await config.fetchAndActivate()
+        #expect(config.text("a") == "2")
+        #expect(try Data(contentsOf: file) == later)
+    }
+
     /// A state file that cannot be read for a while is not written anew: what is in it counts again afterwards.
     @Test func unreadableFile() async throws {
         try place.put("a", 1)

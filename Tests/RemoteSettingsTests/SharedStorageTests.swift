@@ -22,6 +22,55 @@ extension ServerTests {
             URL(fileURLWithPath: "\(place.storage)/main/\(collection.name).snapshot")
         }
 
+        /// While roots change, a program of each kind: what one of them has synced serves the other as well, online and packaged.
+        @Test func programsWithDifferentRootsShareOneState() async throws {
+            let collection = try place.server.makeCollection()
+            collection.sign([SignatureForm(.current), SignatureForm(.ofOtherRoot)])
+            try collection.put("a")
+            let dumps = try await place.package([collection])
+            let roots = [place.server.root, place.server.otherRoot]
+            func client(_ root: Int, isOffline: Bool, packaged: [PackagedSource] = []) -> RemoteSettingsClient {
+                place.service {
+                    $0.trustRoots = roots[root]
+                    $0.packaged = packaged
+                    if isOffline { $0.transport = NoTransport() }
+                }.makeClient(collectionName: collection.name)
+            }
+            for root in 0..<2 {
+                let offline = client(root, isOffline: true, packaged: [.directory(dumps)])
+                #expect(offline.getRecords()?.map(\.id) == ["a"] && offline.snapshot.source != .cached)
+            }
+            for root in 0..<2 {
+                try collection.put("b\(root)")
+                try await client(root, isOffline: false).sync()
+                for reader in 0..<2 {
+                    let offline = client(reader, isOffline: true)
+                    #expect(offline.getRecords()?.count == 2 + root && offline.snapshot.source == .cached)
+                }
+            }
+            #expect(!FileManager.default.fileExists(atPath: snapshotFile(collection).path + ".damaged"))
+        }
+
+        /// A later version of the library has written the file in a format of its own: it stays, and this one syncs all the same.
+        @Test func fileOfALaterFormatIsLeftAlone() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            try await place.service().makeClient(collectionName: collection.name).sync()
+            let file = snapshotFile(collection)
+            let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
+            let later = Data(text.replacing(#""format":1"#, with: #""format":2,"new":[]"#, maxReplacements: 1).utf8)
+            try later.write(to: file)
+            #expect(reader(collection).getRecords() == nil)
+            let client = place.service().makeClient(collectionName: collection.name)
+            for id in ["b", "c"] {
+                try collection.put(id)
+                try await client.sync()
+                #expect(client.getRecords()?.last?.id == id)
+            }
+            #expect(try Data(contentsOf: file) == later)
+            #expect(!FileManager.default.fileExists(atPath: file.path + ".damaged"))
+        }
+
         @Test func stateSyncedByAnotherProcessIsServed() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a", ["n": 1])

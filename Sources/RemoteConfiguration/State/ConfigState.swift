@@ -104,6 +104,9 @@ package struct ConfigStateFile: Sendable {
     var state: ConfigState
     /// The active snapshot as `CollectionAccess.content(of:)` made it; `nil` where none was activated.
     var snapshot: Bytes?
+    /// Whether a later version of the library has written the file, in a format of its own. Then the installation keeps its name,
+    /// and the file stays as it is.
+    private(set) var isOfLaterFormat = false
 
     /// - Returns: `nil` where there is no such file, or it is damaged or too large: then it is written anew.
     /// - Throws: `FileError` where the file cannot be read at the moment, as before a device is first unlocked. It must not
@@ -132,8 +135,13 @@ package struct ConfigStateFile: Sendable {
         var limits = limits
         limits.jsonValues = Self.mostValues
         guard let end, let head = try? JSONValue(parsing: content[0..<end], limits: limits),
-            head["format"]?.number?.uint64 == Self.format, let state = ConfigState(head)
+            let format = head["format"]?.number?.uint64, format >= Self.format, let state = ConfigState(head)
         else { return nil }
+        guard format == Self.format else {
+            self.state = ConfigState(installation: state.installation)
+            isOfLaterFormat = true
+            return
+        }
         self.state = state
         let rest = content[end + 1..<content.count]
         // Without a signature, nothing else tells a damaged snapshot from a whole one.
@@ -155,10 +163,11 @@ package struct ConfigStateFile: Sendable {
         return Bytes(content)
     }
 
-    /// Replaces the file. The storage lock must be held.
+    /// Replaces the file, unless it is of a later format. The storage lock must be held.
     ///
     /// - Parameter flushing: whether to wait for the disk.
     func write(to path: String, flushing: Bool = true) throws(FileError) {
+        guard !isOfLaterFormat else { return }
         try FileStore.replace(path, with: bytes, flushing: flushing)
     }
 }

@@ -157,7 +157,8 @@ extension ConfigStore {
             guard isOutdated || activated != nil || new.state != file.state else { return value }
             try new.write(to: access.keptPath)
             (file, isOutdated) = (new, false)
-            store.memory.withLock { $0 = Memory(state: new.state) }
+            // A file of a later format was left as it is.
+            store.memory.withLock { $0 = Memory(state: new.state, isAheadOfFile: new.isOfLaterFormat) }
             return value
         }
     }

@@ -60,8 +60,14 @@ package struct CacheFileError: Error, CustomStringConvertible {
     var highWaterMark: Timestamp?
     /// Whether the first line says that the state is signed.
     var wasSigned = false
+    /// Whether a later version of the library has written the file, in a format of its own.
+    var isOfLaterFormat = false
 
-    package var description: String { "\(path): \(problem); the file is set aside, and the next sync writes a new one" }
+    package var description: String {
+        isOfLaterFormat
+            ? "\(path): \(problem), which a later version of the library has written; the file is left as it is"
+            : "\(path): \(problem); the file is set aside, and the next sync writes a new one"
+    }
 }
 
 extension CacheFile {
@@ -92,6 +98,12 @@ extension CacheFile {
             CacheFileError(path: path, problem: problem, highWaterMark: mark, wasSigned: wasSigned)
         }
         payload = content[end + 1..<content.count]
+        // What else a later format has in its first line is not known.
+        if let format = head["format"]?.number?.uint64, format > Self.format {
+            var error = damage("expected format \(Self.format), found \(format)")
+            error.isOfLaterFormat = true
+            throw error
+        }
         guard let format = head["format"]?.number?.uint64, let timestamp = time("timestamp"), let mark,
             let server = head["server"]?.string, let metadata = head["metadata"]?.string
         else { throw damage("its first line lacks a member, or one has the wrong type") }

@@ -16,9 +16,11 @@ extension LocalCollection {
         try await session.withStorageLock {
             let storage = session.storage
             let identity = try storage.identity(id)
+            var isOfLaterFormat = held.isOfLaterFormat
             // A cache file that does not serve is read again as well: it may have been unreadable for a moment, and be newer.
             if identity != held.cacheIdentity || identity != nil && !held.isCached {
                 let present = session.loader.load(id)
+                isOfLaterFormat = present.isOfLaterFormat
                 if present.isCached, let timestamp = present.timestamp, timestamp >= snapshot.timestamp {
                     return present
                 }
@@ -30,6 +32,16 @@ extension LocalCollection {
             let stale = Result { () throws(FileError) in
                 guard let cached else { return Set<SHA256Digest>() }
                 return try storage.staleAttachments(id, from: cached.records, to: snapshot.records)
+            }
+            if isOfLaterFormat {
+                // The state serves as long as the process runs; what a later version has stored is not this one's to replace.
+                var kept = held
+                kept.serve(snapshot, from: .cached, isVerifiedHere: true)
+                kept.highWaterMark = max(held.highWaterMark ?? snapshot.timestamp, snapshot.timestamp)
+                kept.isOfLaterFormat = true
+                kept.cacheIdentity = identity
+                if snapshot.chain != nil { kept.noteSigned(asOf: snapshot.timestamp) }
+                return kept
             }
             let file = CacheFile(snapshot, server: "\(server)", highWaterMark: snapshot.timestamp)
             try FileStore.makeDirectories(FileStore.parent(of: storage.snapshotPath(id)), below: storage.path)

@@ -24,6 +24,8 @@ struct HeldState: Sendable {
     var unsignedByProgram: Timestamp?
     /// Which version of the cache file was read; `nil` where there was none.
     var cacheIdentity: CacheIdentity?
+    /// Whether a later version of the library has written the cache file, which then stays as it is.
+    var isOfLaterFormat = false
     /// Whether the cache file is of the state that serves, be it that it serves itself or that a packaged snapshot of the
     /// same state does, which need not be verified again.
     var isCached = false
@@ -210,7 +212,8 @@ struct SnapshotLoader: Sendable {
         } catch {
             if let error = error as? CacheFileError {
                 note(error.highWaterMark, wasSigned: error.wasSigned, &held)
-                held.cacheIdentity = storage.setAside(id, identity)
+                held.isOfLaterFormat = error.isOfLaterFormat
+                if !error.isOfLaterFormat { held.cacheIdentity = storage.setAside(id, identity) }
             }
             refuse(.init(source: .cached, timestamp: nil, reason: SnapshotRefusal(error).reason), of: id, &held)
             return nil
@@ -318,7 +321,7 @@ extension SnapshotLoader {
         for bundle in all {
             do {
                 try check(bundle)
-                if let root = bundle.lock.trust.verdict?.root, !verifier.policy.roots.roots.contains(root) {
+                if let root = bundle.lock.trust.verdict?.root, !isPinned(root, of: bundle) {
                     throw SnapshotRefusal(
                         .notTrusted("its root \(root) is not pinned (RemoteSettingsConfig.trustRoots)"))
                 }
@@ -330,6 +333,15 @@ extension SnapshotLoader {
         }
         guard problems.isEmpty else {
             throw .Other(reason: "packaged snapshots cannot be used:\n" + problems.joined(separator: "\n"))
+        }
+    }
+
+    /// Whether the root of the lock is pinned, or that of another chain in the bundle.
+    private func isPinned(_ root: SHA256Digest, of bundle: PackagedBundle) -> Bool {
+        let pinned = verifier.policy.roots.roots
+        guard !pinned.contains(root), let text = try? bundle.reader().chain() else { return pinned.contains(root) }
+        return KeptChains(text: text).chains.contains { pem in
+            (try? CertificateChain(pem: pem, limits: limits)).map { pinned.contains($0.root) } ?? false
         }
     }
 
