@@ -19,11 +19,15 @@ package struct NextState: Sendable {
         case repacked
     }
 
+    package let collection: CollectionID
     package let status: Status
-    /// The records at their timestamp; the metadata has no signature yet.
-    package let unsigned: UnverifiedSnapshot
+    package let payload: Payload
     package let differences: [RecordDifference]
+    /// The metadata without signatures.
+    package let metadata: CollectionMetadata
 
+    /// What the sources and the present bundle make of a collection.
+    ///
     /// - Parameters:
     ///   - present: the state that the bundle has; `nil` where there is none.
     ///   - time: what new and changed records get as `last_modified`, unless the present timestamp is later: then the next
@@ -32,74 +36,85 @@ package struct NextState: Sendable {
     /// - Throws: ``PublishError``, or ``SourceProblems`` for a value that no record can have, such as a number that is too
     ///   large.
     package init(
-        _ source: CollectionSource, onto present: UnverifiedSnapshot?, at time: Timestamp, isExact: Bool, limits: Limits
+        _ source: CollectionSource, onto present: PresentState?, at time: Timestamp, isExact: Bool, limits: Limits
     ) throws {
-        let id = source.id
+        collection = source.id
         let timely = Result { () throws(PublishError) in
-            try Self.timestamp(of: id, onto: present, at: time, limits: limits)
+            try Self.timestamp(of: source.id, onto: present, at: time, limits: limits)
         }
         // A clock that is too far behind matters only where something changed.
         let next = (try? timely.get()) ?? time
-        let empty = RecordTable()
-        let before = present?.records ?? empty
-        var all = try Self.records(source, source.records, at: next, limits: limits) { record in
-            before.record(id: record.id)?.lastModified
-        }
-        var differences = all.differences(from: before)
-        let updated = Set(differences.compactMap { if case .updated(_, let new) = $0 { new.id } else { nil } })
-        if !updated.isEmpty {
+        let before = present?.payload.records ?? RecordTable()
+        // The age of a record is believed only where a signature vouches for it.
+        let known = present?.isVouched == true ? before : RecordTable()
+        var all = try Self.records(source.records, at: next, limits: limits) { known.record(id: $0.id)?.lastModified }
+        let updated = Set(
+            all.differences(from: before).compactMap { if case .updated(_, let new) = $0 { new.id } else { nil } })
+        if !updated.isEmpty, present?.isVouched == true {
             let changed = try Self.records(
-                source, source.records.filter { updated.contains($0.id) }, at: next, limits: limits,
-                keeping: { _ in nil })
+                source.records.filter { updated.contains($0.id) }, at: next, limits: limits, keeping: { _ in nil })
             all = all.applying(changed, tombstones: [])
-            differences = all.differences(from: before)
         }
-        self.differences = differences
-        var members = source.metadata.filter { $0.key != "attachment" }
-        members.append(.init(key: "attachment", value: Self.attachment(source)))
-        if let present, differences.isEmpty {
-            let kept = try Self.unsignedMembers(present.metadata, limits: limits)
-            status = Set(kept) == Set(members) ? .unchanged : .metadata
-            unsigned =
-                status == .unchanged
-                ? present
-                : UnverifiedSnapshot(
-                    collection: id, payload: present.payload,
-                    metadata: try Self.metadata(id, members, at: max(time, present.timestamp), limits: limits))
+        differences = all.differences(from: before)
+        let members = Self.members(of: source)
+        if let present, present.isVouched, differences.isEmpty {
+            payload = present.payload
+            let written = try present.metadata.writtenMembers(limits: limits)
+            status = Set(written) == Set(members) ? .unchanged : .metadata
+            metadata = try Self.metadata(source.id, members, at: max(time, payload.timestamp), limits: limits)
             return
         }
         _ = try timely.get()
-        if let present, isExact, time <= present.timestamp {
-            throw PublishError.notLater(id, present: present.timestamp, time: time)
+        if let present, present.isVouched, isExact, time <= present.payload.timestamp {
+            throw PublishError.notLater(source.id, present: present.payload.timestamp, time: time)
         }
         status = present == nil ? .created : .updated
-        unsigned = UnverifiedSnapshot(
-            collection: id, payload: Payload(all, timestamp: next),
-            metadata: try Self.metadata(id, members, at: next, limits: limits))
+        payload = Payload(all, timestamp: next)
+        metadata = try Self.metadata(source.id, members, at: next, limits: limits)
     }
 
-    /// The present state, to be signed again.
-    package init(resigning present: UnverifiedSnapshot, at time: Timestamp, limits: Limits) throws {
-        status = .resigned
-        differences = []
-        unsigned = UnverifiedSnapshot(
-            collection: present.collection, payload: present.payload,
-            metadata: try Self.metadata(
-                present.collection, Self.unsignedMembers(present.metadata, limits: limits),
-                at: max(time, present.timestamp), limits: limits))
-    }
-
-    /// The present state: as it is, or packed again.
-    init(keeping present: UnverifiedSnapshot, as status: Status) {
+    /// The present state, to be signed again, packed again, or left as it is.
+    package init(
+        keeping present: PresentState, of id: CollectionID, as status: Status, at time: Timestamp, limits: Limits
+    ) throws {
+        collection = id
         self.status = status
         differences = []
-        unsigned = present
+        payload = present.payload
+        metadata = try Self.metadata(
+            id, present.metadata.writtenMembers(limits: limits), at: max(time, present.payload.timestamp),
+            limits: limits)
+    }
+
+    package var timestamp: Timestamp { payload.timestamp }
+
+    /// The state as it is compared: nothing vouches for it.
+    package var unsigned: UnverifiedSnapshot {
+        UnverifiedSnapshot(collection: collection, payload: payload, metadata: metadata)
+    }
+
+    /// The same state with another status.
+    func with(_ status: Status) -> NextState {
+        NextState(collection, status, payload, differences, metadata)
+    }
+
+    private init(
+        _ collection: CollectionID, _ status: Status, _ payload: Payload, _ differences: [RecordDifference],
+        _ metadata: CollectionMetadata
+    ) {
+        self.collection = collection
+        self.status = status
+        self.payload = payload
+        self.differences = differences
+        self.metadata = metadata
     }
 
     private static func timestamp(
-        of id: CollectionID, onto present: UnverifiedSnapshot?, at time: Timestamp, limits: Limits
+        of id: CollectionID, onto present: PresentState?, at time: Timestamp, limits: Limits
     ) throws(PublishError) -> Timestamp {
-        guard let held = present?.timestamp, held >= time else { return time }
+        guard let present, present.isVouched, case let held = present.payload.timestamp, held >= time else {
+            return time
+        }
         // Apps refuse what is more than this ahead of their clocks.
         guard held < time.advanced(by: .seconds(limits.clockToleranceSeconds)) else {
             throw .clockBehind(id, present: held, time: time)
@@ -109,33 +124,24 @@ package struct NextState: Sendable {
 
     /// - Parameter keeping: the `last_modified` that a record keeps; `nil` for the new one.
     private static func records(
-        _ source: CollectionSource, _ records: [SourceRecord], at time: Timestamp, limits: Limits,
-        keeping: (SourceRecord) -> Timestamp?
+        _ records: [SourceRecord], at time: Timestamp, limits: Limits, keeping: @escaping (SourceRecord) -> Timestamp?
     ) throws -> RecordTable {
-        func text(_ record: SourceRecord) -> [UInt8] {
-            Array("{\"last_modified\":\(keeping(record) ?? time),".utf8) + record.members.array + [UInt8(ascii: "}")]
+        func text(_ record: SourceRecord) -> Bytes {
+            let head = "{\"last_modified\":\(keeping(record) ?? time),"
+            return Bytes(Array(head.utf8) + record.members.array + [UInt8(ascii: "}")])
         }
-        var body = Array("{\"metadata\":{},\"timestamp\":\(time),\"changes\":[".utf8)
-        for (index, record) in records.enumerated() {
-            if index > 0 { body.append(UInt8(ascii: ",")) }
-            body += text(record)
-        }
-        body += Array("]}".utf8)
         do throws(ChangesetError) {
-            return try Changeset(parsing: Bytes(body), limits: limits).records
+            return try RecordTable(records.lazy.map(text), limits: limits)
         } catch {
-            var problems: [ConfigurationError] = []
-            for record in records {
-                let alone =
-                    Array("{\"metadata\":{},\"timestamp\":1,\"changes\":[".utf8) + text(record) + Array("]}".utf8)
+            let problems = records.compactMap { record -> ConfigurationError? in
                 do throws(ChangesetError) {
-                    _ = try Changeset(parsing: Bytes(alone), limits: limits)
+                    _ = try RecordTable([text(record)], limits: limits)
+                    return nil
                 } catch {
                     let problem = if case .json(let reason) = error { "\(reason.reason)" } else { "\(error)" }
-                    problems.append(
-                        ConfigurationError(
-                            file: record.file, line: record.line, problem: "record \(record.id): \(problem)",
-                            remedy: "correct the record"))
+                    return ConfigurationError(
+                        file: record.file, line: record.line, problem: "record \(record.id): \(problem)",
+                        remedy: "correct the record")
                 }
             }
             guard !problems.isEmpty else { throw error }
@@ -143,17 +149,12 @@ package struct NextState: Sendable {
         }
     }
 
-    private static func attachment(_ source: CollectionSource) -> JSONValue {
-        source.metadata.first { $0.key == "attachment" }?.value
+    /// The members of metadata that a source has.
+    private static func members(of source: CollectionSource) -> [JSONValue.Member] {
+        let attachment =
+            source.metadata.first { $0.key == "attachment" }?.value
             ?? .members(["enabled": .bool(!source.attachments.isEmpty), "required": .bool(false)])
-    }
-
-    /// The members of metadata that people write.
-    private static func unsignedMembers(
-        _ metadata: CollectionMetadata, limits: Limits
-    ) throws(JSONError) -> [JSONValue.Member] {
-        guard case .object(let members) = try JSONValue(parsing: metadata.json, limits: limits) else { return [] }
-        return members.filter { !["id", "bucket", "last_modified", "signature", "signatures"].contains($0.key) }
+        return source.metadata.filter { $0.key != "attachment" } + [.init(key: "attachment", value: attachment)]
     }
 
     private static func metadata(
@@ -168,6 +169,15 @@ package struct NextState: Sendable {
     }
 }
 
+/// What of a present bundle counts for the next state.
+package struct PresentState: Sendable {
+    package let payload: Payload
+    let metadata: CollectionMetadata
+    /// Whether a signature of a configured root vouches for it. Of what nobody has signed, neither the ages of records nor the
+    /// timestamp count; the difference is shown all the same.
+    let isVouched: Bool
+}
+
 /// Why a collection cannot be published.
 package enum PublishError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The present timestamp is so far ahead of the clock that apps would refuse the next one.
@@ -176,6 +186,8 @@ package enum PublishError: Error, Hashable, Sendable, CustomStringConvertible {
     case notLater(CollectionID, present: Timestamp, time: Timestamp)
     /// The present bundle is not the lock's.
     case damaged(CollectionID, String)
+    /// No signature of a configured root vouches for what was to be signed again.
+    case notVouched(CollectionID, String)
 
     package var description: String {
         switch self {
@@ -185,6 +197,9 @@ package enum PublishError: Error, Hashable, Sendable, CustomStringConvertible {
         case .notLater(let id, let present, let time):
             "\(id): expected a time after the present timestamp, \(present.rfc3339), found --at \(time.rfc3339); give a later "
                 + "one, as timestamps only go forward"
+        case .notVouched(let id, let problem):
+            "\(id): expected a valid signature of a root in dumps.yaml, as only what was signed is signed again; found "
+                + "\(problem); publish it from its source, or remove it with: rsdump remove \(id)"
         case .damaged(let id, let problem):
             "\(id): the present bundle cannot be used: \(problem); take it back with git, or check it with: rsdump verify"
         }

@@ -1,3 +1,4 @@
+import AuthoredText
 import CollectionSources
 import ContentSignature
 import Dumps
@@ -16,8 +17,8 @@ package struct Publish: Sendable {
         /// Where the chain can be fetched; `nil` for the origin that serves the collection.
         package var chainURL: String?
         /// A second signer, whose signatures stand beside the first one's while apps move to another root, and where its chain
-        /// can be fetched.
-        package var overlap: (signer: ContentSigner, chainURL: String)?
+        /// can be fetched; `nil` for the origin that serves the collection.
+        package var overlap: (signer: ContentSigner, chainURL: String?)?
         /// Where apps sync what is published, for `dumps.yaml` and the lock; `nil` for what `dumps.yaml` says.
         package var server: String?
 
@@ -33,6 +34,19 @@ package struct Publish: Sendable {
         /// When the first certificate of the published chain ends; `nil` where nothing is published.
         package let chainEnd: Timestamp?
         package let notes: [String]
+    }
+
+    /// What the directory has of a collection.
+    private struct Held {
+        let unverified: UnverifiedSnapshot
+        let entry: LockFile.Collection
+        /// The verified snapshot, or why no signature of a configured root vouches for it.
+        let vouched: Result<Snapshot, PublishError>
+
+        var present: PresentState {
+            let isVouched = if case .success = vouched { true } else { false }
+            return PresentState(payload: unverified.payload, metadata: unverified.metadata, isVouched: isVouched)
+        }
     }
 
     /// For a new `dumps.yaml`, where no server is given: `rsdump serve` on this machine.
@@ -56,7 +70,8 @@ package struct Publish: Sendable {
         self.limits = limits
     }
 
-    /// The collections' next states, without signing or writing anything. Does I/O; needs no keys.
+    /// The collections' next states, without signing or writing anything. Does I/O; needs no keys, and so takes the lock's word
+    /// for what is signed.
     package static func preview(
         _ sources: [CollectionSource], in directory: DumpsDirectory, at time: Timestamp, isExact: Bool,
         limits: Limits = Limits()
@@ -66,12 +81,50 @@ package struct Publish: Sendable {
             (
                 source.id,
                 Result {
-                    let present = try lock.collections[source.id].map { _ in
-                        try BundleReader(path: directory.bundlePath(source.id), limits: limits).unverifiedSnapshot()
+                    let present = try lock.collections[source.id].map { entry in
+                        let state = try BundleReader(path: directory.bundlePath(source.id), limits: limits)
+                            .unverifiedSnapshot()
+                        return PresentState(
+                            payload: state.payload, metadata: state.metadata, isVouched: entry.trust.isSigned)
                     }
                     return try NextState(source, onto: present, at: time, isExact: isExact, limits: limits)
                 }
             )
+        }
+    }
+
+    /// Looks at sources as publishing would, against no present state: numbers that are out of range and the like are found where
+    /// records take their form. Does I/O for attachments only; needs neither keys nor a directory.
+    ///
+    /// - Throws: ``SourceProblems``, or a `BudgetExcess` for attachments beyond the budget of the configuration.
+    package static func check(
+        _ source: CollectionSource, _ configuration: DumpsConfiguration, at time: Timestamp, limits: Limits = Limits()
+    ) throws {
+        let state = try NextState(source, onto: nil, at: time, isExact: false, limits: limits)
+        let settings = configuration.settings(of: source.id)
+        try settings.budget.check(AttachmentSelector(settings.attachments).select(state.payload.records).wanted)
+    }
+
+    /// The collections of a directory that have no source, and that no signature of a configured root vouches for, with the
+    /// reason. Nobody who reviews sources has seen them. Does I/O.
+    ///
+    /// Only what the configuration accepts without a signature is passed over, if a server served it so.
+    package static func unvouched(
+        in directory: DumpsDirectory, besides sources: Set<CollectionID>, by policy: TrustPolicy,
+        limits: Limits = Limits()
+    ) throws -> [PublishError] {
+        let verifier = BundleVerifier(policy, limits: limits)
+        return try directory.lockFile(limits: limits).collections.sorted { $0.key < $1.key }.compactMap { id, entry in
+            if sources.contains(id) || entry.trust == .unsigned && policy.acceptsUnsigned { return nil }
+            guard entry.trust.isSigned else { return .notVouched(id, "none: it is \(entry.trust.kind.rawValue)") }
+            do {
+                try verifier.verify(directory.bundlePath(id), of: id, against: entry)
+                return nil
+            } catch let error as ContentSignatureError {
+                return .notVouched(id, "\(error)")
+            } catch {
+                return .damaged(id, "\(error)")
+            }
         }
     }
 
@@ -96,12 +149,12 @@ package struct Publish: Sendable {
 
     private func publish(_ collections: [(id: CollectionID, source: CollectionSource?)]) throws -> [Outcome] {
         guard let first = collections.first else { return [] }
-        // An error of the chain concerns all of them, and is found before anything is written.
-        _ = try chain(for: first.id)
+        // An error of a chain concerns all of them, and is found before anything is written.
+        _ = try chains(for: first.id)
         let configuration = try directory.configurationText().map {
             try ConfigurationReader.read($0, file: directory.configurationPath)
         }
-        let server = self.server(configuration)
+        let server = try self.server(configuration)
         let intake = try SnapshotIntake(directory, limits: limits)
         defer { intake.end() }
         let verifier = BundleVerifier(policy, limits: limits)
@@ -111,13 +164,12 @@ package struct Publish: Sendable {
             let result = Result {
                 let held = try self.held(id, intake, verifier)
                 let rule = (configuration ?? DumpsConfiguration()).settings(of: id).attachments.text
-                let (state, snapshot) = try next(id, source, held, rule: rule, server: server)
-                end = (snapshot ?? held?.snapshot)?.provenance.verdict?.chainNotAfter
+                let (state, snapshot) = try next(id, source, held, rule: rule, server: server, &notes)
+                end = try (snapshot ?? held?.vouched.get())?.provenance.verdict?.chainNotAfter
                 guard let snapshot else { return state }
                 let outcome = try intake.take(
                     .init(snapshot: snapshot, attachments: source?.attachments ?? [:], origin: server))
-                return state.status == .repacked && outcome == .unchanged
-                    ? NextState(keeping: state.unsigned, as: .unchanged) : state
+                return state.status == .repacked && outcome == .unchanged ? state.with(.unchanged) : state
             }
             if let end, (try? result.get().status) == .unchanged, end < options.time.advanced(by: .seconds(21 * 86_400))
             {
@@ -130,11 +182,20 @@ package struct Publish: Sendable {
         return outcomes
     }
 
-    private func held(
-        _ id: CollectionID, _ intake: SnapshotIntake, _ verifier: BundleVerifier
-    ) throws -> (snapshot: Snapshot, entry: LockFile.Collection)? {
+    private func held(_ id: CollectionID, _ intake: SnapshotIntake, _ verifier: BundleVerifier) throws -> Held? {
         do {
-            return try intake.held(id, by: verifier)
+            guard let (bundle, entry) = try intake.held(id) else { return nil }
+            let unverified = try bundle.unverifiedSnapshot()
+            let vouched: Result<Snapshot, PublishError>
+            do {
+                let snapshot = try verifier.snapshot(of: bundle, payload: unverified.payload, as: entry)
+                vouched =
+                    snapshot.provenance.isSigned
+                    ? .success(snapshot) : .failure(.notVouched(id, "none: it is \(entry.trust.kind.rawValue)"))
+            } catch let error as ContentSignatureError {
+                vouched = .failure(.notVouched(id, "\(error)"))
+            }
+            return Held(unverified: unverified, entry: entry, vouched: vouched)
         } catch {
             throw PublishError.damaged(id, "\(error)")
         }
@@ -142,80 +203,116 @@ package struct Publish: Sendable {
 
     /// - Returns: the next state, and the snapshot to be packed; no snapshot where the present bundle stays.
     private func next(
-        _ id: CollectionID, _ source: CollectionSource?, _ held: (snapshot: Snapshot, entry: LockFile.Collection)?,
-        rule: String, server: String
+        _ id: CollectionID, _ source: CollectionSource?, _ held: Held?, rule: String, server: String,
+        _ notes: inout [String]
     ) throws -> (NextState, Snapshot?) {
-        let present = held.map {
-            UnverifiedSnapshot(
-                collection: id, payload: $0.snapshot.payload, metadata: $0.snapshot.metadata)
+        let chains = try chains(for: id)
+        guard let source else { return try resigned(id, held, chains, server: server) }
+        let state = try NextState(
+            source, onto: held?.present, at: options.time, isExact: options.isExact, limits: limits)
+        guard let held, case .success(let present) = held.vouched else { return (state, try signed(state, chains)) }
+        let before = try PublishedFrom(present, held.entry, limits: limits)
+        let made = chains.map(\.made)
+        var after = try PublishedFrom(state, made, server: server, rule: rule, limits: limits)
+        if after == before {
+            if options.isExact { notes.append("nothing changed, so that it keeps its timestamp in spite of --at") }
+            return (state, nil)
         }
-        guard let source else {
-            guard let held, let present else { throw DumpsError.notLocked([id], directory.lockPath) }
-            let state = try NextState(resigning: present, at: options.time, limits: limits)
-            let isCurrent =
-                held.snapshot.chain == signer.chain && held.entry.server == server
-                && present.signatures.count == (options.overlap == nil ? 1 : 2)
-            return isCurrent ? (NextState(keeping: present, as: .unchanged), nil) : (state, try signed(state.unsigned))
+        guard state.status == .unchanged else { return (state, try signed(state, chains)) }
+        let isRenewed = before.server == server && before.isRenewed(by: after, at: options.time)
+        if !isRenewed { return (state.with(.resigned), try signed(state, chains)) }
+        if before.signatures != made {
+            notes.append(
+                "its signature is of an earlier key of the same root, and still valid; sign it again with: rsdump "
+                    + "publish --resign")
         }
-        let state = try NextState(source, onto: present, at: options.time, isExact: options.isExact, limits: limits)
-        if state.status == .unchanged, let held {
-            // An unsigned bundle gets its signature.
-            guard held.snapshot.provenance.isSigned else { return (state, try signed(state.unsigned)) }
-            guard held.entry.server == server else {
-                let moved = try NextState(resigning: state.unsigned, at: options.time, limits: limits)
-                return (moved, try signed(moved.unsigned))
-            }
-            let isMissing = held.entry.omitted.contains { $0.reason == .notImported }
-            guard isMissing || held.entry.attachmentRule != rule else { return (state, nil) }
-            return (NextState(keeping: state.unsigned, as: .repacked), held.snapshot)
+        after.signatures = before.signatures
+        return after == before ? (state, nil) : (state.with(.repacked), present)
+    }
+
+    /// Signs what a configured root vouches for now. A lock can be written by everybody who proposes a change, so that neither its
+    /// word nor its times are enough.
+    private func resigned(
+        _ id: CollectionID, _ held: Held?, _ chains: [Chain], server: String
+    ) throws -> (NextState, Snapshot?) {
+        guard let held else { throw DumpsError.notLocked([id], directory.lockPath) }
+        let present = try held.vouched.get()
+        do throws(ContentSignatureError) {
+            _ = try KeptSnapshotVerifier(policy, limits: limits).verified(
+                held.unverified, chain: present.chain ?? Bytes([]), at: options.time)
+        } catch {
+            throw PublishError.notVouched(id, "one that is not valid at \(options.time.rfc3339): \(error)")
         }
-        return (state, try signed(state.unsigned))
+        let state = try NextState(keeping: held.present, of: id, as: .resigned, at: options.time, limits: limits)
+        let before = try PublishedFrom(present, held.entry, limits: limits)
+        var after = before
+        after.signatures = chains.map(\.made)
+        after.server = server
+        return after == before ? (state.with(.unchanged), nil) : (state, try signed(state, chains))
     }
 
     /// The server for the lock's entries: apps use packaged snapshots of the server that they sync with, and of no other.
-    private func server(_ configuration: DumpsConfiguration?) -> String {
+    private func server(_ configuration: DumpsConfiguration?) throws(ConfigurationError) -> String {
         let server = options.server ?? configuration?.server ?? Self.defaultServer
-        // Mozilla's servers have names, and nothing is published there.
-        return server.hasPrefix("http") ? server : "publish"
+        guard server.hasPrefix("http") else {
+            throw ConfigurationError(
+                file: directory.configurationPath,
+                problem: "its server is \(server), where nothing of yours is published",
+                remedy: "write your origin's address behind server:, or give it with --server")
+        }
+        return server
     }
 
-    private func chain(for id: CollectionID) throws(ContentSignatureError) -> VerifiedChain {
-        try signer.verifiedChain(by: policy, of: id, at: options.time, limits: limits)
+    /// A signer with its chain, verified, and what a signature of both is made of.
+    private struct Chain {
+        let signer: ContentSigner
+        let verified: VerifiedChain
+        let made: PublishedFrom.Signature
     }
 
-    /// Signs a state, and verifies it as apps do.
-    private func signed(_ state: UnverifiedSnapshot) throws -> Snapshot {
+    /// The chains of the signers, the first of which apps must trust now.
+    private func chains(for id: CollectionID) throws(ContentSignatureError) -> [Chain] {
+        let first = try signer.verifiedChain(by: policy, of: id, at: options.time, limits: limits)
+        var chains = [Chain(signer: signer, verified: first, made: .init(first, url: options.chainURL))]
+        if let (other, url) = options.overlap {
+            let chain = try CertificateChain(pem: other.chain, limits: limits)
+                .ownVerdict(policy.signer(for: id), at: options.time)
+            chains.append(Chain(signer: other, verified: chain, made: .init(chain, url: url)))
+        }
+        return chains
+    }
+
+    /// Signs a state, and verifies it as apps do, those of each root.
+    private func signed(_ state: NextState, _ chains: [Chain]) throws -> Snapshot {
         // Nobody believes data that is newer than its verification.
         guard state.timestamp <= options.time.advanced(by: .seconds(limits.clockToleranceSeconds)) else {
             throw PublishError.clockBehind(state.collection, present: state.timestamp, time: options.time)
         }
-        let chain = try chain(for: state.collection)
-        let x5u = options.chainURL ?? "chains/\(SHA256Digest(hashing: signer.chain)).pem"
-        var entries = [try entry(signer, over: state, x5u: x5u)]
-        if let (other, url) = options.overlap {
-            let own = try CertificateChain(pem: other.chain, limits: limits)
-            _ = try own.verified(
-                anchors: TrustAnchors([own.root]), signer: policy.signer(for: state.collection), at: options.time)
-            entries.append(try entry(other, over: state, x5u: url))
+        let entries = try chains.map { chain in
+            JSONValue.members([
+                "mode": .string("p384ecdsa"),
+                "signature": .string(try chain.signer.signature(over: state.payload.bytes)),
+                "x5u": .string(chain.made.url),
+            ])
         }
         guard case .object(let members) = try JSONValue(parsing: state.metadata.json, limits: limits) else {
             throw PublishError.damaged(state.collection, "its metadata is no object")
         }
-        let kept = members.filter { $0.key != "signature" && $0.key != "signatures" }
+        let unsigned = members.filter { $0.key != "signature" && $0.key != "signatures" }
         let json = JSONText.compact(
             .object(
-                kept + [.init(key: "signature", value: entries[0]), .init(key: "signatures", value: .array(entries))]))
+                unsigned + [
+                    .init(key: "signature", value: entries[0]), .init(key: "signatures", value: .array(entries)),
+                ]))
         let unverified = UnverifiedSnapshot(
             collection: state.collection, payload: state.payload,
             metadata: try CollectionMetadata(parsing: Bytes(json), limits: limits))
-        return try unverified.verified(with: [x5u: .success(chain)], signer: chain.signer, limits: limits)
-    }
-
-    private func entry(_ signer: ContentSigner, over state: UnverifiedSnapshot, x5u: String) throws -> JSONValue {
-        .members([
-            "mode": .string("p384ecdsa"), "signature": .string(try signer.signature(over: state.payload.bytes)),
-            "x5u": .string(x5u),
-        ])
+        let snapshots = try chains.map { chain in
+            try unverified.verified(
+                with: [chain.made.url: .success(chain.verified)], signer: chain.verified.signer, limits: limits)
+        }
+        let others = try chains.dropFirst().map { try CertificateChain(pem: $0.verified.pem, limits: limits) }
+        return snapshots[0].keeping(others, limits: limits)
     }
 
     private func name(_ ids: [CollectionID], isNew: Bool) throws {

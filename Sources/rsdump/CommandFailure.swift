@@ -57,7 +57,7 @@ struct CommandFailure: Error, CustomStringConvertible {
             case .git, .overLimit, .file: .someFailed
             }
         case is SourceProblems: .usage
-        case PublishError.damaged: .verificationFailed
+        case PublishError.damaged, PublishError.notVouched: .verificationFailed
         case is PublishError: .usage
         case let error as SigningKeyError: error.kind == .untrusted ? .verificationFailed : .usage
         case let error as MirrorError: error.isUsage ? .usage : .someFailed

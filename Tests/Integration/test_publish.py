@@ -163,8 +163,10 @@ def test_overlap_serves_those_who_trust_either_root(team):
     with Serving("--dumps", team.dumps.path) as serving:
         served = kinto_http.Client(server_url=f"{serving.url}/v1").get_changeset("main", "settings", bust_cache=True)
         first, second = served["metadata"]["signatures"]
-        assert first["x5u"].startswith(serving.url) and second["x5u"] == url
+        # The bundle has both chains, and so the origin serves both.
+        assert first["x5u"].startswith(serving.url) and second["x5u"].startswith(serving.url)
         old_chain = serving.ask(first["x5u"].removeprefix(serving.url)).body
+        assert serving.ask(second["x5u"].removeprefix(serving.url)).body == new_chain
     payload = payload_of(served)
     assert check(payload, "main", first["signature"], first["x5u"], lambda _: old_chain, team.root)
     assert check(payload, "main", second["signature"], url, lambda _: new_chain, new_root)
@@ -327,6 +329,48 @@ def test_dry_run_and_diff_show_records_and_fields_without_keys(team):
     markdown = team.run("publish", "--dry-run", "--format", "markdown")
     assert markdown.code == rsdump.DONE and "sync-interval" in markdown.out
     assert team.dumps.files() == before
+
+
+def test_changes_of_metadata_are_shown(team):
+    """What gets published is shown before: by the dry run and by diff, in every format."""
+    team.write("main/settings.yaml", "metadata: {flags: [startup]}\n" + SETTINGS)
+    for arguments in (["publish", "--dry-run"], ["diff", "dumps", "sources:sources"]):
+        outcome = team.run(*arguments)
+        assert outcome.code == rsdump.DONE and outcome.says("metadata.flags", "startup"), str(outcome)
+        assert "metadata" in team.run(*arguments, "--format", "markdown").out
+        found = team.run(*arguments, "--format", "json").json()["collections"]
+        changed = [each for each in found if each["status"] == "changed"]
+        assert [each["metadata"] for each in changed] == [[{"path": ["flags"], "new": ["startup"]}]]
+    assert team.run("diff", "dumps", "sources:sources", "--exit-code").code == rsdump.SOME_FAILED
+    before = team.copy(team.path.parent / "before")
+    assert team.publish().says("metadata only")
+    assert team.run("diff", before.path / "dumps", "dumps", "--stat").says("metadata changed")
+    assert team.run("diff", "dumps", "sources:sources").says("no difference")
+
+
+def test_what_nobody_signed_is_named_and_never_signed(team, tmp_path):
+    """A commit that touches only dumps/ brings a bundle without source and without signature."""
+    (tmp_path / "set/main").mkdir(parents=True)
+    (tmp_path / "set/main/evil.json").write_text('{"data": [{"id": "evil", "last_modified": 1}], "timestamp": 5}')
+    planted = team.run("import", "--from", "firefox", tmp_path / "set")
+    assert planted.code == rsdump.DONE, str(planted)
+    assert team.dumps.verify("--locked").code == rsdump.DONE
+    checked = team.run("check")
+    assert checked.code == rsdump.USAGE and checked.says("main/evil", "it is imported", "rsdump remove main/evil"), str(checked)
+    assert team.keys("renew", "keys").code == rsdump.DONE
+    before = (team.path / "dumps/main/evil.zip").read_bytes()
+    outcome = team.publish("--resign")
+    assert outcome.code == rsdump.VERIFICATION and outcome.says("main/evil", "only what was signed"), str(outcome)
+    assert outcome.out.count("signed again, no data") == 3
+    assert (team.path / "dumps/main/evil.zip").read_bytes() == before
+    found = team.run("publish", "main/evil", "--resign")
+    assert found.code == rsdump.VERIFICATION
+    # A source for it publishes the source, and nothing of what was planted.
+    team.write("main/evil.yaml", "records: [{id: good}]")
+    assert team.run("check").code == rsdump.DONE
+    assert team.publish().code == rsdump.DONE
+    assert [record["id"] for record in json.loads(team.bundle("main/evil").payload)["data"]] == ["good"]
+    assert team.dumps.verify("--locked").code == rsdump.DONE
 
 
 def test_two_publishers_at_once(team):

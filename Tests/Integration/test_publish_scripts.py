@@ -52,7 +52,7 @@ def test_proposals_get_no_keys(name):
         assert "dumps/**" in text.split("push:")[0]
 
 
-@pytest.mark.parametrize("name", ["publish", "publish-week", "publish-quickstart"])
+@pytest.mark.parametrize("name", ["publish", "publish-week", "publish-quickstart", "publish-roots"])
 def test_the_scripts_are_bash(name):
     assert run("bash", "-n", SCRIPTS / name).returncode == 0
 
@@ -73,6 +73,12 @@ def test_the_week(tmp_path):
     done = run(SCRIPTS / "publish-week", tmp_path / "week")
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert "== Sunday" in done.stdout and "Good evening" in done.stdout
+
+
+def test_the_changes_of_roots_and_leaked_keys(tmp_path):
+    done = run(SCRIPTS / "publish-roots", tmp_path / "roots")
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert done.stdout.count("== ") == 5 and "done in" in done.stdout
 
 
 def judge(text):

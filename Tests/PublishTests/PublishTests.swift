@@ -13,64 +13,8 @@ import Testing
     private let now = Timestamp(milliseconds: 1_780_000_000_000)
     private let day = Duration.seconds(86_400)
 
-    /// A directory with sources, keys and dumps.
-    private final class Place {
-        let root: String
-        let keys: KeyDirectory
-        let dumps: DumpsDirectory
-        let trusted: SHA256Digest
-        let id: CollectionID
-
-        init(at time: Timestamp) throws {
-            root = try FileStore.makeTemporaryDirectory("publish")
-            keys = KeyDirectory("\(root)/keys")
-            dumps = DumpsDirectory("\(root)/dumps")
-            trusted = try keys.create(.init(), now: time)
-            id = try CollectionID("main/c")
-        }
-
-        deinit { try? FileStore.removeTree(root) }
-
-        func write(_ text: String, to path: String = "main/c.yaml") throws {
-            try FileStore.makeDirectories(FileStore.parent(of: "\(root)/sources/\(path)"))
-            try FileStore.replace("\(root)/sources/\(path)", with: Bytes(utf8: text))
-        }
-
-        var sources: SourceDirectory { SourceDirectory("\(root)/sources") }
-
-        func publisher(_ options: Publish.Options, roots: [SHA256Digest]? = nil) throws -> Publish {
-            Publish(
-                into: dumps, signer: try keys.signer([:]), policy: TrustPolicy(roots: TrustAnchors(roots ?? [trusted])),
-                options: options)
-        }
-
-        @discardableResult
-        func publish(at time: Timestamp, isExact: Bool = false) throws -> NextState {
-            var options = Publish.Options(time: time)
-            options.isExact = isExact
-            let outcomes = try publisher(options).run(sources.read())
-            return try #require(outcomes.first).result.get()
-        }
-
-        func records() throws -> RecordTable { try BundleReader(path: dumps.bundlePath(id)).payload().records }
-
-        func files() throws -> [String: Bytes] {
-            var files: [String: Bytes] = [:]
-            for path in ["dumps.yaml", "dumps.lock.json", "main/c.zip"] {
-                files[path] = try FileStore.read("\(dumps.path)/\(path)", limit: 1 << 24)
-            }
-            return files
-        }
-
-        func verify() throws {
-            let lock = try dumps.lockFile(limits: Limits())
-            let verifier = BundleVerifier(TrustPolicy(roots: TrustAnchors([trusted])), limits: Limits())
-            try verifier.verify(dumps.bundlePath(id), of: id, against: #require(lock.collections[id]))
-        }
-    }
-
     @Test func onlyWhatChangedGetsANewTimestamp() throws {
-        let place = try Place(at: now)
+        let place = try PublishingPlace(at: now)
         try place.write("records: {a: {v: 1}, b: {v: 1.0}, c: {v: [1, {x: é}]}}")
         #expect(try place.publish(at: now).status == .created)
         let later = now.advanced(by: .seconds(60))
@@ -84,7 +28,7 @@ import Testing
     }
 
     @Test func unchangedSourcesChangeNoByte() throws {
-        let place = try Place(at: now)
+        let place = try PublishingPlace(at: now)
         try place.write("records: {a: {v: 1e2, w: 0.1}, b: {filter_expression: env.x == 1}}")
         try place.publish(at: now)
         let before = try place.files()
@@ -97,7 +41,7 @@ import Testing
     }
 
     @Test func metadataAloneKeepsTheTimestamp() throws {
-        let place = try Place(at: now)
+        let place = try PublishingPlace(at: now)
         try place.write("records: {a: {v: 1}}")
         try place.publish(at: now)
         try place.write("metadata: {flags: [startup]}\nrecords: {a: {v: 1}}")
@@ -109,7 +53,7 @@ import Testing
     }
 
     @Test func clockThatIsALittleBehindStillMovesForward() throws {
-        let place = try Place(at: now)
+        let place = try PublishingPlace(at: now)
         try place.write("records: {a: {v: 1}}")
         try place.publish(at: now)
         try place.write("records: {a: {v: 2}}")
@@ -120,7 +64,7 @@ import Testing
     }
 
     @Test func presentTimestampThatIsFarAheadIsRefused() throws {
-        let place = try Place(at: now)
+        let place = try PublishingPlace(at: now)
         try place.write("records: {a: {v: 1}}")
         let ahead = now.advanced(by: .seconds(10 * 86_400))
         try place.publish(at: ahead)
@@ -137,7 +81,7 @@ import Testing
     }
 
     @Test func timeThatWasAskedForMustBeLater() throws {
-        let place = try Place(at: now)
+        let place = try PublishingPlace(at: now)
         try place.write("records: {a: {v: 1}}")
         try place.publish(at: now)
         let before = try place.files()
@@ -150,7 +94,7 @@ import Testing
 
     @Test func sameTimeAndSourcesGiveTheSameRecordsAndContent() throws {
         let texts = try (0..<2).map { _ in
-            let place = try Place(at: now)
+            let place = try PublishingPlace(at: now)
             try place.write("records: {b: {v: 1}, a: {v: 2, attachment: files/x.txt}}", to: "main/c/collection.yaml")
             try place.write("content", to: "main/c/files/x.txt")
             try place.publish(at: now, isExact: true)
@@ -160,7 +104,7 @@ import Testing
     }
 
     @Test func attachmentsArePackedAndKept() throws {
-        let place = try Place(at: now)
+        let place = try PublishingPlace(at: now)
         try place.write("records: {a: {attachment: files/x.txt}}", to: "main/c/collection.yaml")
         try place.write("content", to: "main/c/files/x.txt")
         try place.publish(at: now)
@@ -174,7 +118,7 @@ import Testing
     }
 
     @Test func wrongRootExpiredChainAndForeignKeyPublishNothing() throws {
-        let place = try Place(at: now)
+        let place = try PublishingPlace(at: now)
         try place.write("records: {a: {v: 1}}")
         let foreign = try #require(SHA256Digest(hex: String(repeating: "ab", count: 32)))
         #expect(throws: ContentSignatureError.self) {
@@ -185,7 +129,7 @@ import Testing
     }
 
     @Test func resigningChangesSignaturesOnly() throws {
-        let place = try Place(at: now)
+        let place = try PublishingPlace(at: now)
         try place.write("records: {a: {v: 1}}")
         try place.publish(at: now)
         let before = try BundleReader(path: place.dumps.bundlePath(place.id))
@@ -208,7 +152,7 @@ import Testing
     }
 
     @Test func endingSignatureIsNoted() throws {
-        let place = try Place(at: now)
+        let place = try PublishingPlace(at: now)
         try place.write("records: {a: {v: 1}}")
         try place.publish(at: now)
         let outcomes = try place.publisher(.init(time: now.advanced(by: .seconds(80 * 86_400)))).run(
@@ -216,23 +160,8 @@ import Testing
         #expect(outcomes[0].notes.contains { $0.contains("--resign") })
     }
 
-    @Test func overlapHasBothSignatures() throws {
-        let (place, other) = (try Place(at: now), try Place(at: now))
-        try place.write("records: {a: {v: 1}}")
-        var options = Publish.Options(time: now)
-        options.overlap = (try other.keys.signer([:]), "https://example.org/other.pem")
-        _ = try #require(try place.publisher(options).run(place.sources.read()).first).result.get()
-        let state = try BundleReader(path: place.dumps.bundlePath(place.id)).unverifiedSnapshot()
-        #expect(state.signatures.count == 2)
-        let old = try other.keys.signer([:]).verifiedChain(
-            by: TrustPolicy(roots: TrustAnchors([other.trusted])), of: place.id, at: now, limits: Limits())
-        // Whoever trusts only the other root is served by the second signature.
-        _ = try state.verified(with: ["https://example.org/other.pem": .success(old)])
-        try place.verify()
-    }
-
     @Test func secondPublisherIsRefused() throws {
-        let place = try Place(at: now)
+        let place = try PublishingPlace(at: now)
         try place.write("records: {a: {v: 1}}")
         try FileStore.makeDirectories(place.dumps.path)
         let lock = try #require(try DirectoryLock(place.dumps.path))
@@ -241,7 +170,7 @@ import Testing
     }
 
     @Test func damagedBundleIsNotBuiltUpon() throws {
-        let place = try Place(at: now)
+        let place = try PublishingPlace(at: now)
         try place.write("records: {a: {v: 1}}")
         try place.publish(at: now)
         let path = place.dumps.bundlePath(place.id)
@@ -253,13 +182,13 @@ import Testing
     }
 
     @Test func numberThatNoRecordCanHoldIsNamed() throws {
-        let place = try Place(at: now)
+        let place = try PublishingPlace(at: now)
         try place.write("records:\n- {id: a, v: 1}\n- {id: b, v: 1e999}")
         #expect(throws: SourceProblems.self) { try place.publish(at: now) }
     }
 
     @Test func pinnedCollectionStays() throws {
-        let place = try Place(at: now)
+        let place = try PublishingPlace(at: now)
         try place.write("records: {a: {v: 1}}")
         try place.publish(at: now)
         let text = try #require(try place.dumps.configurationText())

@@ -63,11 +63,10 @@ package final class SnapshotIntake {
         try FileStore.makeDirectories(scratch, below: directory.path)
     }
 
-    /// The present snapshot, verified against the lock; `nil` if there is none.
-    package func held(_ id: CollectionID, by verifier: BundleVerifier) throws -> (Snapshot, LockFile.Collection)? {
+    /// The present bundle and its entry; `nil` if there is none. Nothing is verified.
+    package func held(_ id: CollectionID) throws -> (BundleReader, LockFile.Collection)? {
         guard let entry = lockFile.collections[id] else { return nil }
-        let bundle = try BundleReader(path: directory.bundlePath(id), limits: limits)
-        return (try verifier.snapshot(of: bundle, as: entry), entry)
+        return (try BundleReader(path: directory.bundlePath(id), limits: limits), entry)
     }
 
     /// Packs an offer, unless the present bundle is better.

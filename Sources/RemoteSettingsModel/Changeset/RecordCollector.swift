@@ -39,6 +39,14 @@ struct RecordCollector: ~Copyable {
         } while try nextItem(input, &position)
     }
 
+    /// Reads one record, which is the whole text.
+    mutating func collect(record text: Bytes) throws(ChangesetError) {
+        guard entries.count < limits.records else { throw .tooManyRecords(limit: limits.records) }
+        var position = 0
+        try text.withSpan { (span) throws(ChangesetError) in try collectRecord(span, &position) }
+        guard position == text.count else { throw .json(JSONError(.trailingData, at: position)) }
+    }
+
     /// The collected records, sorted.
     consuming func table() throws(ChangesetError) -> RecordTable {
         try RecordTable(canonical.finish(), unsorted: entries, mentionsFilters: mentionsFilters)

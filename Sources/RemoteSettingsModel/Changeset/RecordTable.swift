@@ -77,6 +77,15 @@ package struct RecordTable: Sendable {
         self.init(sources: [], entries: [], mayMentionFilters: false)
     }
 
+    /// A table of records that are given as JSON, one in each text and in any order. They become canonical.
+    ///
+    /// - Throws: ``ChangesetError`` for the first that is no record, or whose id another one has.
+    package init(_ records: some Sequence<Bytes>, limits: Limits) throws(ChangesetError) {
+        var collector = RecordCollector(limits: limits)
+        for record in records { try collector.collect(record: record) }
+        self = try collector.table()
+    }
+
     package var count: Int { entries.count }
 
     /// The record at `position` in the order of ids.

@@ -142,7 +142,8 @@ package struct Import: Sendable {
         }
         let root = try root(of: path, scratch: intake.scratch)
         let folder = AttachmentFolder(root: root, folder: "", limits: limits)
-        if let (snapshot, entry) = try intake.held(id, by: BundleVerifier(options.policy, limits: limits)) {
+        if let (bundle, entry) = try intake.held(id) {
+            let snapshot = try BundleVerifier(options.policy, limits: limits).snapshot(of: bundle, as: entry)
             // The directory already has all records of the collection, so only attachments are taken from the zip.
             var held = ImportedCollection(holding: snapshot)
             try folder.gather(into: &held, isCache: true)

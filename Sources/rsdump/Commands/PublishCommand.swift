@@ -27,7 +27,8 @@ struct CheckCommand: AsyncParsableCommand {
         discussion: """
             Every problem is printed with its file, line and the way out of it: ids that are used twice or are no ids, unknown \
             keys and conditions, filters that do not parse, values of a parameter that change type, attachments that are \
-            missing, outside of their directory or over the budget in dumps.yaml, numbers that no record can hold.
+            missing, outside of their directory or over the budget in dumps.yaml, numbers that no record can hold. So is every \
+            collection in the dumps directory that has neither a source nor a signature of a root in dumps.yaml.
 
             Examples:
               rsdump check
@@ -45,23 +46,27 @@ struct CheckCommand: AsyncParsableCommand {
     func run() async throws {
         let sources = try options.sources.read(collections)
         let configuration = try dumps.directory.configurationOrDefault()
-        // Numbers that are out of range and the like are found where records take their form; against no present state.
-        let nowhere = DumpsDirectory("\(dumps.directory.path)/.none")
-        for (id, state) in try Publish.preview(
-            sources, in: nowhere, at: HTTPEnvironment.system.now(), isExact: false)
-        {
-            let settings = configuration.settings(of: id)
-            let wanted = try AttachmentSelector(settings.attachments).select(state.get().unsigned.records).wanted
+        for source in sources {
             do {
-                try settings.budget.check(wanted)
-            } catch {
-                throw CommandFailure(.usage, "\(id): \(error)")
+                try Publish.check(source, configuration, at: HTTPEnvironment.system.now())
+            } catch let error as BudgetExcess {
+                throw CommandFailure(.usage, "\(source.id): \(error)")
             }
         }
+        try checkOthers(sources: Set(collections.isEmpty ? sources.map(\.id) : options.sources.collections().map(\.id)))
         for note in sources.flatMap(\.notes) { Console.error("note: \(Console.visible(note))") }
         let records = sources.reduce(0) { $0 + $1.records.count }
         Console.print(
             "\(Counted.text(sources.count, "collection")), \(Counted.text(records, "record")): nothing is wrong")
+    }
+
+    /// What is in the dumps directory, is in no source, and is not signed by a root of `dumps.yaml`: it must not get a signature.
+    private func checkOthers(sources: Set<CollectionID>) throws {
+        guard try dumps.directory.configurationText() != nil else { return }
+        let opened = try OpenDumps(dumps)
+        let found = try Publish.unvouched(in: opened.directory, besides: sources, by: opened.policy)
+        guard !found.isEmpty else { return }
+        throw CommandFailure(.usage, found.map { "\($0)" }.joined(separator: "\n"))
     }
 }
 
@@ -78,8 +83,8 @@ struct PublishCommand: AsyncParsableCommand {
 
             The keys come from --keys, or from \(KeyDirectory.variable(.signer)) and \(KeyDirectory.chainVariable).
 
-            While apps move from one root to another, --overlap-keys and --overlap-chain-url add a second signature, whose \
-            chain must be at that URL.
+            While apps move from one root to another, --overlap-keys adds a second signature. Bundles keep the chains of both, and \
+            origins serve them.
 
             \(NotifyOptions.help)
 
@@ -104,7 +109,7 @@ struct PublishCommand: AsyncParsableCommand {
     @Flag(help: "Show what would change, per record and field, and write nothing.")
     var dryRun = false
 
-    @Flag(help: "Only sign again, with the present keys; no data changes.")
+    @Flag(help: "Only sign again, with the present keys, what a root in dumps.yaml vouches for now; no data changes.")
     var resign = false
 
     @Option(
@@ -124,7 +129,9 @@ struct PublishCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Keys for a second signature, of another root.", valueName: "dir"))
     var overlapKeys: String?
 
-    @Option(help: ArgumentHelp("Where the second signature's chain is.", valueName: "url"))
+    @Option(
+        help: ArgumentHelp(
+            "Where the second signature's chain is; by default, the origin serves it too.", valueName: "url"))
     var overlapChainURL: String?
 
     @OptionGroup var notify: NotifyOptions
@@ -136,8 +143,8 @@ struct PublishCommand: AsyncParsableCommand {
         if let at, Timestamp(rfc3339: at) == nil {
             throw ValidationError("--at is \(at), expected a date such as 2026-11-22 or 2026-11-22T08:00:00Z")
         }
-        if (overlapKeys == nil) != (overlapChainURL == nil) {
-            throw ValidationError("--overlap-keys and --overlap-chain-url go together")
+        if overlapKeys == nil, overlapChainURL != nil {
+            throw ValidationError("--overlap-chain-url goes with --overlap-keys")
         }
         if dryRun, !notify.names.isEmpty { throw ValidationError("--notify does not go with --dry-run") }
         if resign, dryRun { throw ValidationError("--resign changes no data; leave out --dry-run") }
@@ -162,7 +169,7 @@ struct PublishCommand: AsyncParsableCommand {
         settings.isExact = at != nil
         settings.chainURL = chainURL
         settings.server = server
-        if let overlapKeys, let overlapChainURL {
+        if let overlapKeys {
             let other = try KeyDirectory(overlapKeys.withoutTrailingSlashes).signer([:])
             settings.overlap = (other, overlapChainURL)
         }
@@ -236,7 +243,7 @@ private struct PublishReport {
             switch outcome.result {
             case .success(let state):
                 let end = outcome.chainEnd.map { ", signed until \($0.rfc3339)" } ?? ""
-                lines.append("\(name)  \(Self.words(state, style)), at \(state.unsigned.timestamp.rfc3339)\(end)")
+                lines.append("\(name)  \(Self.words(state, style)), at \(state.timestamp.rfc3339)\(end)")
             case .failure(let error):
                 lines.append("\(name)  \(style.red("failed")): \(Console.visible("\(CommandFailure(error))"))")
             }
@@ -268,7 +275,7 @@ private struct PublishReport {
                     if case .failure(let error) = outcome.result { message = "\(CommandFailure(error))" }
                     return .members([
                         "collection": .string("\(outcome.id)"), "status": .string(state?.status.rawValue ?? "failed"),
-                        "timestamp": state.map { .count($0.unsigned.timestamp.milliseconds) },
+                        "timestamp": state.map { .count($0.timestamp.milliseconds) },
                         "created": state.map { .count($0.count.created) },
                         "updated": state.map { .count($0.count.updated) },
                         "deleted": state.map { .count($0.count.deleted) },

@@ -1,0 +1,65 @@
+import CollectionSources
+import ContentSignature
+import Dumps
+import FileStorage
+import Publish
+import RemoteSettingsModel
+import SigningKeys
+import SnapshotBundle
+import Testing
+
+/// A directory with sources, keys and dumps.
+final class PublishingPlace {
+    let root: String
+    let keys: KeyDirectory
+    let dumps: DumpsDirectory
+    let trusted: SHA256Digest
+    let id: CollectionID
+
+    init(at time: Timestamp) throws {
+        root = try FileStore.makeTemporaryDirectory("publish")
+        keys = KeyDirectory("\(root)/keys")
+        dumps = DumpsDirectory("\(root)/dumps")
+        trusted = try keys.create(.init(), now: time)
+        id = try CollectionID("main/c")
+    }
+
+    deinit { try? FileStore.removeTree(root) }
+
+    func write(_ text: String, to path: String = "main/c.yaml") throws {
+        try FileStore.makeDirectories(FileStore.parent(of: "\(root)/sources/\(path)"))
+        try FileStore.replace("\(root)/sources/\(path)", with: Bytes(utf8: text))
+    }
+
+    var sources: SourceDirectory { SourceDirectory("\(root)/sources") }
+
+    func publisher(_ options: Publish.Options, roots: [SHA256Digest]? = nil) throws -> Publish {
+        Publish(
+            into: dumps, signer: try keys.signer([:]), policy: TrustPolicy(roots: TrustAnchors(roots ?? [trusted])),
+            options: options)
+    }
+
+    @discardableResult
+    func publish(at time: Timestamp, isExact: Bool = false) throws -> NextState {
+        var options = Publish.Options(time: time)
+        options.isExact = isExact
+        let outcomes = try publisher(options).run(sources.read())
+        return try #require(outcomes.first).result.get()
+    }
+
+    func records() throws -> RecordTable { try BundleReader(path: dumps.bundlePath(id)).payload().records }
+
+    func files() throws -> [String: Bytes] {
+        var files: [String: Bytes] = [:]
+        for path in ["dumps.yaml", "dumps.lock.json", "main/c.zip"] {
+            files[path] = try FileStore.read("\(dumps.path)/\(path)", limit: 1 << 24)
+        }
+        return files
+    }
+
+    func verify(roots: [SHA256Digest]? = nil) throws {
+        let lock = try dumps.lockFile(limits: Limits())
+        let verifier = BundleVerifier(TrustPolicy(roots: TrustAnchors(roots ?? [trusted])), limits: Limits())
+        try verifier.verify(dumps.bundlePath(id), of: id, against: #require(lock.collections[id]))
+    }
+}
