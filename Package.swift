@@ -60,6 +60,8 @@ let package = Package(
             name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"]), .brew(["libarchive"])]),
 
         .target(name: "LibC", swiftSettings: strict),
+        .target(name: "CThreads"),
+        .target(name: "WorkThreads", dependencies: ["CThreads", "LibC"], swiftSettings: strict),
         .target(name: "RemoteSettingsModel", swiftSettings: strict),
         .target(
             name: "ContentSignature",
@@ -77,14 +79,15 @@ let package = Package(
         .target(name: "MozillaLZ4", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(
             name: "RemoteSettingsHTTP",
-            dependencies: ["RemoteSettingsModel", "UpdateEvents", "UpdateSchedule", "Deflate", "LibC"],
+            dependencies: ["RemoteSettingsModel", "UpdateEvents", "UpdateSchedule", "Deflate", "LibC", "WorkThreads"],
             swiftSettings: strict),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(
             name: "CurlTransport",
-            dependencies: ["RemoteSettingsHTTP", "CCurl", "LibC"],
+            dependencies: ["RemoteSettingsHTTP", "CCurl", "CThreads", "LibC"],
             swiftSettings: strict),
-        .target(name: "URLSessionTransport", dependencies: ["RemoteSettingsHTTP"], swiftSettings: strict),
+        .target(
+            name: "URLSessionTransport", dependencies: ["RemoteSettingsHTTP", "WorkThreads"], swiftSettings: strict),
         .target(
             name: "SnapshotBundle",
             dependencies: [
@@ -109,20 +112,24 @@ let package = Package(
         .target(name: "FileStorage", dependencies: ["RemoteSettingsModel", "LibC"], swiftSettings: strict),
         .target(
             name: "SnapshotFetch",
-            dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "FileStorage"],
+            dependencies: [
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "FileStorage", "WorkThreads",
+            ],
             swiftSettings: strict),
         .target(
             name: "RemoteSettings",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "Deflate",
                 "TargetFilter", "FileStorage", "SnapshotFetch", "MozillaLZ4", "UpdateEvents", "UpdateSchedule",
+                "WorkThreads",
                 .target(name: "URLSessionTransport", condition: apple),
                 .target(name: "CurlTransport", condition: notApple),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
 
-        .target(name: "RemoteSettingsBlocking", dependencies: ["RemoteSettings"], swiftSettings: strict),
+        .target(
+            name: "RemoteSettingsBlocking", dependencies: ["RemoteSettings", "WorkThreads"], swiftSettings: strict),
 
         .target(
             name: "RemoteConfiguration",
@@ -504,6 +511,9 @@ let package = Package(
             name: "storage-process", dependencies: ["RemoteSettings", "AsyncHTTPTransport"],
             path: "Tests/StorageProcess", swiftSettings: strict),
         .executableTarget(
+            name: "blocking-process", dependencies: ["RemoteSettingsBlocking", "InMemoryOrigin"],
+            path: "Tests/BlockingProcess", swiftSettings: strict),
+        .executableTarget(
             name: "soak",
             dependencies: [
                 "RemoteSettings", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle",
@@ -513,7 +523,8 @@ let package = Package(
         .testTarget(
             name: "RemoteSettingsTests",
             dependencies: [
-                "storage-process", "RemoteSettings", "RemoteSettingsBlocking", "RemoteSettingsModel",
+                "storage-process", "blocking-process", "RemoteSettings", "RemoteSettingsBlocking",
+                "RemoteSettingsModel",
                 "RemoteSettingsHTTP", "ContentSignature", "Dumps", "DumpsRefresh", "SnapshotFetch", "FileStorage",
                 "InMemoryOrigin", "FaultyServer", "UpdateEvents",
                 .target(name: "URLSessionTransport", condition: apple),

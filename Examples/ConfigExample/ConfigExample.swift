@@ -55,7 +55,7 @@ struct ConfigExample {
             packaged: arguments.options["--packaged"].map { [.directory($0)] } ?? [],
             trustRoots: try TrustAnchors(parsing: [arguments.root]))
         // The screen belongs to the values, and failed fetches are shown there.
-        settings.logger.logLevel = .error
+        settings.log = { _ in }
         config = RemoteConfig.configure(
             collection: arguments.collection,
             service: RemoteSettingsService(storageDir: arguments.storage, config: settings),

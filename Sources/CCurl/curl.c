@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stddef.h>
 
 #define FUNCTIONS(F)                                                                                                  \
@@ -147,20 +146,4 @@ CURLcode rs_curl_get_long(CURL *handle, CURLINFO info, long *value) {
 
 CURLcode rs_curl_get_double(CURL *handle, CURLINFO info, double *value) {
     return library.curl_easy_getinfo_(handle, info, value);
-}
-
-int rs_start_thread(void *(*body)(void *), void *context) {
-    sigset_t all, before;
-    pthread_attr_t attributes;
-    pthread_t thread;
-    int status = pthread_attr_init(&attributes);
-    if (status != 0)
-        return status;
-    sigfillset(&all);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    status = pthread_create(&thread, &attributes, body, context);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return status;
 }

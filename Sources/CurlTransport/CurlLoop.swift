@@ -1,4 +1,5 @@
 import CCurl
+import CThreads
 import RemoteSettingsHTTP
 import Synchronization
 

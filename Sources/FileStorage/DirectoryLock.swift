@@ -5,9 +5,15 @@ import LibC
 /// The lock is on the directory itself (`flock`), so that no file shows it or is left behind.
 package final class DirectoryLock {
     private let descriptor: Int32
+    private let path: String
 
     /// - Returns: `nil` where another process holds the lock.
     package init?(_ path: String) throws(FileError) {
+        if MemoryFiles.hold(path) {
+            guard try MemoryFiles.lock(path) else { return nil }
+            (self.descriptor, self.path) = (-1, path)
+            return
+        }
         let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw FileError("open the directory", path) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
@@ -16,8 +22,10 @@ package final class DirectoryLock {
             if error.code == EWOULDBLOCK { return nil }
             throw error
         }
-        self.descriptor = descriptor
+        (self.descriptor, self.path) = (descriptor, path)
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        if descriptor >= 0 { close(descriptor) } else { MemoryFiles.unlock(path) }
+    }
 }

@@ -5,6 +5,8 @@ import RemoteSettingsModel
 package final class WritableFile {
     private let path: String
     private var descriptor: Int32
+    /// What was written to a file in memory, which is there once it is finished; `nil` for one on a disk.
+    private var memory: [UInt8]?
 
     /// Creates the file. A regular file of that name is removed first, so that nobody's other name for it leads here; anything
     /// else is an error.
@@ -12,8 +14,18 @@ package final class WritableFile {
     /// - Parameter root: a directory that somebody has named, if `path` is below one: no link is followed from there on,
     ///   and directories are made where they are missing.
     package convenience init(creating path: String, below root: String? = nil) throws(FileError) {
-        let place = try FilePlace(path, below: root, making: true)
-        try self.init(place.beside(""))
+        if MemoryFiles.hold(path) {
+            self.init(inMemory: path)
+        } else {
+            let place = try FilePlace(path, below: root, making: true)
+            try self.init(place.beside(""))
+        }
+    }
+
+    private init(inMemory path: String) {
+        self.path = path
+        descriptor = -1
+        memory = []
     }
 
     init(_ place: (directory: Int32, name: String, path: String), mode: mode_t = 0o666) throws(FileError) {
@@ -58,6 +70,7 @@ package final class WritableFile {
     }
 
     private func write(_ buffer: UnsafeRawBufferPointer) throws(FileError) {
+        if memory != nil { return unsafe memory?.append(contentsOf: buffer) ?? () }
         var offset = 0
         while offset < buffer.count {
             let count = unsafe systemWrite(
@@ -72,11 +85,13 @@ package final class WritableFile {
 
     /// Empties the file.
     package func restart() throws(FileError) {
+        if memory != nil { return memory = [] }
         guard ftruncate(descriptor, 0) == 0 else { throw FileError("empty", path) }
     }
 
     /// - Parameter flushing: whether to wait until the content is on the disk.
     package func finish(flushing: Bool) throws(FileError) {
+        if let memory { return MemoryFiles.replace(path, with: Bytes(memory)) }
         if flushing, fsync(descriptor) != 0 { throw FileError("flush", path) }
         let result = close(descriptor)
         descriptor = -1

@@ -1,12 +1,13 @@
 import Dispatch
 import Synchronization
+import WorkThreads
 
-/// Runs `body` to its end while the calling thread waits.
+/// Runs `body` to its end while the calling thread waits. The body does not need that thread, whatever thread it is.
 func blocking<Value: Sendable, Failure: Error>(
     _ body: @escaping @Sendable () async throws(Failure) -> Value
 ) throws(Failure) -> Value {
     let outcome = BlockingOutcome<Value, Failure>()
-    Task {
+    WorkThreads.start {
         do throws(Failure) {
             let value = try await body()
             outcome.result.withLock { $0 = .success(value) }
@@ -16,7 +17,7 @@ func blocking<Value: Sendable, Failure: Error>(
         outcome.isThere.signal()
     }
     while true {
-        outcome.isThere.wait()
+        WorkThreads.shared.whileBlocked { outcome.isThere.wait() }
         if let result = outcome.result.withLock({ $0 }) { return try result.get() }
     }
 }

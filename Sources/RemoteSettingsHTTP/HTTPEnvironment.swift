@@ -1,5 +1,6 @@
 import LibC
 import RemoteSettingsModel
+import WorkThreads
 
 /// The clock and the random numbers of a client, which tests replace.
 public struct HTTPEnvironment: Sendable {
@@ -40,6 +41,6 @@ public struct HTTPEnvironment: Sendable {
             // A clock that stands before 1970 counts as 1970.
             return Timestamp(milliseconds: UInt64(clamping: time.tv_sec) * 1000 + UInt64(time.tv_nsec) / 1_000_000)
         },
-        sleep: { duration in try await Task.sleep(for: duration) },
+        sleep: { duration in try await WorkThreads.sleep(for: duration) },
         random: { Double.random(in: 0..<1) })
 }

@@ -1,5 +1,6 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
+import WorkThreads
 
 /// The base URL of the server's attachments, requested once and only when something has to be downloaded.
 ///
@@ -14,7 +15,7 @@ package actor AttachmentsURLSource {
     /// - Throws: `HTTPError`, `JSONError` or ``AttachmentsNotOffered``.
     package func value(_ client: ServerClient) async throws -> AttachmentsURL {
         if let task { return try await task.value }
-        let task = Task {
+        let task = WorkThreads.startLikewise {
             let document = try await client.rootDocument()
             let root = try JSONValue(parsing: document.body, limits: client.limits)
             guard let base = root["capabilities"]?["attachments"]?["base_url"]?.string else {

@@ -1,6 +1,7 @@
 import ContentSignature
 import RemoteSettingsHTTP
 import RemoteSettingsModel
+import WorkThreads
 
 /// The certificate chains of one run. Each URL is fetched once, and each chain is verified once per signer.
 package actor ChainStore {
@@ -90,7 +91,7 @@ package actor ChainStore {
     private func chain(_ x5u: String) async -> Result<CertificateChain, ContentSignatureError> {
         if let known = chains[x5u] { return await known.value }
         let client = client
-        let task = Task { () -> Result<CertificateChain, ContentSignatureError> in
+        let task = WorkThreads.startLikewise { () -> Result<CertificateChain, ContentSignatureError> in
             do {
                 let document = try await client.chain(x5u: x5u)
                 return Result { () throws(ContentSignatureError) in

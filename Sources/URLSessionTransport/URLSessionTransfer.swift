@@ -1,5 +1,6 @@
 import Foundation
 import RemoteSettingsHTTP
+import WorkThreads
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking
@@ -33,7 +34,7 @@ struct URLSessionTransfer: Sendable {
             answer.fail(HTTPError(request.url, reason))
             task.cancel()
         }
-        try await Task.sleep(for: request.headTimeout)
+        try await WorkThreads.sleep(for: request.headTimeout)
         guard answer.hasHead else {
             return fail(.timeout(.head, seconds: Int(clamping: request.headTimeout.components.seconds)))
         }
@@ -43,7 +44,7 @@ struct URLSessionTransfer: Sendable {
                 return fail(.timeout(.body, seconds: Int(clamping: request.idleTimeout.components.seconds)))
             }
             before = arrivals.isPaused ? nil : arrivals.pieces
-            try await Task.sleep(for: request.idleTimeout)
+            try await WorkThreads.sleep(for: request.idleTimeout)
         }
     }
 

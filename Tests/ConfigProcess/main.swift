@@ -34,7 +34,7 @@ let roots = try TrustAnchors(parsing: [arguments[3]])
 func start() -> RemoteConfig {
     var config = RemoteSettingsConfig(
         server: .custom(url: CommandLine.arguments[2]), trustRoots: roots, transport: watches ? nil : transport)
-    config.logger.logLevel = .error
+    config.log = { _ in }
     if CommandLine.arguments.count == 7 {
         config.updates.channel = .source(NIOPushBroadcastSource(url: CommandLine.arguments[6]))
     }

@@ -92,6 +92,29 @@ import Testing
         #expect(service.telemetry is Received)
     }
 
+    #if os(Linux)
+        /// Callers that block every thread of Swift's pool, in a process that may use so many cores only.
+        @Test(arguments: ["0", "0,1"]) func callsAtOnceEnd(cores: String) async throws {
+            let output = place.path("output")
+            _ = FileManager.default.createFile(atPath: output, contents: nil)
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: "/usr/bin/taskset")
+            process.arguments = [
+                "-c", cores, Bundle.main.bundleURL.appending(path: "blocking-process").path, "2", "6", "12", "100",
+            ]
+            process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
+            try process.run()
+            let end = ContinuousClock.now + .seconds(120)
+            while process.isRunning, .now < end { try await Task.sleep(for: .milliseconds(20)) }
+            let text = try String(contentsOfFile: output, encoding: .utf8)
+            // It never ends where the calls wait for each other.
+            #expect(!process.isRunning, "\(text)")
+            if process.isRunning { process.terminate() }
+            process.waitUntilExit()
+            #expect(process.terminationStatus == 0 && text.split(separator: "\n").count == 16, "\(text)")
+        }
+    #endif
+
     @Test func anInertServiceHasNothing() {
         let service = RemoteSettingsService(noHandle: RemoteSettingsService.NoHandle())
         let client = service.makeClient(collectionName: "regions")

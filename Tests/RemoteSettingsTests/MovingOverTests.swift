@@ -242,4 +242,102 @@ import Testing
         #expect(error.localizedDescription == "the server asked to wait; try again in 30 s")
         #expect(RemoteSettingsError.Other(reason: "why").localizedDescription == "why")
     }
+    @Test(arguments: ["not-json", "", "[1]", "{\"a\":", "null", "{} {}"])
+    func aTextThatIsNoObjectStaysAsItIs(_ fields: String) {
+        var record = RemoteSettingsRecord(id: "r", lastModified: 3, fields: fields)
+        #expect(record.fields == fields && record.id == "r" && record.lastModified == 3)
+        #expect(record[field: "a"] == nil && record != RemoteSettingsRecord(id: "r", lastModified: 3))
+        record.fields = #"{"a":1}"#
+        #expect(record == RemoteSettingsRecord(id: "r", lastModified: 3, fields: #"{"a":1}"#))
+    }
+
+    @Test func everyMemberOfARecordCanBeSet() {
+        var record = RemoteSettingsRecord(id: "r", lastModified: 1, fields: #"{"a":1}"#)
+        let file = RemoteSettings.Attachment(
+            filename: "a", mimetype: "b", location: "c", hash: String(repeating: "a", count: 64), size: 5)
+        (record.id, record.lastModified, record.deleted, record.attachment) = ("s", 2, true, file)
+        #expect(record.id == "s" && record.lastModified == 2 && record.deleted && record.attachment == file)
+        record.attachment?.filename = "d"
+        #expect(record.attachment?.filename == "d" && record.fields == #"{"a":1}"#)
+        record.attachment = nil
+        #expect(record.attachment == nil && record[field: "attachment"] == nil)
+    }
+
+    @Test func configurationsAreEqualIfTheySayTheSame() throws {
+        let packaged = [PackagedSource.directory("dumps")]
+        let config = RemoteSettingsConfig(server: .stage, bucketName: "main", packaged: packaged)
+        var other = RemoteSettingsConfig2(server: .stage, bucketName: "main", packaged: packaged, log: { _ in })
+        #expect(config == other)
+        other.packaged = [.directory("dumps", trusted: true)]
+        #expect(config != other)
+        other = config
+        other.appContext = RemoteSettingsContext(locale: "de")
+        #expect(config != other)
+    }
+
+    /// Everything that a service keeps on a disk, in memory.
+    @Test func aServiceWithoutADisk() async throws {
+        let place = try Workplace()
+        let collection = try place.server.makeCollection()
+        try collection.attach(Data("hello".utf8), to: "a")
+        let service = RemoteSettingsService(storageDir: ":memory:", config: place.config())
+        let client = service.makeClient(collectionName: collection.name)
+        let first = try #require(await client.getRecords(syncIfEmpty: true)?.first)
+        #expect(client.snapshot.source == .cached && client.localAttachment(for: first) == nil)
+        #expect(try await client.getAttachment(record: first) == Data("hello".utf8))
+        #expect(client.localAttachment(for: first)?.source == .cached && client.isDownloaded(first))
+        try collection.put("b")
+        try await service.sync()
+        #expect(client.getRecords()?.count == 2 && service.inspect().collections.count == 1)
+        await #expect(throws: RemoteSettingsError.self) { try await client.attachmentURL(for: first) }
+        try service.updateConfig(config: place.config { $0.appContext = RemoteSettingsContext(locale: "de") })
+        #expect(client.getRecords()?.count == 2)
+        // Another service has nothing of it.
+        let other = RemoteSettingsService(storageDir: ":memory:", config: place.config())
+        #expect(other.makeClient(collectionName: collection.name).getRecords() == nil)
+        try client.deleteDownloaded(first)
+        #expect(!client.isDownloaded(first))
+        try await service.resetStorage()
+        #expect(client.getRecords() == nil)
+        #expect(!FileManager.default.fileExists(atPath: ":memory:"))
+        #expect(!FileManager.default.fileExists(atPath: place.storage))
+    }
+
+    @Test func theLogGoesWhereTheAppSays() async throws {
+        let place = try Workplace()
+        let entries = Mutex<[RemoteSettingsLogEntry]>([])
+        let collection = try place.server.makeCollection()
+        let client = place.service {
+            $0.transport = NoTransport()
+            $0.log = { entry in entries.withLock { $0.append(entry) } }
+        }.makeClient(collectionName: collection.name)
+        await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
+        let logged = entries.withLock { $0 }
+        #expect(logged.contains { $0.level == .info && $0.message.contains("this test is offline") }, "\(logged)")
+    }
+
+    @Test(arguments: [("MyApp/2.1", "MyApp/2.1"), ("My App", "My-App/-"), ("a/b/c\r\n", "a/b-c--"), ("", "-/-")])
+    func theUserAgentIsAlwaysValid(given: String, sent: String) {
+        #expect(RemoteSettingsConfig(userAgent: given).userAgentField.description == sent)
+    }
+
+    @Test func aTrustedPackageBringsItsServerAndRoots() async throws {
+        let place = try Workplace()
+        let collection = try place.server.makeCollection()
+        try collection.put("a")
+        let dumps = try await place.package([collection])
+        let config = try RemoteSettingsConfig(trusting: .directory(dumps, trusted: true))
+        #expect(config.trustRoots == place.server.root && config.signer == nil)
+        let client = RemoteSettingsService(storageDir: place.storage, config: config)
+            .makeClient(collectionName: collection.name)
+        #expect(client.getRecords()?.map(\.id) == ["a"])
+        let embedded = PackagedSource.embedded(
+            lock: Bytes([UInt8](try Data(contentsOf: URL(fileURLWithPath: "\(dumps)/dumps.lock.json")))), bundles: [:])
+        #expect(try RemoteSettingsConfig(trusting: embedded).server == config.server)
+        // Whoever may write the directory and not the program has no say in whom the app trusts.
+        #expect(throws: RemoteSettingsError.self) { try RemoteSettingsConfig(trusting: .directory(dumps)) }
+        #expect(throws: RemoteSettingsError.self) {
+            try RemoteSettingsConfig(trusting: .directory(place.path("nothing"), trusted: true))
+        }
+    }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import InMemoryOrigin
 import RemoteSettings
+import RemoteSettingsModel
 import Testing
 
 /// Everything that talks to a server. Each test has its own, in memory.

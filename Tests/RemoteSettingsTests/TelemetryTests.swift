@@ -1,6 +1,7 @@
 import Foundation
 import InMemoryOrigin
 import RemoteSettings
+import RemoteSettingsModel
 import Testing
 
 extension ServerTests {

@@ -1,4 +1,5 @@
 import RemoteSettings
+import RemoteSettingsModel
 import SnapshotBundle
 
 /// Apps that share one storage directory and one directory of packaged snapshots, which is not trusted.
@@ -12,7 +13,7 @@ struct SoakApps {
             server: .custom(url: server), packaged: [.directory(dumps)], trustRoots: try TrustAnchors(parsing: [root]))
         config.allowsPlainHTTP = true
         config.limits.tries = 1
-        config.logger.logLevel = .critical
+        config.log = { _ in }
         self.config = config
     }
 

@@ -22,7 +22,7 @@ guard arguments.count == 6, let rounds = Int(arguments[5]) else {
 let transport = AsyncHTTPClientTransport()
 var config = RemoteSettingsConfig(
     server: .custom(url: arguments[2]), trustRoots: try TrustAnchors(parsing: [arguments[3]]), transport: transport)
-config.logger.logLevel = .error
+config.log = { _ in }
 
 /// The test server writes a record first and signs then: an answer in between has no valid signature, and is refused as
 /// it must be; and under many writes it answers 409 at times. Then it is asked again.

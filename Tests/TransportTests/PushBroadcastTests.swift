@@ -348,7 +348,7 @@ struct PushBroadcastTests {
         var patience = NIOPushBroadcastSource.Patience()
         patience.answer = .milliseconds(100)
         config.updates.channel = .source(NIOPushBroadcastSource(url: server.url, patience: patience))
-        config.logger.logLevel = .critical
+        config.log = { _ in }
         let service = RemoteSettingsService(storageDir: folder.path, config: config)
         service.startUpdates()
         let sent = try #require(await told.next)

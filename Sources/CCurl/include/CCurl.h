@@ -49,8 +49,4 @@ CURLcode rs_curl_set_quick_exit(CURL *handle);
 CURLcode rs_curl_get_long(CURL *handle, CURLINFO info, long *value);
 CURLcode rs_curl_get_double(CURL *handle, CURLINFO info, double *value);
 
-/* Starts a thread that takes no signal, SIGPIPE included, which TLS libraries raise by writing to a closed connection:
-   so that no handler is needed. Returns 0 or an errno value. */
-int rs_start_thread(void *(*body)(void *), void *context);
-
 #endif

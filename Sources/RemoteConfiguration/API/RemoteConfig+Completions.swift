@@ -1,12 +1,13 @@
 // The forms with completion handlers, for code that moves over. Each does what the asynchronous call of the same name does, and
-// calls the handler on the main actor, as Firebase does.
+// calls the handler on the main actor, as Firebase does. A handler has no default: without one, `try await config.fetch()` in the
+// top-level code of a program would be this form, which does not wait.
 
 extension RemoteConfig {
     /// Like the asynchronous `fetch()`.
     ///
     /// - Parameter completionHandler: called on the main actor; the error is `nil` only for a success.
     public func fetch(
-        completionHandler: (@MainActor @Sendable (RemoteConfigFetchStatus, (any Error)?) -> Void)? = nil
+        completionHandler: (@MainActor @Sendable (RemoteConfigFetchStatus, (any Error)?) -> Void)?
     ) {
         fetch(
             withExpirationDuration: configSettings.minimumFetchInterval, completionHandler: completionHandler)
@@ -19,7 +20,7 @@ extension RemoteConfig {
     ///   - completionHandler: called on the main actor; the error is `nil` only for a success.
     public func fetch(
         withExpirationDuration seconds: Double,
-        completionHandler: (@MainActor @Sendable (RemoteConfigFetchStatus, (any Error)?) -> Void)? = nil
+        completionHandler: (@MainActor @Sendable (RemoteConfigFetchStatus, (any Error)?) -> Void)?
     ) {
         Task {
             let outcome = await self.fetchOutcome(expiration: seconds)
@@ -30,7 +31,7 @@ extension RemoteConfig {
     /// Like the asynchronous `activate()`.
     ///
     /// - Parameter completion: called on the main actor with whether a value has changed.
-    public func activate(completion: (@MainActor @Sendable (Bool, (any Error)?) -> Void)? = nil) {
+    public func activate(completion: (@MainActor @Sendable (Bool, (any Error)?) -> Void)?) {
         Task {
             do throws(RemoteConfigError) {
                 let changed = try await self.activate()
@@ -45,7 +46,7 @@ extension RemoteConfig {
     ///
     /// - Parameter completionHandler: called on the main actor; the error is `nil` only for a success.
     public func fetchAndActivate(
-        completionHandler: (@MainActor @Sendable (RemoteConfigFetchAndActivateStatus, (any Error)?) -> Void)? = nil
+        completionHandler: (@MainActor @Sendable (RemoteConfigFetchAndActivateStatus, (any Error)?) -> Void)?
     ) {
         Task {
             do throws(RemoteConfigError) {

@@ -9,15 +9,15 @@ import RemoteSettingsModel
 /// A file that belongs to a record, as the record describes it.
 public struct Attachment: Hashable, Sendable {
     /// The name that the file had when it was uploaded. It is not safe as a path: the server may send any text.
-    public let filename: String
+    public var filename: String
     /// The media type that the server states, such as `image/svg+xml`.
-    public let mimetype: String
+    public var mimetype: String
     /// Its path, relative to the server's base URL for attachments.
-    public let location: String
+    public var location: String
     /// SHA-256 of its bytes, as 64 lower-case hexadecimal digits.
-    public let hash: String
+    public var hash: String
     /// In bytes.
-    public let size: UInt64
+    public var size: UInt64
 
     /// Describes a file; nothing is checked until the attachment is asked for. The parameters are the properties of the same names.
     public init(filename: String, mimetype: String, location: String, hash: String, size: UInt64) {

@@ -1,18 +1,32 @@
+import ContentSignature
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import UpdateEvents
+
 // The types of other modules that the public interface uses, so that an app imports one module.
+//
+// A type that is exported by its name wins over one that an app has from another module, without a word. So only those are
+// exported whose names mean nothing elsewhere. The others have names of their own here.
 @_exported import struct ContentSignature.TrustAnchors
-@_exported import struct Logging.Logger
-@_exported import struct RemoteSettingsHTTP.HTTPEnvironment
-@_exported import protocol RemoteSettingsHTTP.HTTPTransport
-@_exported import struct RemoteSettingsHTTP.UserAgent
-@_exported import struct RemoteSettingsModel.Bytes
 @_exported import struct RemoteSettingsModel.CollectionID
-@_exported import enum RemoteSettingsModel.JSONValue
-@_exported import struct RemoteSettingsModel.Limits
 @_exported import enum RemoteSettingsModel.Provenance
-@_exported import struct RemoteSettingsModel.SHA256Digest
 @_exported import struct RemoteSettingsModel.SignatureVerdict
-@_exported import struct RemoteSettingsModel.Timestamp
 @_exported import enum UpdateEvents.UpdateEvent
 @_exported import struct UpdateEvents.UpdateEventError
 @_exported import enum UpdateEvents.UpdateMessage
 @_exported import enum UpdateEvents.UpdatePause
+
+/// Bytes in memory, which may be part of the program or of a file.
+public typealias RemoteSettingsBytes = Bytes
+/// The digest of SHA-256.
+public typealias RemoteSettingsDigest = SHA256Digest
+/// The clock, the way to wait, and the source of randomness.
+public typealias RemoteSettingsEnvironment = HTTPEnvironment
+/// Any JSON value.
+public typealias RemoteSettingsJSON = JSONValue
+/// The limits on everything that comes from outside.
+public typealias RemoteSettingsLimits = Limits
+/// A time, in milliseconds since 1970.
+public typealias RemoteSettingsTimestamp = Timestamp
+/// A connection to the network.
+public typealias RemoteSettingsTransport = HTTPTransport

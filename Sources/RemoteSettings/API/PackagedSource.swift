@@ -2,8 +2,8 @@ import RemoteSettingsModel
 
 /// Snapshots that were shipped with the app: a `dumps/` directory as `rsdump refresh` writes it, embedded in the program or
 /// as files. Its `dumps.lock.json` states which collections there are, from which server, and when they were verified.
-public struct PackagedSource: Sendable {
-    enum Form: Sendable {
+public struct PackagedSource: Hashable, Sendable {
+    enum Form: Hashable, Sendable {
         case embedded(lock: Bytes, bundles: [CollectionID: Bytes])
         case directory(path: String, isTrusted: Bool)
         case absent(reason: String)

@@ -1,4 +1,5 @@
 import RemoteSettingsModel
+import WorkThreads
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -116,6 +117,8 @@ extension RemoteSettingsClient {
     @discardableResult
     public func cacheAttachments() async throws(RemoteSettingsError) -> CachedAttachmentsSummary {
         let collection = try collection()
-        return try await collection.cacheAttachments(of: collection.records() ?? [])
+        return try await WorkThreads.run { () async throws(RemoteSettingsError) in
+            try await collection.cacheAttachments(of: collection.records() ?? [])
+        }
     }
 }

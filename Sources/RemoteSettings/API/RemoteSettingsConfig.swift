@@ -1,5 +1,4 @@
 import ContentSignature
-import Logging
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
@@ -31,12 +30,15 @@ public struct RemoteSettingsConfig: Sendable {
     public var acceptsUnsigned: Bool
     /// Whether a ``RemoteSettingsServer/custom(url:)`` on another machine may be asked over plain `http`.
     public var allowsPlainHTTP: Bool
-    /// The name and version that the app gives to the server.
-    public var userAgent: UserAgent
+    /// The name and version that the app gives to the server, as `name/version`. Characters that a header field cannot have
+    /// there become `-`.
+    public var userAgent: String
     /// The limits on everything that comes from outside.
     public var limits: Limits
-    /// Receives what is worth a log entry, such as a failed sync or a snapshot that cannot be used.
-    public var logger: Logger
+    /// Receives what is worth a log entry, such as a failed sync or a snapshot that cannot be used, from any task; it must not
+    /// block. `nil` for what the program has set up for the label `remote-settings` of swift-log: the standard error output
+    /// unless it has set up something else.
+    public var log: (@Sendable (RemoteSettingsLogEntry) -> Void)?
     /// Receives the outcomes of syncs.
     public var telemetry: (any RemoteSettingsTelemetry)?
     /// How the service learns at once that something was published. By default, it keeps a connection to a
@@ -56,8 +58,8 @@ public struct RemoteSettingsConfig: Sendable {
         server: RemoteSettingsServer? = nil, bucketName: String? = nil, appContext: RemoteSettingsContext? = nil,
         packaged: [PackagedSource] = [], trustRoots: TrustAnchors? = nil, signer: String? = nil,
         acceptsUnsigned: Bool = false, allowsPlainHTTP: Bool = false,
-        userAgent: UserAgent = UserAgent(name: "swift-remote-settings", version: "0.1"), limits: Limits = Limits(),
-        logger: Logger = Logger(label: "remote-settings"), telemetry: (any RemoteSettingsTelemetry)? = nil,
+        userAgent: String = "swift-remote-settings/0.1", limits: Limits = Limits(),
+        log: (@Sendable (RemoteSettingsLogEntry) -> Void)? = nil, telemetry: (any RemoteSettingsTelemetry)? = nil,
         environment: HTTPEnvironment = .system, transport: (any HTTPTransport)? = nil, isPreview: Bool = false,
         updates: UpdatePolicy = UpdatePolicy()
     ) {
@@ -73,14 +75,32 @@ public struct RemoteSettingsConfig: Sendable {
         self.allowsPlainHTTP = allowsPlainHTTP
         self.userAgent = userAgent
         self.limits = limits
-        self.logger = logger
+        self.log = log
         self.telemetry = telemetry
         self.environment = environment
         self.transport = transport
     }
 }
 
+/// Configurations are equal if what they say is. What an app hands over as code is not compared: log, telemetry, updates,
+/// environment and transport.
+extension RemoteSettingsConfig: Equatable {
+    public static func == (left: RemoteSettingsConfig, right: RemoteSettingsConfig) -> Bool {
+        left.server == right.server && left.bucketName == right.bucketName && left.isPreview == right.isPreview
+            && left.appContext == right.appContext && left.packaged == right.packaged
+            && left.trustRoots == right.trustRoots && left.signer == right.signer
+            && left.acceptsUnsigned == right.acceptsUnsigned && left.allowsPlainHTTP == right.allowsPlainHTTP
+            && left.userAgent == right.userAgent && left.limits == right.limits && left.overrides == right.overrides
+    }
+}
+
 extension RemoteSettingsConfig {
+    /// The user agent as a header field has it.
+    var userAgentField: UserAgent {
+        let parts = userAgent.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        return UserAgent(name: String(parts[0]), version: parts.count > 1 ? String(parts[1]) : "")
+    }
+
     /// What has to vouch for a collection under this configuration.
     var trustPolicy: TrustPolicy {
         let url = try? (server ?? .prod).serverURL(allowPlainHTTP: allowsPlainHTTP)

@@ -11,7 +11,9 @@ import RemoteSettingsModel
 /// Nothing is read in advance: every property, `id` too, is made from the collection's own bytes each time that it is asked
 /// for. Keep a value that is needed more than once, or use `getRecordsMap()` to look records up by their ids.
 public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
-    let record: Record
+    private(set) var record: Record
+    /// Only of a record that an app has made.
+    private var given: GivenFields?
 
     init(_ record: Record) {
         self.record = record
@@ -24,8 +26,8 @@ public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
     ///   - lastModified: in milliseconds since 1970.
     ///   - deleted: whether it is a tombstone.
     ///   - attachment: what the record says of its file.
-    ///   - fields: the JSON text of an object with the record's other fields. A text that is not one stops a debug build; in a
-    ///     release build the record then has no other fields.
+    ///   - fields: the JSON text of an object with the record's other fields. Any other text stays what ``fields`` answers; the
+    ///     record has no other fields then.
     public init(
         id: String, lastModified: UInt64, deleted: Bool = false, attachment: Attachment? = nil,
         fields: RsJsonObject = "{}"
@@ -51,34 +53,72 @@ public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
             let named = Set(["id", "last_modified", "deleted", "attachment"])
             self.init(Record(id: id, json: try canonical(members + others.filter { !named.contains($0.key) })))
         } catch {
-            assertionFailure("fields of record \(id): \(error)")
             self.init(Record(id: id, json: (try? canonical(members)) ?? Bytes(utf8: "{}")))
+            given = GivenFields(text: fields)
         }
     }
 
     /// The record's id, unique in its collection: letters, digits, `-` and `_`, at most 255 characters.
-    public var id: String { record.id }
+    public var id: String {
+        get { record.id }
+        set { change(id: newValue) }
+    }
 
     /// When the record last changed, in milliseconds since 1970; 0 where the record does not state it.
-    public var lastModified: UInt64 { record.lastModified?.milliseconds ?? 0 }
+    public var lastModified: UInt64 {
+        get { record.lastModified?.milliseconds ?? 0 }
+        set { change(lastModified: newValue) }
+    }
 
     /// Whether the record says that it is deleted. Records of a client never do.
-    public var deleted: Bool { record.field("deleted")?.bool ?? false }
+    public var deleted: Bool {
+        get { record.field("deleted")?.bool ?? false }
+        set { change(deleted: newValue) }
+    }
 
     /// The record's attachment; `nil` where it has none, or does not describe it fully.
     public var attachment: Attachment? {
-        guard let attachment = try? record.attachment() else { return nil }
-        return Attachment(attachment)
+        get {
+            guard let attachment = try? record.attachment() else { return nil }
+            return Attachment(attachment)
+        }
+        set { change(attachment: .some(newValue)) }
     }
 
     /// The JSON text of an object with every field except `id`, `last_modified`, `deleted` and `attachment`.
-    public var fields: RsJsonObject { OtherFields.text(of: record.json) }
+    public var fields: RsJsonObject {
+        get { given?.text ?? OtherFields.text(of: record.json) }
+        set { change(fields: newValue) }
+    }
+
+    /// Makes the record anew, as ``init(id:lastModified:deleted:attachment:fields:)`` does.
+    private mutating func change(
+        id: String? = nil, lastModified: UInt64? = nil, deleted: Bool? = nil, attachment: Attachment?? = nil,
+        fields: RsJsonObject? = nil
+    ) {
+        self = RemoteSettingsRecord(
+            id: id ?? self.id, lastModified: lastModified ?? self.lastModified, deleted: deleted ?? self.deleted,
+            attachment: attachment ?? self.attachment, fields: fields ?? self.fields)
+    }
 
     /// The whole record as canonical JSON: exactly the bytes that the signature covers.
     public var json: Bytes { record.json }
 
     /// The value of one field; `nil` where the record has no such field.
     public subscript(field name: String) -> JSONValue? { record.field(name) }
+}
+
+/// A text that was given as a record's fields and is no JSON object. On the heap: records are many, and hardly one has it.
+private final class GivenFields: Hashable, Sendable {
+    let text: String
+
+    init(text: String) {
+        self.text = text
+    }
+
+    static func == (left: GivenFields, right: GivenFields) -> Bool { left.text == right.text }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }
 
 /// The JSON text of an object, by its name in Mozilla's binding.

@@ -2,6 +2,7 @@ import FileStorage
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotFetch
+import WorkThreads
 
 /// The state of a whole service, for a support page or a bug report. Its description is a text for people.
 public struct ServiceInspection: Hashable, Sendable {
@@ -68,7 +69,7 @@ extension RemoteSettingsService {
         let session = session
         let client = try session.startingRun()
         do {
-            guard case .changes(let document, _) = try await client.monitor() else {
+            guard case .changes(let document, _) = try await WorkThreads.run({ try await client.monitor() }) else {
                 throw RemoteSettingsError.Other(
                     reason: "\(client.server): expected the list of collections, found none")
             }
@@ -120,7 +121,7 @@ extension RemoteSettingsService {
         } catch {
             throw RemoteSettingsError(error)
         }
-        await session.journal.reset()
+        session.journal.reset()
         forgetCollections()
     }
 }

@@ -24,6 +24,16 @@ typealias CacheIdentity = FileIdentity
 /// Ids contain no dot, so that no two of these names can collide. The names are the same in every version of the package.
 struct StorageDirectory: Sendable {
     let path: String
+    /// The directory at the path if it is in memory; held, as it ends with its last holder.
+    private let memory: MemoryDirectory?
+
+    var isInMemory: Bool { memory != nil }
+
+    /// - Parameter path: a directory's path; or `:memory:` for one of this value's own, which is gone with the process.
+    init(path: String) {
+        memory = path == ":memory:" ? MemoryDirectory() : nil
+        self.path = memory?.path ?? path
+    }
 
     var backoffPath: String { "\(path)/.backoff.json" }
     var chainsPath: String { "\(path)/.chains" }
@@ -49,6 +59,7 @@ struct StorageDirectory: Sendable {
         guard try !FileStore.isDirectory(path) else { return }
         try FileStore.makeDirectories(path)
         #if canImport(Darwin)
+            if isInMemory { return }
             var url = URL(fileURLWithPath: path, isDirectory: true)
             var values = URLResourceValues()
             values.isExcludedFromBackup = true

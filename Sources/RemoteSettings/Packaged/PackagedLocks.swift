@@ -101,11 +101,11 @@ struct PackagedLocks: Sendable {
 
 extension PackagedSource {
     /// What errors call the lock.
-    fileprivate var lockName: String {
+    var lockName: String {
         if case .directory(let path, _) = form { "\(path)/dumps.lock.json" } else { "\(name): dumps.lock.json" }
     }
 
-    fileprivate func lockText(limits: Limits) throws -> Bytes {
+    func lockText(limits: Limits) throws -> Bytes {
         switch form {
         case .embedded(let text, _): return text
         case .directory:

@@ -1,6 +1,5 @@
 import ContentSignature
 import FileStorage
-import Logging
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotFetch
@@ -39,6 +38,7 @@ final class Session: Sendable {
     let trust: TrustPolicy
     let changes: ChangeHub
     let filterContext: FilterContext
+    let logger: ServiceLog
     /// The base URL of the server's attachments, which the server is asked for once.
     let attachmentsURL = AttachmentsURLSource()
     let syncs = SharedWork<CollectionID, SyncOutcome, Never>(endsWithLastCaller: false)
@@ -53,7 +53,6 @@ final class Session: Sendable {
     private let state: Mutex<State>
 
     var limits: Limits { config.limits }
-    var logger: Logger { config.logger }
     var isClosed: Bool { state.withLock { $0.isClosed } }
     var now: Timestamp { config.environment.now() }
 
@@ -72,9 +71,10 @@ final class Session: Sendable {
         journal = SyncJournalKeeper(storage, of: identity, limits: config.limits)
         failures = RecentFailures(config.environment)
         trust = config.trustPolicy
+        logger = ServiceLog(config.log)
         filterContext = config.appContext?.filterContext ?? .empty
         state = Mutex(State(telemetry: config.telemetry ?? telemetry))
-        for override in config.overrides { config.logger.warning("\(override)") }
+        for override in config.overrides { logger.warning("\(override)") }
     }
 
     /// Finds and verifies snapshots. The first call reads the locks of packaged sources.
@@ -125,7 +125,7 @@ final class Session: Sendable {
         if let known = state.withLock({ $0.client }) { return known.startingRun() }
         let server = try server.get()
         let client = ServerClient(
-            server: server, transport: config.transport ?? Self.platformTransport(), userAgent: config.userAgent,
+            server: server, transport: config.transport ?? Self.platformTransport(), userAgent: config.userAgentField,
             limits: limits, environment: config.environment,
             backoff: BackoffFile.read(storage.backoffPath, limits: limits),
             onEvent: { [logger] event in Self.log(event, logger) })
@@ -151,7 +151,7 @@ final class Session: Sendable {
         #endif
     }
 
-    private static func log(_ event: HTTPEvent, _ logger: Logger) {
+    private static func log(_ event: HTTPEvent, _ logger: ServiceLog) {
         switch event {
         case .alert(let text, let url): logger.warning("the server \(url.origin) announces: \(text)")
         case .retry(let error, let attempt, _): logger.info("attempt \(attempt) failed, trying again: \(error)")

@@ -1,7 +1,10 @@
 import RemoteSettingsModel
 import Synchronization
+import WorkThreads
 
 /// Syncs or downloads, each shared by all callers who ask for it while it is under way.
+///
+/// The work runs on threads of this package's own: callers that block the threads of Swift's pool may be waiting for it.
 ///
 /// A caller that is cancelled stops waiting at once. Whether work that nobody waits for any more goes on is up to `init`.
 package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progress: Sendable>: Sendable {
@@ -89,7 +92,7 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
             let caller = state.count
             if state.works[key] == nil {
                 guard !state.isClosed else { return nil }
-                let task = Task {
+                let task = WorkThreads.start {
                     let outcome = await body { self.send(.progress($0), of: key, caller) }
                     self.end(key, caller, outcome)
                 }

@@ -1,5 +1,4 @@
 import ContentSignature
-import Logging
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
@@ -60,7 +59,7 @@ struct SnapshotLoader: Sendable {
     let storage: StorageDirectory
     let packaged: PackagedLocks
     let limits: Limits
-    let logger: Logger
+    let logger: ServiceLog
     let now: @Sendable () -> Timestamp
 
     private enum Candidate {

@@ -3,6 +3,7 @@ import MozillaLZ4
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotFetch
+import WorkThreads
 
 extension RemoteSettingsService {
     /// Takes the collections' states out of the bundle that the server offers for a first launch: three or four requests in
@@ -20,8 +21,10 @@ extension RemoteSettingsService {
         var wanted = collections == nil ? clientCollections : []
         for name in collections ?? [] { wanted.append(try collection(name)) }
         wanted.removeAll { $0.overriding != nil }
-        let startup = try await StartupBundle(session, wanted: Set(wanted.map(\.id)))
-        let session = session
+        let (session, ids) = (session, Set(wanted.map(\.id)))
+        let startup = try await WorkThreads.run { () async throws(RemoteSettingsError) in
+            try await StartupBundle(session, wanted: ids)
+        }
         let results = await wanted.concurrentMap(width: 4) { collection -> CollectionSyncResult? in
             guard let changeset = startup.changesets[collection.id] else { return nil }
             let result = await session.syncs.run(collection.id) { _ in await startup.take(changeset, collection) }

@@ -1,5 +1,6 @@
 import FileStorage
 import RemoteSettingsModel
+import Synchronization
 
 /// The failures of one collection's syncs since the last one that succeeded.
 public struct SyncFailures: Hashable, Sendable {
@@ -123,11 +124,12 @@ extension JSONValue {
 }
 
 /// Writes the journal while syncs run, one entry after the other. Where two processes sync at once, the last one counts.
-actor SyncJournalKeeper {
+final class SyncJournalKeeper: Sendable {
     private let storage: StorageDirectory
     private let server: ServerIdentity?
     private let limits: Limits
-    private var known: SyncJournal?
+    /// No actor: in its queue, whoever runs on this package's own threads could stand behind a task of a pool that is blocked.
+    private let known = Mutex<SyncJournal?>(nil)
 
     init(_ storage: StorageDirectory, of server: ServerIdentity?, limits: Limits) {
         self.storage = storage
@@ -136,13 +138,12 @@ actor SyncJournalKeeper {
     }
 
     /// What the file says now.
-    nonisolated var present: SyncJournal { SyncJournal.read(storage.journalPath, of: server, limits: limits) }
+    var present: SyncJournal { SyncJournal.read(storage.journalPath, of: server, limits: limits) }
 
     /// A run begins: the server has told which collections it has.
     func noteAnswer(serverTime: Timestamp?, now: Timestamp) {
         // Another process may have written since.
-        known = nil
-        change { journal in
+        change(rereading: true) { journal in
             journal.lastCheck = now
             guard let serverTime else { return }
             let (mine, theirs) = (Int64(clamping: now.milliseconds), Int64(clamping: serverTime.milliseconds))
@@ -158,19 +159,23 @@ actor SyncJournalKeeper {
 
     /// Forgets everything, and removes the file.
     func reset() {
-        known = nil
-        try? FileStore.remove(storage.journalPath)
+        known.withLock { known in
+            known = nil
+            try? FileStore.remove(storage.journalPath)
+        }
     }
 
-    private func change<Value>(_ body: (inout SyncJournal) -> Value) -> Value {
-        let old = known ?? present
-        var new = old
-        let value = body(&new)
-        known = new
-        guard new != old, let server else { return value }
-        // A journal that cannot be written is missed by nobody who syncs.
-        try? storage.prepare()
-        try? new.write(to: storage.journalPath, of: server)
-        return value
+    private func change<Value: Sendable>(rereading: Bool = false, _ body: (inout SyncJournal) -> Value) -> Value {
+        known.withLock { known in
+            let old = rereading ? present : known ?? present
+            var new = old
+            let value = body(&new)
+            known = new
+            guard new != old, let server else { return value }
+            // A journal that cannot be written is missed by nobody who syncs.
+            try? storage.prepare()
+            try? new.write(to: storage.journalPath, of: server)
+            return value
+        }
     }
 }

@@ -134,7 +134,7 @@ struct SyncRun: Sendable {
             age: serverTime?.elapsed(since: monitor.timestamp), since: began)
         session.noteAnswer()
         session.tidyUp()
-        await session.journal.noteAnswer(serverTime: serverTime, now: session.now)
+        session.journal.noteAnswer(serverTime: serverTime, now: session.now)
     }
 
     /// Brings one collection to the server's state.
@@ -147,7 +147,7 @@ struct SyncRun: Sendable {
             session.keepBackoff(client)
             session.report("\(collection.id)", status, trigger, timestamp: outcome.timestamp, since: began)
             session.failures.noteSuccess(of: collection.id)
-            await session.journal.noteSuccess(of: collection.id)
+            session.journal.noteSuccess(of: collection.id)
             await session.changes.noteSync(of: collection.id, began: began)
             return .success(outcome)
         } catch {
@@ -169,7 +169,7 @@ struct SyncRun: Sendable {
         guard status.isFailure else { return }
         session.failures.note(RemoteSettingsError(error), of: id)
         let attempt = SyncFailures.Attempt(at: began, trigger: trigger, status: status, error: "\(error)")
-        let failures = await session.journal.note(attempt, of: id)
+        let failures = session.journal.note(attempt, of: id)
         guard failures.isBroken else { return }
         session.report("\(id)", .syncBrokenError, trigger, since: began, error: error)
         session.logger.error("\(id): \(failures)")

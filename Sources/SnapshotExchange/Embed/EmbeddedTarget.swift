@@ -109,12 +109,12 @@ package struct EmbeddedTarget: Sendable {
             /// The bundles that are part of the program, in place.
             \(isPublic ? "public " : "")static func of\(module)() throws -> PackagedSource {
                 let contents = unsafe \(module)_contents().pointee
-                let lock = unsafe Bytes.ofProgram(contents.lock, count: contents.lock_size)
-                var bundles: [CollectionID: Bytes] = [:]
+                let lock = unsafe RemoteSettingsBytes.ofProgram(contents.lock, count: contents.lock_size)
+                var bundles: [CollectionID: RemoteSettingsBytes] = [:]
                 for number in unsafe 0..<contents.bundle_count {
                     let bundle = unsafe contents.bundles[number]
                     let id = try CollectionID(unsafe String(cString: bundle.collection))
-                    bundles[id] = unsafe Bytes.ofProgram(bundle.bytes, count: bundle.size)
+                    bundles[id] = unsafe RemoteSettingsBytes.ofProgram(bundle.bytes, count: bundle.size)
                 }
                 return .embedded(lock: lock, bundles: bundles)
             }

@@ -2,7 +2,6 @@ import ArgumentParser
 import AsyncHTTPTransport
 import ContentSignature
 import Dumps
-import Logging
 import RemoteSettings
 import RemoteSettingsHTTP
 import RemoteSettingsModel
@@ -46,8 +45,8 @@ struct ClientOptions: ParsableArguments {
             server: .custom(url: "\(try settings.serverURL())"), appContext: try appContext(context),
             packaged: packaged.map { [.directory($0)] } ?? [], trustRoots: policy.roots, signer: settings.trust.signer,
             acceptsUnsigned: settings.trust.acceptsUnsigned, allowsPlainHTTP: settings.allowsPlainHTTP,
-            userAgent: UserAgent(name: "rsdump", version: RSDump.version),
-            logger: Logger(label: "rsdump", factory: { _ in SwiftLogNoOpLogHandler() }), transport: transport)
+            userAgent: "rsdump/\(RSDump.version)",
+            log: { _ in }, transport: transport)
         let service = RemoteSettingsService(storageDir: storage, config: config)
         return (service, { await transport.shutdown() })
     }

@@ -4,6 +4,7 @@ import Dumps
 import FileStorage
 import FirebaseFormats
 import RemoteSettings
+import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotExchange

@@ -43,7 +43,7 @@ struct ConfigRows {
     private func config(_ storage: String, _ packaged: [PackagedSource]) -> (RemoteConfig, RemoteSettingsClient) {
         var config = RemoteSettingsConfig(
             server: .custom(url: server.url), packaged: packaged, trustRoots: server.root, transport: server)
-        config.logger.logLevel = .critical
+        config.log = { _ in }
         let service = RemoteSettingsService(storageDir: storage, config: config)
         return (
             RemoteConfig(

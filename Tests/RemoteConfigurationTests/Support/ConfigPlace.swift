@@ -53,7 +53,7 @@ final class ConfigPlace: Sendable {
 
     func config(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> RemoteSettingsConfig {
         var config = server.config
-        config.logger.logLevel = .critical
+        config.log = { _ in }
         config.environment.now = { [self] in now }
         config.environment.random = { [self] in world.withLock { $0.random } }
         // Time-outs are real, pauses are short.

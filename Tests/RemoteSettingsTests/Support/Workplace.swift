@@ -31,7 +31,7 @@ final class Workplace: Sendable {
     /// A configuration for the test server. Pauses are short.
     func config(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> RemoteSettingsConfig {
         var config = server.config
-        config.logger.logLevel = .critical
+        config.log = { _ in }
         change(&config)
         return config
     }

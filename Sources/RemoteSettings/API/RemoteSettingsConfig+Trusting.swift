@@ -1,0 +1,59 @@
+import ContentSignature
+import FileStorage
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+
+extension RemoteSettingsConfig {
+    /// A configuration by what is packaged: its server, roots and signer are those that the source's lock states, so that they
+    /// are written down in one place. Everything else has its default. Does I/O for a directory.
+    ///
+    /// Whoever can write the source decides whom the app trusts. So it has to be as trusted as the program: embedded in it, or a
+    /// directory that is `trusted`. Of one of Mozilla's servers, the roots are those of this package.
+    ///
+    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if the source is not as trusted as the program, if its lock cannot be read
+    ///   or is empty, or if its collections are of different servers or signers.
+    public init(trusting source: PackagedSource) throws(RemoteSettingsError) {
+        func refused(_ found: String, _ advice: String) -> RemoteSettingsError {
+            .Other(reason: "\(source.name): \(found), so that it cannot say whom the app trusts; \(advice)")
+        }
+        if case .directory(_, isTrusted: false) = source.form {
+            throw refused(
+                "expected a source as trusted as the program, found a directory that is not",
+                "pass trusted: true if nobody can write to it who could not change the program as well, else configure "
+                    + "server and trustRoots")
+        }
+        let lock: LockFile
+        do {
+            lock = try LockFile(
+                parsing: try source.lockText(limits: Limits()), path: source.lockName, limits: Limits())
+        } catch {
+            throw .Other(reason: "\(error)")
+        }
+        let entries = lock.collections.values
+        let servers = Set(entries.map(\.server)).sorted()
+        guard let server = servers.first else {
+            throw refused("expected collections, found none", "run rsdump refresh or publish first")
+        }
+        guard servers.count == 1 else {
+            throw refused(
+                "expected one server, found \(servers.joined(separator: " and "))", "configure server and trustRoots")
+        }
+        self.init(server: .custom(url: server), packaged: [source])
+        let verdicts = lock.collections.compactMapValues(\.trust.verdict)
+        let roots = Set(verdicts.values.map(\.root))
+        if !roots.isEmpty, !roots.isSubset(of: trustPolicy.roots.roots) {
+            trustRoots = TrustAnchors(roots.sorted { $0.hex < $1.hex })
+        }
+        guard verdicts.contains(where: { SignerName.expected(for: $0.key) != SignerName($0.value.signer) }) else {
+            return
+        }
+        let signers = Set(verdicts.values.map(\.signer)).sorted()
+        guard signers.count == 1 else {
+            throw refused(
+                "expected one signer, found \(signers.joined(separator: " and "))",
+                "configure server, trustRoots and signer, with a service for each signer")
+        }
+        signer = signers[0]
+    }
+}

@@ -1,0 +1,59 @@
+import Logging
+
+/// One entry of a service's log: what is worth knowing, such as a failed sync or a snapshot that cannot be used.
+public struct RemoteSettingsLogEntry: Hashable, Sendable {
+    /// How much an entry matters.
+    public enum Level: Int, Hashable, Sendable, Comparable, CaseIterable {
+        /// What happens inside, for whoever looks for a fault.
+        case debug
+        /// What happens as it should.
+        case info
+        /// What is unusual and no fault.
+        case notice
+        /// A fault that the service has dealt with.
+        case warning
+        /// A fault that somebody has to deal with.
+        case error
+
+        public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    /// How much it matters.
+    public var level: Level
+    /// A sentence for people. It may quote what a server has sent.
+    public var message: String
+}
+
+/// Where a service writes its log.
+struct ServiceLog: Sendable {
+    let receive: @Sendable (RemoteSettingsLogEntry) -> Void
+
+    /// - Parameter receive: `nil` for what the program has set up for the label `remote-settings` of swift-log, which is the
+    ///   standard error output unless it has set up something else.
+    init(_ receive: (@Sendable (RemoteSettingsLogEntry) -> Void)?) {
+        if let receive {
+            self.receive = receive
+        } else {
+            let logger = Logger(label: "remote-settings")
+            self.receive = { logger.log(level: $0.level.ofSwiftLog, "\($0.message)") }
+        }
+    }
+
+    func debug(_ message: String) { receive(.init(level: .debug, message: message)) }
+    func info(_ message: String) { receive(.init(level: .info, message: message)) }
+    func notice(_ message: String) { receive(.init(level: .notice, message: message)) }
+    func warning(_ message: String) { receive(.init(level: .warning, message: message)) }
+    func error(_ message: String) { receive(.init(level: .error, message: message)) }
+}
+
+extension RemoteSettingsLogEntry.Level {
+    fileprivate var ofSwiftLog: Logger.Level {
+        switch self {
+        case .debug: .debug
+        case .info: .info
+        case .notice: .notice
+        case .warning: .warning
+        case .error: .error
+        }
+    }
+}
