@@ -1,16 +1,34 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Copied to a place of its own by scripts/check-config-consumer, and built there as an app's package would be.
+let strict: [SwiftSetting] = [.strictMemorySafety(), .treatAllWarnings(as: .error)]
+
+func product(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-remote-settings") }
+
+// Copied to a place of its own by scripts/check-config-consumer, and built there as an app's package would be. The script writes
+// the sources of start-app and start-publish, which are what the documentation's start pages show, and copies those of moved.
 let package = Package(
     name: "ConfigConsumer",
     platforms: [.macOS(.v15)],
     dependencies: [.package(name: "swift-remote-settings", path: "../..", traits: [])],
     targets: [
+        .executableTarget(name: "guide", dependencies: [product("RemoteConfiguration")], swiftSettings: strict),
+        .executableTarget(name: "start-app", dependencies: [product("RemoteSettings")], swiftSettings: strict),
+        .executableTarget(name: "start-publish", dependencies: [product("RemoteConfiguration")], swiftSettings: strict),
+        .target(name: "Common", swiftSettings: strict),
+        .target(name: "OlderBinding", swiftSettings: strict),
         .executableTarget(
-            name: "guide",
-            dependencies: [.product(name: "RemoteConfiguration", package: "swift-remote-settings")],
-            swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)])
+            name: "moved",
+            dependencies: [
+                "Common", "OlderBinding", product("RemoteSettingsBlocking"), product("RemoteConfiguration"),
+            ],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "moved-swift5",
+            dependencies: [
+                "Common", "OlderBinding", product("RemoteSettingsBlocking"), product("RemoteConfiguration"),
+            ],
+            swiftSettings: strict + [.swiftLanguageMode(.v5)]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,117 @@
+"""Every Swift block of README, start pages and articles compiles as it stands: as a program's main.swift and as the body of an
+asynchronous function, in both language modes, against the modules that are built. What an article's block takes for granted is in
+Tests/Snippets; those of README and of the start pages take nothing for granted."""
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+import rsdump
+
+ROOT = rsdump.REPOSITORY
+BUILT = ROOT / ".build/debug"
+AROUND = ROOT / "Tests/Snippets"
+ALONE = {"README", "StartApp", "StartPublish", "StartNightly", "StartRelease"}
+# The module of what is around the blocks of an article, where it is not AppAround.
+MODULES = {"Behaviour": "ConfigAround", "RemoteSettingsTesting": "TestsAround"}
+MODES = ["5", "6"]
+BLOCK = re.compile(r"^( *)```swift\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+# What a block does not show: it ends before its values are used.
+HARMLESS = re.compile(r"was never used|is unused|never mutated|never read")
+
+
+def pages():
+    return [ROOT / "README.md", *sorted(ROOT.glob("Sources/*/Documentation.docc/*.md"))]
+
+
+def blocks():
+    """Of each block its name and its lines, without the indentation of a list."""
+    for page in pages():
+        for number, found in enumerate(BLOCK.finditer(page.read_text()), 1):
+            indent, text = found.groups()
+            yield f"{page.stem}-{number}", re.sub(rf"^{indent}", "", text, flags=re.MULTILINE)
+
+
+def split(text):
+    """The imports, and the rest."""
+    lines = text.splitlines()
+    imports = [line for line in lines if re.match(r"import ", line)]
+    return imports, [line for line in lines if line not in imports]
+
+
+def compiler(*arguments):
+    """Compiles against the modules of the build, as another module of the package."""
+    maps = [f"-Xcc -fmodule-map-file={path}" for path in sorted(BUILT.glob("*.build/module.modulemap"))]
+    folders = {path.parent for folder in ("Sources", ".build/checkouts") for path in
+               (ROOT / folder).glob("**/module.modulemap") if "Tests" not in path.parts}
+    folders |= {path for path in ROOT.glob("Sources/*/include")}
+    command = ["swiftc", "-package-name", ROOT.name.lower(), "-I", BUILT / "Modules",
+               *" ".join(maps).split(), *(each for folder in sorted(folders) for each in ("-I", folder)), *arguments]
+    ran = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    told = [line for line in (ran.stdout + ran.stderr).splitlines()
+            if re.match(r"/.*: (error|warning): ", line) and not (": warning: " in line and HARMLESS.search(line))]
+    return told or ([ran.stderr] if ran.returncode else [])
+
+
+@pytest.fixture(scope="module")
+def around(tmp_path_factory):
+    """The modules that articles' blocks are compiled with."""
+    folder = tmp_path_factory.mktemp("around")
+    sources = {path.stem: path for path in AROUND.glob("*.swift")}
+    sources["MozillaAppServices"] = ROOT / "Tests/ConfigConsumer/Sources/OlderBinding/OlderBinding.swift"
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        told = pool.map(lambda each: compiler(
+            "-emit-module", "-parse-as-library", "-module-name", each[0], "-emit-module-path", folder / f"{each[0]}.swiftmodule",
+            "-swift-version", "6", each[1]), sources.items())
+        assert not sum(told, [])
+    return folder
+
+
+def surrounded(name, text):
+    """The block's imports with those of the file that it is taken to be in, and its lines."""
+    imports, lines = split(text)
+    if name.split("-")[0] in ALONE:
+        return imports, lines
+    module = MODULES.get(name.split("-")[0], "AppAround")
+    if "import RemoteSettingsBlocking" in imports:
+        module = "BlockingAround"
+    return ["import Foundation", f"import {module}", *imports], lines
+
+
+def is_test(text):
+    """Whether the block is a test function, which belongs neither into a main.swift nor into another function."""
+    return re.search(r"^@Test ", text, re.MULTILINE)
+
+
+def write(path, *parts):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(line for part in parts for line in part) + "\n")
+    return path
+
+
+def test_every_block_compiles_in_an_asynchronous_function(around, tmp_path):
+    files = []
+    for number, (name, text) in enumerate(blocks()):
+        imports, lines = surrounded(name, text)
+        body = lines if is_test(text) else [f"func block{number}() async throws {{", *lines, "}"]
+        files.append(write(tmp_path / f"{name}.swift", imports, body))
+    assert len(files) > 15
+    assert {mode: compiler("-typecheck", "-parse-as-library", "-swift-version", mode, "-I", around, *files)
+            for mode in MODES} == {mode: [] for mode in MODES}
+
+
+def test_every_block_compiles_as_main_swift(around, tmp_path):
+    tasks = [(name, mode, write(tmp_path / name / "main.swift", *surrounded(name, text)))
+             for name, text in blocks() if not is_test(text) for mode in MODES]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        told = pool.map(lambda task: compiler("-typecheck", "-swift-version", task[1], "-I", around, task[2]), tasks)
+        problems = {f"{name}, Swift {mode}": each for (name, mode, _), each in zip(tasks, told) if each}
+    assert problems == {}
+
+
+def test_what_does_not_compile_is_found(around, tmp_path):
+    bad = write(tmp_path / "main.swift", ["import RemoteSettings", "let none: Int = RemoteSettingsConfig()"])
+    assert compiler("-typecheck", "-swift-version", "6", "-I", around, bad)
