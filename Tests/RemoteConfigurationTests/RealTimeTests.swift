@@ -150,6 +150,13 @@ struct RealTimeTests {
         try await told.listener.has(1)
         #expect(told.listener.all.map(\.errorCode) == [8003])
         #expect(try await told.stream.value == told.listener.all.first)
+        // Another connection and another text are the same again.
+        source.end()
+        await time.pass(.seconds(10))
+        let another = #expect(throws: UpdateEventError.self) { try UpdateEvent(updateJSON: Bytes(utf8: "null")) }
+        if let another { source.send(.refused(another)) }
+        await time.settle()
+        #expect(source.connects == 2 && told.listener.all.count == 1)
         source.announce(try place.server.monitorTimestamp() + 1000, [place.collection.collection])
         for _ in 0..<5 { await time.pass(.seconds(61)) }
         try await told.listener.has(2)

@@ -15,7 +15,8 @@ public enum RemoteConfigFetchStatus: String, Hashable, Sendable, CaseIterable {
     case success
     /// The server could not be asked, or its answer was refused.
     case failure
-    /// No request was made, because the server asked for a pause or has failed before.
+    /// The server asked for a pause, has failed before, or answered 429, 500, 503 or 504; or the app has made all requests of
+    /// an hour.
     case throttled
 }
 

@@ -11,7 +11,7 @@ public let RemoteConfigUpdateErrorDomain = "com.google.remoteconfig.update.Error
 public enum RemoteConfigUpdateError: Error, Hashable, Sendable {
     /// The connection to the update channel cannot be had for a longer time: seven tries have failed.
     case streamError(reason: String)
-    /// Something newer was announced, and three syncs did not bring it.
+    /// Something newer was announced, and several syncs did not bring it.
     case notFetched(reason: String)
     /// An announcement cannot be read.
     case messageInvalid(reason: String)

@@ -267,7 +267,7 @@ final class UpdateChannel: Sendable {
     /// Tells listeners why they do not hear of what is published, once for each cause.
     private func tell(_ problem: UpdateProblem, _ session: Session) {
         let listeners = state.withLock { state -> [@Sendable (UpdateProblem) -> Void] in
-            guard state.problem != problem else { return [] }
+            guard state.problem.map({ !$0.isOfOneCause(with: problem) }) ?? true else { return [] }
             state.problem = problem
             return Array(state.listeners.values)
         }
@@ -379,6 +379,14 @@ package enum UpdateProblem: Hashable, Sendable {
     case unreadable(reason: String)
     /// Something newer was announced, and several syncs did not bring it.
     case notFetched(reason: String)
+}
+
+extension UpdateProblem {
+    /// Whether listeners that were told one need not be told the other. Of messages that cannot be read, the sender chooses the
+    /// text: each text told would let it make apps connect anew without end.
+    func isOfOneCause(with other: UpdateProblem) -> Bool {
+        if case .unreadable = self, case .unreadable = other { true } else { self == other }
+    }
 }
 
 extension UpdateProblem: CustomStringConvertible {
