@@ -350,6 +350,9 @@ package struct ParameterCompiler {
             guard let value = choice.value else { continue }
             let kind =
                 switch value.content {
+                // A text of a type that is said stays a text: apps read it by the getter of that type.
+                case .string(let text) where type?.string == "boolean" && ValueText.isBoolean(text): "boolean"
+                case .string(let text) where type?.string == "number" && ValueText.isNumber(text): "number"
                 case .string: "string"
                 case .bool: "boolean"
                 case .number: "number"

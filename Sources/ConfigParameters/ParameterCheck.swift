@@ -95,7 +95,7 @@ extension ParameterSet {
             return findings
         }
         let expected = Self.kind(of: Bytes(JSONText.compact(inAppDefault)))
-        let others = typed.filter { $0.1 != expected }
+        let others = typed.filter { $0.1 != expected && !$0.0.isText(of: inAppDefault) }
         if inAppDefaults.hasTypes, !others.isEmpty {
             find(
                 .otherTypeThanInAppDefault(kinds: others.map(\.1), inAppDefault: expected), in: others.map(\.0))
@@ -121,6 +121,19 @@ extension ParameterRecord {
     package var kind: String? {
         guard case .value(let json) = content else { return nil }
         return ParameterSet.kind(of: json)
+    }
+
+    /// Whether the value is a text that an app reads as the type of another value, as texts of Firebase are read.
+    fileprivate func isText(of other: JSONValue) -> Bool {
+        guard case .value(let json) = content, let text = (try? JSONValue(parsing: json, limits: Limits()))?.string
+        else { return false }
+        return switch other {
+        case .bool: ValueText.isBoolean(text)
+        case .number: ValueText.isNumber(text)
+        case .array: ValueText.json(text)?.array != nil
+        case .object: if case .object? = ValueText.json(text) { true } else { false }
+        case .null, .string: false
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 import AuthoredText
 import CollectionSources
+import ConfigParameters
 import RemoteSettingsModel
 
 /// A Firebase Remote Config template (REST v1), converted to the short form of remote config. No I/O.
@@ -184,7 +185,7 @@ private struct TemplateConverter {
         // Without any value there is nothing to publish: apps use their own default.
         text.line(level, "\(SourceText.key(key)):")
         if !description.isEmpty { text.line(level + 1, "description: \(SourceText.quoted(description))") }
-        if type == "JSON" { text.line(level + 1, "type: json") }
+        if ["BOOLEAN", "NUMBER", "JSON"].contains(type) { text.line(level + 1, "type: \(type.lowercased())") }
         if let value = fallback?.text {
             text.line(level + 1, "value: \(value)")
         } else if choices.isEmpty {
@@ -251,37 +252,26 @@ private struct TemplateConverter {
         }
     }
 
-    /// The text of a value as its type has it.
+    /// The text of a value, which stays as it is: `1.10` and `TRUE` are what apps get, and JSON as it was written.
     private mutating func converted(_ text: String?, type: String, _ line: Int, _ what: String) -> String? {
         guard let text else {
             problems.add(file, line, "\(what) is no text", "take the template again")
             return nil
         }
-        func refuse() -> String? {
+        let fits =
+            switch type {
+            case "BOOLEAN": ValueText.isBoolean(text)
+            case "NUMBER": ValueText.isNumber(text)
+            case "JSON": ValueText.json(text) != nil
+            default: true
+            }
+        guard fits else {
             problems.add(
                 file, line, "\(what) is \(String(reflecting: String(text.prefix(60)))), and no \(type)",
                 "correct it in the template")
             return nil
         }
-        switch type {
-        case "BOOLEAN":
-            let lower = text.lowercased()
-            return lower == "true" || lower == "false" ? lower : refuse()
-        case "NUMBER":
-            var digits = text.trimmingPrefix { $0 == " " }
-            let sign = digits.hasPrefix("-") ? "-" : ""
-            digits = digits.dropFirst(sign.count)
-            let parts = digits.split(separator: ".", omittingEmptySubsequences: false)
-            guard parts.count <= 2, let last = parts.last, !last.isEmpty, digits.utf8.count <= 400,
-                parts.allSatisfy({ $0.utf8.allSatisfy { (48...57).contains($0) } })
-            else { return refuse() }
-            let whole = String(parts[0].drop { $0 == "0" })
-            return sign + (whole.isEmpty ? "0" : whole) + (parts.count == 2 ? ".\(parts[1])" : "")
-        case "JSON":
-            guard let json = try? JSONValue(parsing: Bytes(utf8: text), limits: Limits()) else { return refuse() }
-            return SourceText.value(json)
-        default: return SourceText.quoted(text)
-        }
+        return SourceText.quoted(text)
     }
 
     private mutating func mapping(_ node: SourceNode?, _ what: String) -> [SourceNode.Member] {

@@ -193,6 +193,27 @@ import Testing
         #expect(try problems(text).map(\.line) == [2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13, 13, 14, 15, 16, 17, 18, 19])
     }
 
+    /// Texts of a type that is said stay texts, as Firebase's console publishes them.
+    @Test func textsMayHaveAType() throws {
+        let source = try read(
+            """
+            parameters:
+              least: {type: number, value: "1.10", when: [{filter: "env.channel == 'beta'", value: "2.0"}]}
+              on: {type: boolean, value: "TRUE"}
+            """)
+        #expect(try value(source, "least", .app()) == #""1.10""#)
+        #expect(try value(source, "least", .app(channel: "beta")) == #""2.0""#)
+        #expect(try value(source, "on", .app()) == #""TRUE""#)
+        let wrong = """
+            parameters:
+              a: {type: number, value: "1.10.2"}
+              b: {type: boolean, value: "yes"}
+              c: {type: number, value: "TRUE"}
+              d: {value: "1.10", when: [{filter: "true", value: 2}]}
+            """
+        #expect(try problems(wrong).map(\.line) == [2, 3, 4, 5])
+    }
+
     @Test func parameterThatIsThereTwiceIsRefused() throws {
         #expect(try problems("parameters: {a: 1}\ngroups: {g: {parameters: {a: 2}}}").map(\.line) == [2])
         // Other records are none that an app can read as parameters.

@@ -60,9 +60,9 @@ import Testing
         let records = try records(made.source)
         func value(_ id: String) -> JSONValue? { records[id]?["value"] }
         #expect(value("greeting") == .string("Hi \"you\" \u{85} #1: yes"))
-        #expect(value("flag") == .bool(false))
-        #expect(value("number")?.number?.text == "-7.50")
-        #expect(value("shape")?["a"]?.array?.count == 3)
+        // Texts stay texts, whatever their type.
+        #expect(value("flag") == .string("FALSE") && value("number") == .string("-007.50"))
+        #expect(value("shape") == .string(#"{"a": [1, null, "no"]}"#))
         #expect(value("empty") == .string("") && value("on") == .string("yes") && value("title") == .string("T"))
         #expect(records["alone"]?["in_app_default"] == .bool(true) && records["own"] == nil)
         #expect(value("own--german") == .string("x"))
@@ -124,8 +124,7 @@ import Testing
 
     /// Numbers and texts that publish would refuse later.
     @Test(arguments: [
-        #"{"defaultValue": {"value": "-18446744073709551615"}, "valueType": "NUMBER"}"#,
-        #"{"defaultValue": {"value": "\#(String(repeating: "[", count: 129))"}}"#,
+        #"{"defaultValue": {"value": "\#(String(repeating: "[", count: 129))"}}"#
     ])
     func whatCannotBePublishedIsRefused(_ parameter: String) {
         let error = #expect(throws: SourceProblems.self) { try template(#"{"parameters": {"a": \#(parameter)}}"#) }

@@ -648,6 +648,24 @@ def test_a_template_is_published_and_names_what_it_leaves_out(team):
     assert {r["id"] for r in team.bundle("main/remote-config").records} == {"a", "a--ios"}
 
 
+def test_a_templates_texts_reach_the_app_as_they_are(team):
+    texts = {"least": ("NUMBER", "1.10"), "price": ("NUMBER", "2.0"), "half": ("NUMBER", ".5"), "on": ("BOOLEAN", "TRUE"),
+             "menu": ("JSON", '{ "b": 1.50,\n  "a": [1e3, "ü\u2028"] }'), "name": ("STRING", "no"), "empty": ("STRING", "")}
+    parameters = {key: {"defaultValue": {"value": value}, "valueType": kind} for key, (kind, value) in texts.items()}
+    parameters["own"] = {"defaultValue": {"useInAppDefault": True}}
+    (team.path / "template.json").write_text(json.dumps({"parameters": parameters}))
+    made = team.run("import", "--from", "firebase-template", "template.json")
+    assert made.code == rsdump.DONE, str(made)
+    assert team.publish("main/remote-config").code == rsdump.DONE
+    values = {r["id"]: r.get("value") for r in team.bundle("main/remote-config").records}
+    assert values == {key: value for key, (_, value) in texts.items()} | {"own": None}
+    # The app's own defaults have types, as a property list has: texts that are read as these are no mistake.
+    defaults = {"least": 1, "price": 2.5, "half": 0, "on": False, "menu": {}, "name": "", "empty": "", "own": 1}
+    (team.path / "defaults.json").write_text(json.dumps(defaults))
+    checked = team.run("config", "check", "main/remote-config", "--defaults", "defaults.json")
+    assert checked.code == rsdump.DONE and "another type" not in checked.out and "but" not in checked.out, str(checked)
+
+
 def test_check_names_everything_that_is_wrong(team):
     team.write("main/settings.yaml", "records:\n- {id: a}\n- {id: a}\n- {id: b, attachment: files/none}\n- {id: c, v: 1e999}\n")
     team.write("main/app-config.yaml", "parameters:\n  a: {value: 1, when: {nobody: 2}}\n")
