@@ -24,11 +24,16 @@ struct DefaultsTable {
     /// What messages call the collection.
     let name: String
     let rows: [Row]
+    /// What somebody does whose key or value a layout cannot express.
+    private let remedy: String
 
-    /// - Parameter rows: sorted by key.
-    init(name: String, rows: [Row]) {
+    /// - Parameters:
+    ///   - rows: sorted by key.
+    ///   - remedy: what somebody does whose key or value a layout cannot express.
+    init(name: String, rows: [Row], remedy: String) {
         self.name = name
         self.rows = rows
+        self.remedy = remedy
     }
 
     /// - Throws: ``ExchangeError`` that names a record without one of the fields, with a key that is not a string, or with
@@ -51,6 +56,7 @@ struct DefaultsTable {
         }
         name = "\(collection.id)"
         self.rows = rows.values.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+        remedy = "export to json, or choose another field with --value"
     }
 
     /// The file in one of the layouts of defaults; JSON for any other.
@@ -64,7 +70,7 @@ struct DefaultsTable {
             throw ExchangeError(
                 .usage, name, entry: rows.first { $0.key == error.key }.map { "record \($0.record)" },
                 expected: error.expected, found: error.found,
-                remedy: "export to json, or choose another field with --value")
+                remedy: remedy)
         }
     }
 }

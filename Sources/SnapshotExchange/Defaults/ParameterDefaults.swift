@@ -15,7 +15,7 @@ package struct ParameterDefaults {
             }
             rows.append(.init(key: key, value: try JSONValue(parsing: json, limits: Limits()), record: record.id))
         }
-        table = DefaultsTable(name: name, rows: rows)
+        table = DefaultsTable(name: name, rows: rows, remedy: "write the defaults with --to json")
     }
 
     /// - Throws: ``ExchangeError`` that names the record whose key or value the layout cannot express.
