@@ -505,6 +505,7 @@ let package = Package(
             dependencies: [
                 "RemoteConfiguration", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "Dumps",
                 "DumpsRefresh", "InMemoryOrigin", "FaultyServer", "UpdateEvents", "config-process",
+                "CollectionSources", "FileStorage", "FirebaseFormats",
             ],
             swiftSettings: strict),
         .executableTarget(

@@ -19,7 +19,7 @@ struct ValueTests {
         ("\"text\"", "text", true, 0.0), ("\"\"", "", false, 0), ("\"0\"", "0", false, 0), ("\"1\"", "1", true, 1),
         ("\"yes\"", "yes", true, 0), ("\"Yo\"", "Yo", true, 0), ("\"True\"", "True", true, 0),
         ("\"false\"", "false", false, 0), ("\"no\"", "no", false, 0), ("\"9x\"", "9x", true, 9),
-        ("\" 12.5e1x\"", " 12.5e1x", false, 125), ("\"-3.5\"", "-3.5", false, -3.5), ("\"+7\"", "+7", false, 7),
+        ("\" 12.5e1x\"", " 12.5e1x", true, 125), ("\"-3.5\"", "-3.5", true, -3.5), ("\"+7\"", "+7", true, 7),
         ("\".5\"", ".5", false, 0.5), ("\"1.\"", "1.", true, 1), ("\"e5\"", "e5", false, 0),
         ("\"-\"", "-", false, 0), ("\"5e\"", "5e", true, 5), ("\"1e999\"", "1e999", true, 0),
         ("true", "true", true, 1), ("false", "false", false, 0), ("0", "0", false, 0), ("-0", "0", false, 0),
@@ -75,6 +75,13 @@ struct ValueTests {
         #expect(RemoteConfigNumber(Double.nan) == 0 && RemoteConfigNumber(Double.infinity) == 0)
         let exact = RemoteConfigNumber(Int64.max)
         #expect(exact.stringValue == "9223372036854775807" && exact.int64Value == .max)
+        #expect(big.uint64Value == .max && big.uint8Value == 255 && big.int8Value == 127 && low.int16Value == .min)
+        #expect(big.decimalValue == .greatestFiniteMagnitude && low.decimalValue == -.greatestFiniteMagnitude)
+        #expect(RemoteConfigNumber(1e-300).decimalValue == 0 && exact.decimalValue == 9_223_372_036_854_775_807)
+        let hundred = RemoteConfigNumber(100.25)
+        #expect(hundred.int8Value == 100 && hundred.int16Value == 100 && hundred.int32Value == 100)
+        #expect(hundred.uint8Value == 100 && hundred.uint16Value == 100 && hundred.uint32Value == 100)
+        #expect(hundred.uint64Value == 100 && hundred.decimalValue == Decimal(string: "100.25"))
         let one: RemoteConfigNumber = 1
         #expect(one < 1.5 && RemoteConfigNumber(Int64.max - 1) < exact && "\(one)" == "1")
     }
@@ -99,6 +106,22 @@ struct ValueTests {
         #expect(throws: DecodingError.self) { try config.decoded(as: Settings.self) }
     }
 
+    /// Firebase's text of a date.
+    private func localTime(_ date: Date) -> String {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.dateFormat = "yyyy-MM-dd HH:mm:ss"
+        return formatter.string(from: date)
+    }
+
+    @Test(arguments: [-3e9, -1, 0, 0.999, 1_700_000_000, 1_750_000_000, 4e9])
+    func datesAreOfTheDevicesTimeZone(_ seconds: Double) throws {
+        let date = Date(timeIntervalSince1970: seconds)
+        let config = place.start()
+        config.setDefaults(["date": date])
+        #expect(config.text("date") == localTime(date))
+    }
+
     @Test func defaultsFromDictionary() throws {
         let config = place.start()
         let date = Date(timeIntervalSince1970: 1_700_000_000)
@@ -107,13 +130,43 @@ struct ValueTests {
             "list": [1, 2], "map": ["a": "b"], "none": JSONValue.null,
         ])
         #expect(config.text("text") == "x" && config.text("int") == "5" && config["bool"].boolValue)
-        #expect(config.text("date") == "2023-11-14 22:13:20", "as in Firebase")
+        #expect(config.text("date") == localTime(date), "as in Firebase")
         #expect(config["data"].dataValue == Data([0xFF, 0x00]) && config.text("data") == "")
         #expect(config.text("list") == "[1,2]" && config.text("map") == #"{"a":"b"}"#)
         #expect(config["none"].source == .default)
         // The whole set is replaced.
         config.setDefaults(["other": 1])
         #expect(config["text"].source == .static && config.allKeys(from: .default) == ["other"])
+    }
+
+    /// Dictionaries in dictionaries, and values of several types in one.
+    @Test func nestedDefaults() throws {
+        let config = place.start()
+        try config.setDefaults([
+            "nested": ["a": ["b": 1, "c": [true, "x", 2.5] as [Any]] as [String: Any]], "n": 1, "data": Data([0xFF]),
+        ])
+        #expect(config.text("nested") == #"{"a":{"b":1,"c":[true,"x",2.5]}}"# && config["n"].numberValue == 1)
+        #expect(config["data"].dataValue == Data([0xFF]))
+        struct Unknown {}
+        let error = #expect(throws: RemoteConfigError.self) {
+            try config.setDefaults(["list": ["a": [1, Unknown()] as [Any]] as [String: Any]])
+        }
+        #expect("\(try #require(error))".hasPrefix("list.a[1]: expected a text, number, boolean, date, data, JSON"))
+        #expect(config["n"].source == .default, "what was set stays")
+        config.setDefaults(["same": ["a": ["b": 1]]])
+        #expect(config.text("same") == #"{"a":{"b":1}}"#)
+    }
+
+    /// A key, prefix or file name that is `nil`, as Firebase takes it.
+    @Test func nothingNamed() throws {
+        let config = place.start()
+        config.setDefaults(["": "empty", "a": "b"])
+        #expect(config.configValue(forKey: nil).source == .static)
+        #expect(config.snapshot().configValue(forKey: nil).source == .static)
+        #expect(config.configValue(forKey: nil, source: .default).source == .static)
+        #expect(config.defaultValue(forKey: nil) == nil)
+        #expect(throws: RemoteConfigError.self) { try config.setDefaults(fromPlist: nil) }
+        #expect(config.text("a") == "b")
     }
 
     @Test func defaultsFromEncodable() throws {
@@ -133,9 +186,10 @@ struct ValueTests {
 
     @Test(arguments: [PropertyListSerialization.PropertyListFormat.xml, .binary])
     func defaultsFromPropertyList(_ format: PropertyListSerialization.PropertyListFormat) throws {
+        let date = Date(timeIntervalSince1970: 1_700_000_000)
         let values: [String: Any] = [
             "text": "ü <&>", "int": 5, "negative": -7, "double": 2.5, "yes": true, "no": false,
-            "data": Data([0xFF, 0x01]), "date": Date(timeIntervalSince1970: 1_700_000_000),
+            "data": Data([0xFF, 0x01]), "date": date,
             "list": [1, "a", true] as [Any], "map": ["k": ["n": 1]],
         ]
         let plist = try PropertyListSerialization.data(fromPropertyList: values, format: format, options: 0)
@@ -144,7 +198,7 @@ struct ValueTests {
         try config.setDefaults(fromPlist: "Defaults", in: place.directory.path)
         #expect(config.text("text") == "ü <&>" && config.text("int") == "5" && config.text("negative") == "-7")
         #expect(config.text("double") == "2.5" && config.text("yes") == "true" && config.text("no") == "false")
-        #expect(config["data"].dataValue == Data([0xFF, 0x01]) && config.text("date") == "2023-11-14 22:13:20")
+        #expect(config["data"].dataValue == Data([0xFF, 0x01]) && config.text("date") == localTime(date))
         #expect(config.text("list") == #"[1,"a",true]"# && config.text("map") == #"{"k":{"n":1}}"#)
         try config.setDefaults(fromPlist: "\(place.directory.path)/Defaults.plist")
         try config.setDefaults(plist: plist)

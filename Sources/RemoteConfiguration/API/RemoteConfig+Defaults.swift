@@ -1,4 +1,5 @@
 import FileStorage
+import LibC
 import RemoteSettings
 import RemoteSettingsModel
 
@@ -41,14 +42,17 @@ extension Float: RemoteConfigDefault {
 }
 
 extension Date: RemoteConfigDefault {
-    /// `yyyy-MM-dd HH:mm:ss` in UTC, as in Firebase.
-    public var remoteConfigDefault: JSONValue { Timestamp(self).remoteConfigDefault }
-}
-
-extension Timestamp {
-    var remoteConfigDefault: JSONValue {
-        let text = rfc3339
-        return .string(String(text.prefix(10) + " " + text.dropFirst(11).prefix(8)))
+    /// `yyyy-MM-dd HH:mm:ss` in the time zone of the device, as in Firebase.
+    public var remoteConfigDefault: JSONValue {
+        // Before this and after it, C libraries do not agree on what a year is.
+        var time = time_t(max(-6e10, min(timeIntervalSince1970.rounded(.down), 2.5e11)))
+        var parts = unsafe tm()
+        _ = unsafe localtime_r(&time, &parts)
+        let numbers = unsafe [
+            parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
+        ]
+        let digits = numbers.map { $0 < 10 ? "0\($0)" : "\($0)" }
+        return .string(digits[..<3].joined(separator: "-") + " " + digits[3...].joined(separator: ":"))
     }
 }
 
@@ -74,11 +78,49 @@ extension Dictionary: RemoteConfigDefault where Key == String, Value: RemoteConf
 extension RemoteConfig {
     /// Replaces the app's defaults, all of them; `nil` removes them. In force when this returns. No I/O.
     public func setDefaults(_ defaults: [String: any RemoteConfigDefault]?) {
-        replaceDefaults(
-            (defaults ?? [:]).mapValues { value in
-                if let data = value as? Data { return RemoteConfigValue(content: .data(data), source: .default) }
-                return RemoteConfigValue(value.remoteConfigDefault, source: .default)
-            })
+        replaceDefaults((defaults ?? [:]).mapValues { RemoteConfigValue($0, source: .default) })
+    }
+
+    /// Replaces the app's defaults by values of any type: those that are a ``RemoteConfigDefault``, and arrays and
+    /// dictionaries of them, nested and of mixed types. No I/O.
+    ///
+    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if a value is of another type; the error names its key, and the
+    ///   defaults that were set stay.
+    @_disfavoredOverload
+    public func setDefaults(_ defaults: [String: Any]?) throws(RemoteConfigError) {
+        var values: [String: RemoteConfigValue] = [:]
+        for (key, value) in defaults ?? [:] {
+            if let data = value as? Data {
+                values[key] = RemoteConfigValue(data, source: .default)
+            } else {
+                values[key] = RemoteConfigValue(try Self.json(value, at: key), source: .default)
+            }
+        }
+        replaceDefaults(values)
+    }
+
+    private static func json(_ value: Any, at path: String) throws(RemoteConfigError) -> JSONValue {
+        switch value {
+        case let value as any RemoteConfigDefault: return value.remoteConfigDefault
+        case let elements as [Any]:
+            var list: [JSONValue] = []
+            for (index, element) in elements.enumerated() { list.append(try json(element, at: "\(path)[\(index)]")) }
+            return .array(list)
+        case let members as [String: Any]:
+            var list: [JSONValue.Member] = []
+            for (key, value) in members.sorted(by: { $0.key < $1.key }) {
+                list.append(.init(key: key, value: try json(value, at: "\(path).\(key)")))
+            }
+            return .object(list)
+        default:
+            #if canImport(Darwin)
+                // What Objective-C's property lists consist of.
+                if value is NSNumber || value is NSString || value is NSDate { return json(value) }
+            #endif
+            throw .invalidDefaults(
+                reason: "\(path): expected a text, number, boolean, date, data, JSON, or an array or dictionary of "
+                    + "them, found \(type(of: value)); convert it to one of them")
+        }
     }
 
     /// Replaces the app's defaults by the members of a value of the app. No I/O.
@@ -111,7 +153,8 @@ extension RemoteConfig {
     ///   - directory: where the resource is; `nil` for the app's own resources.
     /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` where there is no such file, or it is no property list with a
     ///   dictionary; the defaults that were set stay.
-    public func setDefaults(fromPlist name: String, in directory: String? = nil) throws(RemoteConfigError) {
+    public func setDefaults(fromPlist name: String?, in directory: String? = nil) throws(RemoteConfigError) {
+        guard let name else { throw .invalidDefaults(reason: "expected the name of a property list, found nil") }
         let path: String
         let content: Bytes?
         do throws(FileError) {
@@ -159,6 +202,9 @@ extension RemoteConfig {
     extension RemoteConfig {
         /// Replaces the app's defaults, given as Objective-C objects: `NSString`, `NSNumber`, `NSData`, `NSDate`, and arrays
         /// and dictionaries of them. What is of another type counts as `null`.
+        ///
+        /// Where either would do, as for `nil` and `[:]`, the compiler takes the other form.
+        @_disfavoredOverload
         public func setDefaults(_ defaults: [String: NSObject]?) {
             replaceDefaults(
                 (defaults ?? [:]).mapValues { value in

@@ -124,7 +124,9 @@ public final class RemoteConfig: RemoteConfigReading, Observable, Sendable {
     public subscript(key: String) -> RemoteConfigValue { layers().value(key) }
 
     /// The value of a key: remote or packaged, else the app's default, else empty.
-    public func configValue(forKey key: String) -> RemoteConfigValue { layers().value(key) }
+    ///
+    /// - Parameter key: the key; `nil`, as in Firebase, is one that nobody has a value for.
+    public func configValue(forKey key: String?) -> RemoteConfigValue { key.map(layers().value) ?? .none }
 
     /// The values of this moment: several keys read from it belong to one state.
     public func snapshot() -> RemoteConfigSnapshot { RemoteConfigSnapshot(layers: layers()) }

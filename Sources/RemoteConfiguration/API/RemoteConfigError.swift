@@ -7,8 +7,10 @@ import RemoteSettingsModel
     import Foundation
 #endif
 
-/// The domain of ``RemoteConfigError`` where it is bridged to `NSError`, as in Firebase.
+/// The domain of ``RemoteConfigError`` as an `NSError`, as in Firebase.
 public let RemoteConfigErrorDomain = "com.google.remoteconfig.ErrorDomain"
+/// The key of ``RemoteConfigError/throttledUntil`` in the `userInfo` of an `NSError`, in seconds since 1970, as in Firebase.
+public let RemoteConfigThrottledEndTimeInSecondsKey = "error_throttled_end_time_seconds"
 
 /// Why a call of ``RemoteConfig`` failed. Whatever the reason, values are read as before.
 public enum RemoteConfigError: Error, Hashable, Sendable {
@@ -30,15 +32,38 @@ public enum RemoteConfigError: Error, Hashable, Sendable {
 }
 
 extension RemoteConfigError {
-    /// Firebase's code: 8002 for a throttled call; 8003 for what its header calls internal, which is a failed request,
-    /// whatever the HTTP status, and what went wrong on this device; 8001 where the task was cancelled.
-    public var errorCode: Int {
+    /// Firebase's codes.
+    public enum Code: Int, Hashable, Sendable, CaseIterable {
+        /// The task was cancelled.
+        case unknown = 8001
+        /// No request was made, because a pause is in force.
+        case throttled = 8002
+        /// The request failed, or what there is cannot be used or stored.
+        case internalError = 8003
+    }
+
+    /// Which of Firebase's errors this is: `throttled`; `internalError` for what Firebase's header calls so, which is a
+    /// failed request, whatever the HTTP status, and what went wrong on this device; `unknown` if the task was cancelled.
+    public var code: Code {
         switch self {
-        case .throttled: 8002
-        case .timeout, .fetchFailed, .storage, .notParameters, .invalidDefaults: 8003
-        case .cancelled: 8001
+        case .throttled: .throttled
+        case .timeout, .fetchFailed, .storage, .notParameters, .invalidDefaults: .internalError
+        case .cancelled: .unknown
         }
     }
+
+    /// The domain as an `NSError`.
+    public static var errorDomain: String { RemoteConfigErrorDomain }
+
+    /// The number of ``code``.
+    public var errorCode: Int { code.rawValue }
+
+    /// ``Code/unknown``, by the name that it has in Firebase.
+    public static var unknown: Code { .unknown }
+    /// ``Code/throttled``, by the name that it has in Firebase.
+    public static var throttled: Code { .throttled }
+    /// ``Code/internalError``, by the name that it has in Firebase.
+    public static var internalError: Code { .internalError }
 
     /// When the next request is made at the earliest; `nil` for errors other than `throttled`.
     public var throttledUntil: Date? {
@@ -108,11 +133,9 @@ extension RemoteConfigCustomSignalsError: LocalizedError {
 
 #if canImport(Darwin)
     extension RemoteConfigError: CustomNSError {
-        public static var errorDomain: String { RemoteConfigErrorDomain }
-
         public var errorUserInfo: [String: Any] {
             var info: [String: Any] = [NSLocalizedDescriptionKey: description]
-            info["error_throttled_end_time_seconds"] = throttledUntil?.timeIntervalSince1970
+            info[RemoteConfigThrottledEndTimeInSecondsKey] = throttledUntil?.timeIntervalSince1970
             return info
         }
     }

@@ -56,14 +56,19 @@ extension RemoteConfigReading {
     public subscript(key: String) -> RemoteConfigValue { snapshot().layers.value(key) }
 
     /// The value of a key: remote or packaged, else the app's default, else empty.
-    public func configValue(forKey key: String) -> RemoteConfigValue { snapshot().layers.value(key) }
+    ///
+    /// - Parameter key: the key; `nil`, as in Firebase, is one that nobody has a value for.
+    public func configValue(forKey key: String?) -> RemoteConfigValue {
+        key.map { snapshot().layers.value($0) } ?? .none
+    }
 
     /// The value of a key in one layer alone; an empty one, whose source is ``RemoteConfigSource/static``, where that layer
     /// has none.
     ///
     /// Only one of ``RemoteConfigSource/remote`` and ``RemoteConfigSource/packaged`` has values at a time: the newer one. That
     /// of ``RemoteConfigSource/override`` comes before both.
-    public func configValue(forKey key: String, source: RemoteConfigSource) -> RemoteConfigValue {
+    public func configValue(forKey key: String?, source: RemoteConfigSource) -> RemoteConfigValue {
+        guard let key else { return .none }
         let layers = snapshot().layers
         switch source {
         case .override, .remote, .packaged: return layers.value(key, from: source) ?? .none
@@ -73,7 +78,9 @@ extension RemoteConfigReading {
     }
 
     /// The app's default for a key; `nil` where it has none.
-    public func defaultValue(forKey key: String) -> RemoteConfigValue? { snapshot().layers.defaults[key] }
+    public func defaultValue(forKey key: String?) -> RemoteConfigValue? {
+        key.flatMap { snapshot().layers.defaults[$0] }
+    }
 
     /// The keys that have a value in one layer, sorted.
     public func allKeys(from source: RemoteConfigSource) -> [String] {
@@ -96,33 +103,36 @@ extension RemoteConfigReading {
     /// The value of a key as JSON; `nil` where it is none. See ``RemoteConfigValue/jsonValue``.
     public subscript(jsonValue key: String) -> JSONValue? { configValue(forKey: key).jsonValue }
 
-    /// The value of a key as a type of the app; `nil` where there is no value, or it does not decode.
-    public subscript<Value: Decodable>(decodedValue key: String) -> Value? {
-        try? configValue(forKey: key).decoded(as: Value.self)
+    /// The members of the object that a key's value is; see ``RemoteConfigValue/jsonObject``.
+    @available(*, deprecated, message: "read configValue(forKey:).jsonObject; config[jsonValue:] is a JSONValue")
+    @_disfavoredOverload
+    public subscript(jsonValue key: String) -> [String: AnyHashable]? { configValue(forKey: key).jsonObject }
+
+    /// The value of a key as a type of the app, as ``RemoteConfigValue/decoded(as:decoder:)`` reads it; `nil` if that throws.
+    public subscript<Value: Decodable>(
+        decodedValue key: String, decoder: JSONDecoder = JSONDecoder()
+    ) -> Value? {
+        try? configValue(forKey: key).decoded(decoder: decoder)
     }
 
-    /// All parameters as one value of the app, whose members are the keys: remote or packaged values over defaults.
+    /// All parameters as one value of the app, whose members are the keys: remote or packaged values over defaults. Each is
+    /// read as ``RemoteConfigValue/decoded(as:decoder:)`` reads it.
     ///
+    /// - Parameters:
+    ///   - type: a type whose members are the keys.
+    ///   - decoder: its strategy for keys is used for the parameters' keys as well.
     /// - Throws: `DecodingError`.
     public func decoded<Value: Decodable>(
         as type: Value.Type = Value.self, decoder: JSONDecoder = JSONDecoder()
     ) throws -> Value {
-        let layers = snapshot().layers
-        var text: [UInt8] = [UInt8(ascii: "{")]
-        for key in layers.keys().union(layers.defaults.keys).sorted() {
-            guard let value = layers.value(key).documentText else { continue }
-            if text.count > 1 { text.append(UInt8(ascii: ",")) }
-            JSONString.append(key, .shortest, to: &text)
-            text.append(UInt8(ascii: ":"))
-            text.append(contentsOf: value.utf8)
-        }
-        text.append(UInt8(ascii: "}"))
-        return try decoder.decode(type, from: Data(text))
+        try ParametersDecoder(layers: snapshot().layers, options: decoder).decode(type)
     }
 
     /// The same as ``decoded(as:decoder:)``.
-    public func decoded<Value: Decodable>(asType type: Value.Type = Value.self) throws -> Value {
-        try decoded(as: type)
+    public func decoded<Value: Decodable>(
+        asType type: Value.Type, decoder: JSONDecoder = JSONDecoder()
+    ) throws -> Value {
+        try decoded(as: type, decoder: decoder)
     }
 
     private func found(_ key: String) -> RemoteConfigValue? {

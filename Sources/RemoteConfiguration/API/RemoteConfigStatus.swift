@@ -8,7 +8,9 @@ import RemoteSettingsModel
 #endif
 
 /// How the last call of ``RemoteConfig/fetch()`` ended.
-public enum RemoteConfigFetchStatus: String, Hashable, Sendable, CaseIterable {
+///
+/// The numbers are Firebase's.
+public enum RemoteConfigFetchStatus: Int, Hashable, Sendable, CaseIterable {
     /// There was none yet.
     case noFetchYet
     /// The server was asked, or the last success is younger than the interval.
@@ -21,7 +23,9 @@ public enum RemoteConfigFetchStatus: String, Hashable, Sendable, CaseIterable {
 }
 
 /// How ``RemoteConfig/fetchAndActivate()`` ended.
-public enum RemoteConfigFetchAndActivateStatus: Hashable, Sendable {
+///
+/// The numbers are Firebase's.
+public enum RemoteConfigFetchAndActivateStatus: Int, Hashable, Sendable, CaseIterable {
     /// The server was asked, and what it has is active.
     case successFetchedFromRemote
     /// No request was due; what had been fetched before is active.
@@ -84,7 +88,7 @@ extension RemoteConfigStatus: CustomStringConvertible {
         }
         var lines = overrides + ["active: \(shown(active))", "fetched: \(shown(fetched))"]
         if !waiting.isEmpty { lines.append("waiting for activation: \(waiting.sorted().joined(separator: ", "))") }
-        lines.append("last fetch: \(lastFetch?.rfc3339 ?? "never succeeded"), \(lastFetchStatus.rawValue)")
+        lines.append("last fetch: \(lastFetch?.rfc3339 ?? "never succeeded"), \(lastFetchStatus)")
         if let lastFetchError { lines.append("failed: \(lastFetchError)") }
         if let nextFetch { lines.append("next fetch not before \(nextFetch.rfc3339)") }
         if let holdReason { lines.append("because \(holdReason)") }

@@ -20,16 +20,42 @@ public enum RemoteConfigUpdateError: Error, Hashable, Sendable {
 }
 
 extension RemoteConfigUpdateError {
-    /// Firebase's code: 8001 for ``streamError(reason:)``, 8002 for ``notFetched(reason:)``, 8003 for
-    /// ``messageInvalid(reason:)``, 8004 for ``unavailable(reason:)``.
-    public var errorCode: Int {
+    /// Firebase's codes.
+    public enum Code: Int, Hashable, Sendable, CaseIterable {
+        /// The connection cannot be had for a longer time.
+        case streamError = 8001
+        /// What was announced did not come.
+        case notFetched = 8002
+        /// An announcement cannot be read.
+        case messageInvalid = 8003
+        /// There is no update channel.
+        case unavailable = 8004
+    }
+
+    /// Which of Firebase's errors this is.
+    public var code: Code {
         switch self {
-        case .streamError: 8001
-        case .notFetched: 8002
-        case .messageInvalid: 8003
-        case .unavailable: 8004
+        case .streamError: .streamError
+        case .notFetched: .notFetched
+        case .messageInvalid: .messageInvalid
+        case .unavailable: .unavailable
         }
     }
+
+    /// The number of ``code``.
+    public var errorCode: Int { code.rawValue }
+
+    /// ``Code/streamError``, by the name that it has in Firebase.
+    public static var streamError: Code { .streamError }
+    /// ``Code/notFetched``, by the name that it has in Firebase.
+    public static var notFetched: Code { .notFetched }
+    /// ``Code/messageInvalid``, by the name that it has in Firebase.
+    public static var messageInvalid: Code { .messageInvalid }
+    /// ``Code/unavailable``, by the name that it has in Firebase.
+    public static var unavailable: Code { .unavailable }
+
+    /// The domain as an `NSError`.
+    public static var errorDomain: String { RemoteConfigUpdateErrorDomain }
 }
 
 extension RemoteConfigUpdateError: CustomStringConvertible {
@@ -47,7 +73,6 @@ extension RemoteConfigUpdateError: LocalizedError {
 
 #if canImport(Darwin)
     extension RemoteConfigUpdateError: CustomNSError {
-        public static var errorDomain: String { RemoteConfigUpdateErrorDomain }
         public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: description] }
     }
 #endif

@@ -54,30 +54,25 @@ public struct RemoteConfigValue: Sendable {
         }
     }
 
-    /// A boolean as it is; a number where it is not 0; a text where it begins with Y, y, T, t or a digit from 1 to 9.
-    /// `false` for everything else.
+    /// A boolean as it is; a number if it is not 0; a text by the rule of `NSString`: if it begins with a digit from 1 to 9,
+    /// or with Y, y, T or t, with white space, then one sign, then zeros before that at most. `false` for everything else.
     public var boolValue: Bool {
         switch content {
         case .bool(let value): value
-        case .number(let number): number.doubleValue != 0
-        case .string, .data:
-            switch stringValue.utf8.first ?? 0 {
-            case UInt8(ascii: "Y"), UInt8(ascii: "y"), UInt8(ascii: "T"), UInt8(ascii: "t"),
-                UInt8(ascii: "1")...UInt8(ascii: "9"):
-                true
-            default: false
-            }
+        case .number(let number): number.boolValue
+        case .string(let text): TextReading.bool(text)
+        case .data: TextReading.bool(stringValue)
         case .none, .null, .json: false
         }
     }
 
     /// A number as it is; the number that a text begins with, white space aside; 1 and 0 for `true` and `false`. 0 for
-    /// everything else.
+    /// everything else, and for a number that no double can hold.
     public var numberValue: RemoteConfigNumber {
         switch content {
         case .number(let number): number
         case .bool(let value): value ? 1 : 0
-        case .string, .data: RemoteConfigNumber(leading: stringValue)
+        case .string, .data: RemoteConfigNumber(leading: stringValue) ?? 0
         case .none, .null, .json: 0
         }
     }
@@ -87,58 +82,71 @@ public struct RemoteConfigValue: Sendable {
         if case .data(let data) = content { data } else { Data(stringValue.utf8) }
     }
 
-    /// The value as JSON: a text is read as a JSON document, as in Firebase, where every value is text; any other value is
-    /// itself. `nil` where a text is no JSON document, and where there is no value.
+    /// The value as JSON. A text is read as a JSON document, as in Firebase, where every value is text and a document is an
+    /// object or array; any other value is itself. `nil` if a text is no such document, and if there is no value.
+    ///
+    /// A cast to `[String: Any]`, as Firebase's value of this name needs, always gives `nil` here: use ``jsonObject``.
     public var jsonValue: JSONValue? {
         switch content {
         case .none: nil
         case .null: .null
         case .bool(let value): .bool(value)
         case .number(let number): number.json
-        case .string, .data: try? JSONValue(parsing: Bytes(utf8: stringValue), limits: Limits())
-        case .json(let json): try? JSONValue(parsing: json, limits: Limits())
+        case .string, .data, .json: document.flatMap { try? JSONValue(parsing: $0, limits: Limits()) }
         }
+    }
+
+    /// The members of the object that ``jsonValue`` is: what Firebase's `jsonValue as? [String: Any]` gives. `nil` if it is
+    /// no object.
+    ///
+    /// Its values are `String`, `Bool`, `[AnyHashable]`, `[String: AnyHashable]`, and on Apple systems `NSNumber` and
+    /// `NSNull`. On other systems a whole number is an `Int`, any other number is a `Double`, and `null` is
+    /// `JSONValue.null`.
+    public var jsonObject: [String: AnyHashable]? {
+        guard case .object(let members)? = jsonValue else { return nil }
+        return Dictionary(members.map { ($0.key, $0.value.plain) }) { _, last in last }
+    }
+
+    /// The elements of the array that ``jsonValue`` is: what Firebase's `jsonValue as? [Any]` gives. `nil` if it is no
+    /// array. Its values are those of ``jsonObject``.
+    public var jsonArray: [AnyHashable]? {
+        if case .array(let elements)? = jsonValue { elements.map(\.plain) } else { nil }
     }
 
     /// The value as a type of the app.
     ///
-    /// A `String` is ``stringValue``, `Data` is ``dataValue``. Any other type is decoded from the value's JSON, and where
-    /// the value is a text that does not decode, from the JSON document that is in the text.
+    /// The type decides how the value is read, whichever call reads it, and whether the value is a text or has a type:
+    /// - a `String` is ``stringValue``, `Data` is ``dataValue``, and a `Bool` is ``boolValue``;
+    /// - a number is ``numberValue``, if there is one and the type can hold it; `Decimal` takes all digits of a text;
+    /// - a `Date` is read by the decoder's strategy from that number or text, and a `URL` from the text;
+    /// - an array, dictionary or structure is read by the decoder from the JSON of the value, or in its text.
     ///
+    /// If nobody has a value, a `String` is empty, `Data` is empty, and nothing else can be read.
+    ///
+    /// - Parameters:
+    ///   - type: the type to read the value as.
+    ///   - decoder: its strategies are used for dates, and for all that is inside of a JSON document.
     /// - Throws: `DecodingError`.
     public func decoded<Value: Decodable>(
         as type: Value.Type = Value.self, decoder: JSONDecoder = JSONDecoder()
     ) throws -> Value {
-        if let text = stringValue as? Value { return text }
-        if let data = dataValue as? Value { return data }
-        guard let json = documentText else {
-            throw DecodingError.valueNotFound(
-                type, .init(codingPath: [], debugDescription: "the parameter has no value"))
-        }
-        do {
-            return try decoder.decode(type, from: Data(json.utf8))
-        } catch {
-            guard case .string(let text) = content, let value = try? decoder.decode(type, from: Data(text.utf8))
-            else { throw error }
-            return value
-        }
+        try ParameterDecoder(value: self, options: decoder).decode(type)
     }
 
     /// The same as ``decoded(as:decoder:)``.
-    public func decoded<Value: Decodable>(asType type: Value.Type = Value.self) throws -> Value {
-        try decoded(as: type)
+    public func decoded<Value: Decodable>(
+        asType type: Value.Type, decoder: JSONDecoder = JSONDecoder()
+    ) throws -> Value {
+        try decoded(as: type, decoder: decoder)
     }
 
-    /// The value as a JSON document; `nil` where there is none. Data is text.
-    var documentText: String? {
+    /// The bytes of the object or array that the value is, or that is in its text; `nil` if there is none. A text only
+    /// begins like one.
+    var document: Bytes? {
         switch content {
-        case .none: return nil
-        case .null: return "null"
-        case .bool, .number, .json: return stringValue
-        case .string, .data:
-            var output: [UInt8] = []
-            JSONString.append(stringValue, .shortest, to: &output)
-            return String(decoding: output, as: UTF8.self)
+        case .json(let json): json
+        case .string, .data: TextReading.beginsDocument(stringValue) ? Bytes(utf8: stringValue) : nil
+        case .none, .null, .bool, .number: nil
         }
     }
 
@@ -146,6 +154,25 @@ public struct RemoteConfigValue: Sendable {
         guard let value = try? JSONValue(parsing: json, limits: Limits()) else { return json.text }
         let style = JSONText.Style(indent: nil, strings: .shortest) { RemoteConfigNumber($0).stringValue }
         return String(decoding: JSONText.text(value, style), as: UTF8.self)
+    }
+}
+
+extension JSONValue {
+    /// The value as Foundation's reader of JSON gives it, as far as this system has its types.
+    fileprivate var plain: AnyHashable {
+        switch self {
+        case .bool(let value): value
+        case .string(let text): text
+        case .array(let elements): elements.map(\.plain)
+        case .object(let members): Dictionary(members.map { ($0.key, $0.value.plain) }) { _, last in last }
+        #if canImport(Darwin)
+            case .null: NSNull()
+            case .number(let number): RemoteConfigNumber(number).object
+        #else
+            case .null: self
+            case .number(let number): if let whole = number.int64 { Int(whole) } else { number.double }
+        #endif
+        }
     }
 }
 
@@ -188,108 +215,6 @@ extension RemoteConfigValue.Content {
         case .number(let number): self = .number(RemoteConfigNumber(number))
         case .string(let text): self = .string(text)
         case .array, .object: self = .json(Bytes(JSONText.compact(json)))
-        }
-    }
-}
-
-/// A number, with the names that a parameter's number has elsewhere. No conversion fails: what does not fit is the nearest
-/// number that does.
-public struct RemoteConfigNumber: Hashable, Sendable {
-    /// The nearest double.
-    public let doubleValue: Double
-    /// Where the number is an integer of 64 bits that no double is equal to.
-    private let exact: Int64?
-
-    /// An integer.
-    public init(_ value: Int64) {
-        doubleValue = Double(value)
-        exact = Int64(exactly: doubleValue) == value ? nil : value
-    }
-
-    /// A double; one that is not finite counts as 0.
-    public init(_ value: Double) {
-        doubleValue = value.isFinite ? value : 0
-        exact = nil
-    }
-
-    init(_ number: JSONNumber) {
-        if let integer = number.int64 { self.init(integer) } else { self.init(number.double) }
-    }
-
-    /// The number at the start of a text, white space aside; 0 where there is none.
-    init(leading text: String) {
-        let trimmed = Array(text.utf8.drop { $0 == 0x20 || (0x09...0x0D).contains($0) }.prefix(400))
-        func isDigit(_ index: Int) -> Bool { index < trimmed.count && (48...57).contains(trimmed[index]) }
-        func at(_ index: Int, _ texts: [UInt8]) -> Bool { index < trimmed.count && texts.contains(trimmed[index]) }
-        var end = at(0, [0x2B, 0x2D]) ? 1 : 0
-        let start = trimmed.first == 0x2B ? 1 : 0
-        while isDigit(end) { end += 1 }
-        var isInteger = true
-        if at(end, [0x2E]), isDigit(end + 1) || end > 0 && isDigit(end - 1) {
-            isInteger = false
-            end += 1
-            while isDigit(end) { end += 1 }
-        }
-        let exponent = end + (at(end + 1, [0x2B, 0x2D]) ? 2 : 1)
-        if at(end, [0x45, 0x65]), isDigit(exponent), end > 0 {
-            isInteger = false
-            end = exponent
-            while isDigit(end) { end += 1 }
-        }
-        var number = String(decoding: trimmed[start..<end], as: UTF8.self)
-        if isInteger, let integer = Int64(number) {
-            self.init(integer)
-        } else {
-            if number.hasSuffix(".") { number.removeLast() }
-            self.init(Double(number) ?? 0)
-        }
-    }
-
-    /// The integer part.
-    public var int64Value: Int64 { exact ?? Int64(clamping: doubleValue) }
-    /// The integer part.
-    public var intValue: Int { Int(clamping: int64Value) }
-    /// The integer part; 0 for a negative number.
-    public var uintValue: UInt { doubleValue < 0 ? 0 : UInt(clamping: UInt64(clamping: doubleValue)) }
-    /// The nearest float.
-    public var floatValue: Float { Float(doubleValue) }
-    /// Whether the number is not 0.
-    public var boolValue: Bool { doubleValue != 0 }
-    /// The number as JSON writes it, an integer without a point.
-    public var stringValue: String {
-        if let exact { return String(exact) }
-        if let integer = Int64(exactly: doubleValue) { return String(integer) }
-        let text = String(doubleValue)
-        return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
-    }
-
-    var json: JSONValue {
-        if exact != nil || Int64(exactly: doubleValue) != nil { return .number(JSONNumber(int64Value)) }
-        return (try? JSONValue(parsing: Bytes(utf8: stringValue), limits: Limits())) ?? .null
-    }
-}
-
-extension RemoteConfigNumber: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, Comparable {
-    public init(integerLiteral value: Int64) { self.init(value) }
-    public init(floatLiteral value: Double) { self.init(value) }
-
-    public static func < (left: RemoteConfigNumber, right: RemoteConfigNumber) -> Bool {
-        left.exact != nil && right.exact != nil
-            ? left.int64Value < right.int64Value : left.doubleValue < right.doubleValue
-    }
-}
-
-extension RemoteConfigNumber: CustomStringConvertible {
-    public var description: String { stringValue }
-}
-
-extension FixedWidthInteger {
-    /// The integer part; the first or last number of the type where it lies beyond.
-    fileprivate init(clamping value: Double) {
-        if let integer = Self(exactly: value.rounded(.towardZero)) {
-            self = integer
-        } else {
-            self = value < 0 ? .min : value > 0 ? .max : 0
         }
     }
 }

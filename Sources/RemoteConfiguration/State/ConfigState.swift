@@ -178,7 +178,7 @@ extension ConfigState {
         let value = JSONValue.members([
             "installation": .string(installation),
             "lastFetch": time(lastFetch),
-            "lastStatus": .string(lastStatus.rawValue),
+            "lastStatus": .string("\(lastStatus)"),
             "lastError": lastError.map { .string($0) },
             "fetched": time(fetched),
             "context": context.map { .string($0) },
@@ -202,7 +202,8 @@ extension ConfigState {
         guard let installation = head["installation"]?.string, !installation.isEmpty else { return nil }
         self.init(installation: installation)
         lastFetch = time("lastFetch")
-        lastStatus = head["lastStatus"]?.string.flatMap(RemoteConfigFetchStatus.init(rawValue:)) ?? .noFetchYet
+        let status = head["lastStatus"]?.string
+        lastStatus = RemoteConfigFetchStatus.allCases.first { "\($0)" == status } ?? .noFetchYet
         lastError = head["lastError"]?.string
         fetched = time("fetched")
         context = head["context"]?.string

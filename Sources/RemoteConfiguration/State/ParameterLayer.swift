@@ -111,6 +111,9 @@ final class ConfigLayers: Sendable {
         self.reads = reads
     }
 
+    /// The keys that have a value, the app's defaults included, in no order.
+    var allKeys: Set<String> { keys().union(defaults.keys) }
+
     /// The value that the app is given.
     func value(_ key: String) -> RemoteConfigValue {
         let override = fixed[key]

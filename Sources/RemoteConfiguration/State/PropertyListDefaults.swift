@@ -48,7 +48,7 @@ package enum PropertyListDefaults {
             value.json { value in
                 switch value {
                 case .data(let data): Data(data.array).remoteConfigDefault
-                case .date(let time): time.remoteConfigDefault
+                case .date(let time): time.date.remoteConfigDefault
                 default: .null
                 }
             }, source: .default)

@@ -1,0 +1,138 @@
+import RemoteSettingsModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A number, with the members of `NSNumber` that apps use. No conversion fails: what does not fit is the nearest number that
+/// does, and not some of its bits, as in `NSNumber`.
+public struct RemoteConfigNumber: Hashable, Sendable {
+    /// The nearest double.
+    public let doubleValue: Double
+    /// The bits of the number, if it is an integer of 64 bits that no double is equal to. It has the double's sign.
+    private let bits: UInt64?
+
+    /// An integer.
+    public init(_ value: Int64) {
+        doubleValue = Double(value)
+        bits = Int64(exactly: doubleValue) == value ? nil : UInt64(bitPattern: value)
+    }
+
+    private init(_ value: UInt64) {
+        doubleValue = Double(value)
+        bits = UInt64(exactly: doubleValue) == value ? nil : value
+    }
+
+    /// A double; one that is not finite counts as 0.
+    public init(_ value: Double) {
+        doubleValue = value.isFinite ? value : 0
+        bits = nil
+    }
+
+    init(_ number: JSONNumber) { self = Self(literal: number.text[...]) ?? 0 }
+
+    /// The number at the start of a text, white space aside; `nil` if there is none, or if no double can hold it.
+    init?(leading text: String) {
+        guard let literal = TextReading.number(text) else { return nil }
+        self.init(literal: literal)
+    }
+
+    private init?(literal: Substring) {
+        if let integer = Int64(literal) {
+            self.init(integer)
+        } else if let integer = UInt64(literal) {
+            self.init(integer)
+        } else {
+            guard let double = Double(literal), double.isFinite else { return nil }
+            self.init(double)
+        }
+    }
+
+    private var exact: Int128? {
+        bits.map { doubleValue < 0 ? Int128(Int64(bitPattern: $0)) : Int128($0) }
+    }
+
+    /// The integer part, or the nearest number of the type.
+    private func clamped<Integer: FixedWidthInteger>() -> Integer {
+        if let exact { return Integer(clamping: exact) }
+        let whole = doubleValue.rounded(.towardZero)
+        if let whole = Int64(exactly: whole) { return Integer(clamping: whole) }
+        return Integer(exactly: whole) ?? (whole < 0 ? .min : .max)
+    }
+
+    /// The number as a type of integers, if that can hold exactly this number.
+    func exactly<Integer: FixedWidthInteger>(_ type: Integer.Type) -> Integer? {
+        if let exact { Integer(exactly: exact) } else { Integer(exactly: doubleValue) }
+    }
+
+    /// The integer part.
+    public var intValue: Int { clamped() }
+    /// The integer part.
+    public var int8Value: Int8 { clamped() }
+    /// The integer part.
+    public var int16Value: Int16 { clamped() }
+    /// The integer part.
+    public var int32Value: Int32 { clamped() }
+    /// The integer part.
+    public var int64Value: Int64 { clamped() }
+    /// The integer part; 0 for a negative number.
+    public var uintValue: UInt { clamped() }
+    /// The integer part; 0 for a negative number.
+    public var uint8Value: UInt8 { clamped() }
+    /// The integer part; 0 for a negative number.
+    public var uint16Value: UInt16 { clamped() }
+    /// The integer part; 0 for a negative number.
+    public var uint32Value: UInt32 { clamped() }
+    /// The integer part; 0 for a negative number.
+    public var uint64Value: UInt64 { clamped() }
+    /// The nearest float; infinite for a number beyond its range.
+    public var floatValue: Float { Float(doubleValue) }
+    /// The decimal number with the digits of ``stringValue``.
+    public var decimalValue: Decimal {
+        Decimal(string: stringValue)
+            ?? (doubleValue.magnitude < 1
+                ? 0 : doubleValue < 0 ? -Decimal.greatestFiniteMagnitude : .greatestFiniteMagnitude)
+    }
+    /// Whether the number is not 0.
+    public var boolValue: Bool { doubleValue != 0 }
+    /// The number as JSON writes it, an integer without a point.
+    public var stringValue: String {
+        if let exact { return String(exact) }
+        if let integer = Int64(exactly: doubleValue) { return String(integer) }
+        let text = String(doubleValue)
+        return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+    }
+
+    var json: JSONValue {
+        if let exact { return .number(JSONNumber(exact)) }
+        if let integer = Int64(exactly: doubleValue) { return .number(JSONNumber(integer)) }
+        return (try? JSONValue(parsing: Bytes(utf8: stringValue), limits: Limits())) ?? .null
+    }
+}
+
+extension RemoteConfigNumber: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, Comparable {
+    public init(integerLiteral value: Int64) { self.init(value) }
+    public init(floatLiteral value: Double) { self.init(value) }
+
+    public static func < (left: RemoteConfigNumber, right: RemoteConfigNumber) -> Bool {
+        if let left = left.exact, let right = right.exact { return left < right }
+        return left.doubleValue < right.doubleValue
+    }
+}
+
+extension RemoteConfigNumber: CustomStringConvertible {
+    public var description: String { stringValue }
+}
+
+#if canImport(Darwin)
+    extension RemoteConfigNumber {
+        /// The same number as Objective-C has it.
+        var object: NSNumber {
+            if let exact { return exact < 0 ? NSNumber(value: int64Value) : NSNumber(value: uint64Value) }
+            if let integer = Int64(exactly: doubleValue) { return NSNumber(value: integer) }
+            return NSNumber(value: doubleValue)
+        }
+    }
+#endif
