@@ -6,6 +6,8 @@ package enum MirrorError: Error, Hashable, Sendable {
     case notAMirror(String, found: String)
     /// The path has characters that cannot stand in nginx's configuration.
     case unusablePath(String)
+    /// The path of the mirror's URL cannot be a folder.
+    case unusableURL(String)
     /// Another process publishes into the same folder.
     case busy(String)
     /// A file that was just written has disappeared.
@@ -16,7 +18,7 @@ extension MirrorError {
     /// Whether the user can avoid the error by choosing another folder.
     package var isUsage: Bool {
         switch self {
-        case .notAMirror, .unusablePath: true
+        case .notAMirror, .unusablePath, .unusableURL: true
         case .busy, .vanished: false
         }
     }
@@ -31,6 +33,9 @@ extension MirrorError: CustomStringConvertible {
         case .unusablePath(let folder):
             "\(VisibleText.escape(folder)): expected an absolute path without quotes, backslashes, $, ;, { or }, "
                 + "which nginx.conf cannot name; choose another folder"
+        case .unusableURL(let url):
+            "\(VisibleText.escape(url)): expected a path whose parts can be folders that nginx serves, found one that is empty, "
+                + "begins with a dot or is no plain text; choose another path for --url"
         case .busy(let folder): "\(folder): another process is publishing there; try again when it is done"
         case .vanished(let path):
             "\(path): expected the file that was just written, found nothing; check whether another process removes files "

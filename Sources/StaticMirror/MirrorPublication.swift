@@ -15,12 +15,12 @@ extension StaticMirror {
     ///   - folder: where the mirror is published; an absolute path.
     ///   - address: where clients reach the mirror.
     ///   - history: where older states are looked for; `nil` for none.
-    ///   - updatesPort: the loopback port on which nginx takes update events; `nil` for no update channel.
+    ///   - updates: `nil` for no update channel.
     /// - Throws: what ``publish(to:)`` throws; `DumpsError`, `BundleError`, `FileError` or `HistoryError` where the lock, the
     ///   bundles or their history cannot be read.
     package static func publish(
         _ names: [CollectionID], of directory: DumpsDirectory, to folder: String, address: OriginAddress,
-        history: BundleHistory?, updatesPort: Int? = nil, softwareVersion: String, limits: Limits = Limits()
+        history: BundleHistory?, updates: MirrorUpdates? = nil, softwareVersion: String, limits: Limits = Limits()
     ) async throws -> Report {
         let lock = try directory.lockFile(limits: limits)
         var collections: [ServedCollection] = []
@@ -47,7 +47,7 @@ extension StaticMirror {
             }
         }
         let origin = try Origin(collections, address: address, softwareVersion: softwareVersion, limits: limits)
-        var report = try StaticMirror(origin, updatesPort: updatesPort).publish(to: folder)
+        var report = try StaticMirror(origin, updates: updates).publish(to: folder)
         report.notes = notes + report.notes
         return report
     }

@@ -31,20 +31,22 @@ package struct StaticMirror: Sendable {
     private static let temporaryPrefix = ".new-"
 
     private let origin: Origin
-    private let updatesPort: Int?
+    private let updates: MirrorUpdates?
 
-    /// - Parameter updatesPort: the loopback port on which nginx takes update events; `nil` for no update channel.
-    package init(_ origin: Origin, updatesPort: Int? = nil) {
+    /// - Parameter updates: `nil` for no update channel.
+    package init(_ origin: Origin, updates: MirrorUpdates? = nil) {
         self.origin = origin
-        self.updatesPort = updatesPort
+        self.updates = updates
     }
 
     /// Publishes into a folder, which is made where it is missing. Does I/O.
     ///
     /// - Parameter folder: an absolute path.
-    /// - Throws: ``MirrorError`` where something else is in the folder, or another process publishes there; `BundleError`
-    ///   where a bundle cannot be read; `FileError`. After an error, the previous mirror is still published.
+    /// - Throws: ``MirrorError`` if the origin's path cannot be a folder, if something else is in the folder, or if another
+    ///   process publishes there; `BundleError` if a bundle cannot be read; `FileError`. After an error, the previous mirror is
+    ///   still published.
     package func publish(to folder: String) throws -> Report {
+        guard MirrorPath(origin.address.path + "/v1/") != nil else { throw MirrorError.unusableURL(origin.address.url) }
         try Self.check(folder)
         try FileStore.makeDirectories(folder)
         guard let lock = try DirectoryLock(folder) else { throw MirrorError.busy(folder) }
@@ -76,7 +78,7 @@ package struct StaticMirror: Sendable {
         }
         let configuration = NginxConfiguration(
             address: origin.address, configuration: "\(folder)/\(Self.configurationName)",
-            root: "\(folder)/\(Self.linkName)", updatesPort: updatesPort)
+            root: "\(folder)/\(Self.linkName)", updates: updates)
         try configuration.write(to: configuration.configuration)
         if before != name { try Link.replace("\(folder)/\(Self.linkName)", with: name) }
         for other in try FileStore.list(folder) ?? [] where other.hasPrefix(Self.treePrefix) && other != name {
@@ -99,16 +101,18 @@ package struct StaticMirror: Sendable {
     package static func published(
         in folder: String, address: OriginAddress, limits: Limits = Limits()
     ) throws -> [CollectionID: Timestamp] {
-        let path = "\(folder)/\(linkName)\(address.path)/v1/buckets/monitor/collections/changes/changeset"
-        guard let document = try FileStore.read(path, limit: limits.monitorBytes) else { return [:] }
+        let monitor = MirrorPath(address.path + "/v1/buckets/monitor/collections/changes/changeset")
+        guard let path = monitor.map({ "\(folder)/\(linkName)/\($0.file)" }),
+            let document = try FileStore.read(path, limit: limits.monitorBytes)
+        else { return [:] }
         return try MonitorChangeset(parsing: document, limits: limits).collections
     }
 
     /// Refuses a folder with anything but a mirror in it.
     package static func check(_ folder: String) throws {
-        // nginx's configuration has no escapes for these characters in a path.
-        let isPlain = folder.hasPrefix("/") && folder.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
-        guard isPlain, !folder.contains(where: { "\"\\$;{}".contains($0) }) else {
+        // nginx's configuration has no escapes for these bytes in a path, whatever character they are a part of.
+        let isPlain = folder.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && !"\"\\$;{}".utf8.contains($0) }
+        guard folder.utf8.first == UInt8(ascii: "/"), isPlain else {
             throw MirrorError.unusablePath(folder)
         }
         guard let names = try FileStore.list(folder) else {

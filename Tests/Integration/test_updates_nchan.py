@@ -1,6 +1,11 @@
 """The update channel of a mirror: real nginx with Debian's nchan, set up by the nginx.conf of `export --updates`."""
 import contextlib
+import http.client
+import json
+import shutil
+import stat
 import subprocess
+import time
 
 import pytest
 import requests
@@ -30,6 +35,14 @@ class UpdatesMirror(Mirror):
 
     def listen(self, version="v1", **headers):
         return EventStream(f"{self.origin}/{version}/updates", **headers)
+
+    def configuration(self, user):
+        # Which server and location has answered is in the log.
+        logged = f"log_format place '$server_port $uri'; access_log {self.folder}/places.log place;"
+        return super().configuration(user).replace("access_log off;", logged)
+
+    def places(self):
+        return (self.folder / "places.log").read_text()
 
     def post(self, text, **options):
         return curl("--data", text, "--header", "X-EventSource-Event: update", *options.pop("with_", ()), self.publisher)
@@ -141,6 +154,9 @@ def test_the_publisher_is_for_this_machine_only(mirror, dumps):
         # All of 127/8 is this machine: another address stands for another machine.
         assert mirror.post('{"timestamp":2}', with_=("--interface", "127.0.0.2")) == 403
         assert mirror.post('{"timestamp":2}', with_=("--request", "DELETE")) == 405
+        # Nor for the web pages that are open on it.
+        for origin in ("null", "https://evil.example", mirror.origin, "http://127.0.0.1"):
+            assert mirror.post('{"timestamp":2}', with_=("--header", f"Origin: {origin}")) == 403
         assert mirror.post('"' + 5000 * "x" + '"') == 413
         for path in ("/v1/updates", "/v2/updates", "/publish"):
             assert requests.post(mirror.origin + path, data="{}", timeout=30).status_code == 405, path
@@ -161,3 +177,190 @@ def test_without_updates_the_configuration_has_no_channel(mirror, dumps):
     assert "nchan" not in (mirror.output / "nginx.conf").read_text()
     refused = rsdump.run("export", "--to", "firefox", "--dumps", dumps.path, "--output", mirror.folder, "--updates", "1")
     assert refused.code == rsdump.USAGE and "--updates" in refused.err
+
+
+def test_who_can_read_nchan_does_so_and_all_others_take_a_hop(mirror, dumps):
+    """The hop costs as much memory again, so that a fleet should not take it."""
+    mirror.publish(dumps)
+    plain = [
+        {"Accept": "text/event-stream", "Sec-Fetch-Mode": "cors"},
+        {"Accept": "text/event-stream, */*", "Sec-Fetch-Mode": "same-origin"},
+        {"Accept": "text/event-stream", "Accept-Encoding": "identity", "Cache-Control": "no-store"},
+    ]
+    hopping = [
+        {"Accept": "text/event-stream"}, {"Accept": "*/*", "Sec-Fetch-Mode": "cors"}, {"Sec-Fetch-Mode": "cors"}, {},
+        {"Accept": "text/event-stream", "Accept-Encoding": "identity", "Cache-Control": "no-cache"},
+    ]
+    with mirror:
+        assert mirror.post('{"timestamp":1}') == 202
+        for headers in plain + hopping:
+            connection = http.client.HTTPConnection("127.0.0.1", mirror.port, timeout=30)
+            with contextlib.closing(connection):
+                connection.putrequest("GET", "/v1/updates", skip_accept_encoding=True)
+                for name, value in headers.items():
+                    connection.putheader(name, value)
+                connection.endheaders()
+                answer = connection.getresponse()
+                assert answer.status == 200 and (answer.headers["Transfer-Encoding"] is None) == (headers in plain), headers
+                while not answer.readline().startswith(b"data:"):
+                    pass
+        with Watching(f"{mirror.origin}/v1") as watching:
+            assert watching.next("update")["timestamp"] == 1
+    assert mirror.places().count(f"{mirror.updates_port} /updates") == len(hopping)
+
+
+def test_a_mirror_below_a_path_with_any_characters(mirror, dumps, tmp_path):
+    mirror.origin += "/a.b+c~d/(e)%20f%22"
+    mirror.publish(dumps)
+    paths = [each["path"] for each in json.loads((mirror.output / "current/objects.json").read_text())]
+    assert any("/chains/" in path for path in paths) and any("/attachments/" in path for path in paths)
+    with mirror:
+        assert mirror.post('{"timestamp":1}') == 202
+        with mirror.listen() as stream:
+            assert stream.next().json() == {"timestamp": 1}
+        server = f"http://127.0.0.1:{mirror.port}"
+        for path in paths:
+            if "/since/" not in path:
+                assert requests.get(server + path, timeout=30).status_code == 200, path
+        # A dot in the path is that dot, and nothing else.
+        assert requests.get(f"{server}/axb+c~d/(e)%20f%22/v1/", timeout=30).status_code == 404
+    told = mirror.publish(dumps, options=("--notify", "http://127.0.0.1:1/publish")).json()["notifications"]
+    assert told[0]["status"] == "unchanged"
+
+
+def test_a_path_that_cannot_be_a_folder_is_refused(mirror, dumps):
+    for path in (".well-known", "a%2F%2Fb", "a/%2e", "a%ff"):
+        outcome = Mirror.publish(mirror, dumps, url=f"{mirror.origin}/{path}")
+        assert outcome.code == rsdump.USAGE and "--url" in outcome.err, str(outcome)
+    assert not mirror.output.exists()
+
+
+# Several hosts.
+
+class Redis:
+    """A server without memory of what was before; it ends with the `with` block."""
+
+    def __init__(self, folder, port, password=None):
+        self.folder, self.port, self.password = folder, port, password
+
+    def __enter__(self):
+        self.folder.mkdir(exist_ok=True)
+        self.process = subprocess.Popen(
+            [shutil.which("redis-server"), "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
+             *(("--requirepass", self.password) if self.password else ())],
+            cwd=self.folder, stdin=subprocess.DEVNULL, stdout=open(self.folder / "redis.log", "ab"))
+        while not nginx.socket.socket().connect_ex(("127.0.0.1", self.port)) == 0:
+            assert self.process.poll() is None, (self.folder / "redis.log").read_text()
+            time.sleep(0.02)
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+
+class Host(UpdatesMirror):
+    """One of several hosts of a mirror: here they differ by the port that they listen on."""
+
+    def publish(self, dumps, redis, url, **how):
+        password = f":{redis.password}@" if redis.password else ""
+        outcome = super().publish(
+            dumps, url=url, options=("--updates-redis", f"redis://{password}127.0.0.1:{redis.port}"), **how)
+        configuration = self.output / "nginx.conf"
+        assert configuration.read_text().count("    listen 80;") == 1
+        configuration.write_text(configuration.read_text().replace("    listen 80;", f"    listen 127.0.0.1:{self.port};"))
+        return outcome
+
+    def newcomer_hears(self, timestamp):
+        """As a client that comes back: until nginx has found Redis, a stream ends at once and says when to try again."""
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            with self.listen(Sec_Fetch_Mode="cors") as stream:
+                assert stream.status == 200
+                event = next(iter(stream), None)
+                if event is not None:
+                    return event.json() == {"timestamp": timestamp}
+                assert stream.retry is not None
+            time.sleep(0.1)
+        return False
+
+    def told(self, timestamp):
+        """Posts an event until nginx takes it: it connects to a Redis that has come back within some seconds."""
+        deadline = time.monotonic() + 30
+        while (status := self.post(f'{{"timestamp":{timestamp}}}')) not in (201, 202):
+            assert time.monotonic() < deadline, (status, (self.folder / "error.log").read_text()[-2000:])
+            time.sleep(0.1)
+
+
+def test_hosts_share_the_channel_by_redis(dumps, tmp_path):
+    one, two, stranger = (Host(tmp_path / name) for name in ("one", "two", "stranger"))
+    redis = Redis(tmp_path / "redis", nginx.free_port(), password="s3cret")
+    for host in (one, two):
+        host.publish(dumps, redis, "http://settings.example.org")
+    stranger.publish(dumps, redis, "http://other.example.org")
+    with redis, one, two, stranger:
+        for host in (one, two, stranger):
+            host.told(0)
+        with one.listen() as at_one, two.listen("v2") as at_two, stranger.listen() as elsewhere:
+            for stream in (at_one, at_two, elsewhere):
+                assert stream.next().json() == {"timestamp": 0}
+            one.told(1)
+            assert at_one.next().json() == at_two.next().json() == {"timestamp": 1}
+            two.told(2)
+            assert at_one.next().json() == at_two.next().json() == {"timestamp": 2}
+            # Another mirror on the same Redis hears its own events alone.
+            stranger.told(3)
+            assert elsewhere.next().json() == {"timestamp": 3}
+        # A host that was down has the last event for its newcomers.
+        two.__exit__()
+        one.told(4)
+        two.__enter__()
+        assert two.newcomer_hears(4)
+        # So has each host after Redis has lost everything, with the next event. Meanwhile no browser is turned away for good.
+        redis.__exit__()
+        for _ in range(3):
+            with one.listen(Sec_Fetch_Mode="cors") as stream:
+                assert stream.status == 200
+        redis.__enter__()
+        one.told(5)
+        assert one.newcomer_hears(5) and two.newcomer_hears(5)
+        for host in (one, two):
+            assert "alert" not in (host.folder / "error.log").read_text()
+
+
+def test_what_nginx_needs_for_redis_is_said_once_and_kept_secret(mirror, dumps):
+    redis = ("--updates-redis", "redis://:s3cret@127.0.0.1:1/2")
+    outcome = mirror.publish(dumps, options=redis)
+    configuration = mirror.output / "nginx.conf"
+    text = configuration.read_text()
+    assert text.count('nchan_redis_server "redis://:s3cret@127.0.0.1:1/2";') == 1
+    assert text.count("nchan_redis_pass ") == 3
+    assert stat.S_IMODE(configuration.stat().st_mode) == 0o600 and "s3cret" not in outcome.out + outcome.err
+    configuration.chmod(0o644)
+    before = configuration.stat().st_ino
+    mirror.publish(dumps, options=redis)
+    assert stat.S_IMODE(configuration.stat().st_mode) == 0o600 and configuration.stat().st_ino != before
+    before = configuration.stat().st_ino
+    mirror.publish(dumps, options=redis)
+    assert configuration.stat().st_ino == before
+    mirror.publish(dumps)
+    assert "redis" not in configuration.read_text() and configuration.stat().st_mode & 0o044
+    for url in ("redis://:p;s3cret@x", "http://s3cret", "", "redis://h\";include /etc/passwd"):
+        refused = Mirror.publish(mirror, dumps, options=("--updates", 1, "--updates-redis", url))
+        assert refused.code == rsdump.USAGE and "--updates-redis" in refused.err and "s3cret" not in refused.err
+    refused = Mirror.publish(mirror, dumps, options=redis)
+    assert refused.code == rsdump.USAGE and "--updates" in refused.err
+
+
+def test_the_channel_is_that_of_the_address_and_not_of_the_port(dumps, tmp_path):
+    """nginx would tell the clients of one mirror what is posted for another one on the same port of another host."""
+    names = set()
+    for url in ("http://a.example", "http://b.example", "http://a.example/b"):
+        mirror = UpdatesMirror(tmp_path / "mirror")
+        mirror.updates_port = 8889
+        shutil.rmtree(mirror.output, ignore_errors=True)
+        mirror.publish(dumps, url=url)
+        found = {line.strip() for line in (mirror.output / "nginx.conf").read_text().splitlines() if "channel_group" in line}
+        assert len(found) == 1
+        names |= found
+    assert len(names) == 3

@@ -9,15 +9,28 @@ struct NginxConfiguration {
     let configuration: String
     /// The link to the tree.
     let root: String
-    /// The loopback port on which nginx takes update events; `nil` for no update channel.
-    let updatesPort: Int?
+    /// `nil` for no update channel.
+    let updates: MirrorUpdates?
 
-    /// The path that precedes every path, such as `/mirror`, as a regular expression.
+    /// The path that precedes every path, such as `/mirror`: nginx compares it with the decoded path of a request.
+    private var path: String { PercentEncoding.decode(address.path) }
+
+    /// The path as part of a quoted regular expression.
     private var prefix: String {
-        address.path.reduce(into: "") { text, character in
-            let isPlain = character.isLetter || character.isNumber || "/-_".contains(character)
-            text += isPlain ? "\(character)" : "\\\(character)"
+        path.unicodeScalars.reduce(into: "") { text, scalar in
+            let isPlain =
+                switch scalar {
+                case "a"..."z", "A"..."Z", "0"..."9", "/", "-", "_": true
+                default: !scalar.isASCII
+                }
+            text += isPlain ? "\(scalar)" : "\\\(scalar)"
         }
+    }
+
+    /// The path of a folder as it is, quoted, for a location that is no regular expression.
+    private func literal(_ folder: String) -> String {
+        // There is no backslash in it: MirrorPath has seen to that.
+        "\"" + (path + folder).split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\\\"") + "\""
     }
 
     /// The directive `listen`. A loopback address is used as it is; any other address belongs to a proxy in front of nginx.
@@ -32,32 +45,126 @@ struct NginxConfiguration {
     /// Replaces the file if its content differs.
     func write(to path: String) throws {
         let text = Bytes(utf8: text)
-        if try FileStore.read(path, limit: 1 << 20) == text { return }
-        try FileStore.replace(path, with: text)
+        let isSecret = updates?.redis?.hasPassword == true
+        if try FileStore.read(path, limit: 1 << 20) == text {
+            if try !isSecret || !FileStore.isOpenToOthers(path) { return }
+        }
+        if isSecret {
+            try FileStore.replacePrivate(path, with: text)
+        } else {
+            try FileStore.replace(path, with: text)
+        }
     }
 
-    /// The subscribers' locations: an event stream at `/v1/updates` and `/v2/updates`.
+    /// What the channel is called in nginx and in Redis: by the mirror's address, so that mirrors share it only if they are one.
+    private var channel: String { "remote_settings_\(SHA256Digest(hashing: Bytes(utf8: address.url)).hex.prefix(16))" }
+
+    private var redisPass: String { updates?.redis == nil ? "" : "\n        nchan_redis_pass \(channel);" }
+
+    /// How nchan serves the channel.
     ///
     /// As one message is kept, `oldest` is the last one, which a newcomer gets at once; `newest` would wait for the next one. With
     /// `-1`, two newcomers to a channel without a message end the worker (an assertion in nchan 1.3.6). The id that a client
     /// brings is not looked at: of one from a host whose clock is ahead, nchan would make a subscriber that hears nothing.
-    private func subscribers(_ port: Int) -> String {
+    private var subscriber: String {
         """
-            # The update channel, which Debian's libnginx-mod-nchan serves: the last event, and each one that is posted
-            # from then on.
-            location ~ ^\(prefix)/v[12]/updates\\z {
                 nchan_subscriber eventsource;
-                nchan_channel_group remote_settings_\(port);
-                nchan_channel_id updates;
+                nchan_channel_group \(channel);
+                nchan_channel_id updates;\(redisPass)
                 nchan_subscriber_first_message oldest;
                 nchan_subscriber_last_message_id "";
                 nchan_eventsource_ping_interval 15;
                 nchan_eventsource_ping_event "";
                 nchan_eventsource_ping_comment heartbeat;
                 nchan_access_control_allow_origin "*";
+        """
+    }
+
+    /// The inside of the public location where nchan itself may answer.
+    private var direct: String {
+        """
+                if ($remote_settings_reads_nchan = "") { return 418; }
+        \(subscriber)
+        \(Self.streamHeaders)
+        """
+    }
+
+    private static let streamHeaders = """
                 add_header Cache-Control "no-cache, no-transform";
                 add_header X-Accel-Buffering no;
                 add_header X-Content-Type-Options nosniff;
+        """
+
+    /// What the channel needs beside the servers.
+    private func channelSettings(_ updates: MirrorUpdates) -> String {
+        """
+        # nchan refuses whoever does not name text/event-stream in Accept, and sends no HTTP/1.1 chunks, without which some
+        # readers wait for kilobytes. Browsers and swift-remote-settings read it as it is.
+        map "$http_sec_fetch_mode|$http_accept|$http_accept_encoding|$http_cache_control" $remote_settings_reads_nchan {
+            default                                "";
+            "~^[a-z-]+\\|[^|]*text/event-stream"    yes;
+            "|text/event-stream|identity|no-store" yes;
+        }
+
+        # Where the second hop comes from: one address has no more than some 28,000 ports for it.
+        map $request_id $remote_settings_source {
+            default   127.0.0.1;
+            "~^[0-3]" 127.0.0.2;
+            "~^[4-7]" 127.0.0.3;
+            "~^[89ab]" 127.0.0.4;
+        }
+
+        # The milliseconds after which a browser tries again, from 3000 to 7999, by the digits of a random number.
+        map $request_id $remote_settings_retry {
+            default                                      5000;
+            "~^.*?([3-7]).*?([0-9]).*?([0-9]).*?([0-9])" $1$2$3$4;
+        }
+
+
+        """
+            + (updates.redis.map(upstream) ?? "")
+    }
+
+    private func upstream(_ redis: RedisAddress) -> String {
+        """
+        # The hosts that share the channel.
+        upstream \(channel) {
+            nchan_redis_server "\(redis.url)";
+        }
+
+
+        """
+    }
+
+    /// The subscribers' locations: an event stream at `/v1/updates` and `/v2/updates`.
+    private func subscribers(_ updates: MirrorUpdates) -> String {
+        """
+            # The update channel, which Debian's libnginx-mod-nchan serves: the last event, and each one that is posted
+            # from then on. Readers that nchan does not suit get it by a second hop, which names the type and makes chunks.
+            # With Redis it is for all.
+            location ~ "^\(prefix)/v[12]/updates\\z" {
+                recursive_error_pages on;
+                error_page 418 = @remote_settings_hop;
+        \(updates.redis == nil ? direct : "        return 418;")
+            }
+            location @remote_settings_hop {
+                # After a status other than 200, a browser would never come back. nchan has such a one while Redis is away.
+                proxy_intercept_errors on;
+                error_page 500 502 503 504 =200 @remote_settings_later;
+                rewrite ^ /updates? break;
+                proxy_bind $remote_settings_source;
+                proxy_pass http://127.0.0.1:\(updates.port);
+                proxy_http_version 1.1;
+                proxy_set_header Connection "";
+                proxy_set_header Accept text/event-stream;
+                proxy_buffering off;
+        \(Self.streamHeaders)
+            }
+            location @remote_settings_later {
+                default_type text/event-stream;
+                add_header Access-Control-Allow-Origin *;
+        \(Self.streamHeaders)
+                return 200 "retry: $remote_settings_retry\\n\\n";
             }
 
 
@@ -65,24 +172,30 @@ struct NginxConfiguration {
     }
 
     /// The publisher has a server of its own: a proxy on the same machine, which passes on to the public one what comes from
-    /// anywhere, does not reach it.
-    private func publisher(_ port: Int) -> String {
+    /// anywhere, does not reach it. Nor does a web page that is open on the machine: a browser names the page's origin.
+    private func publisher(_ updates: MirrorUpdates) -> String {
         """
 
-        # Takes update events, from this machine only: rsdump export --notify http://127.0.0.1:\(port)/publish
+        # Takes update events, from this machine only: rsdump export --notify http://127.0.0.1:\(updates.port)/publish
         server {
-            listen 127.0.0.1:\(port);
+            listen 127.0.0.1:\(updates.port);
             server_tokens off;
-            if ($request_method !~ ^(GET|HEAD|POST)$) { return 405; }
             location = /publish {
+                if ($request_method !~ ^(GET|HEAD|POST)$) { return 405; }
+                if ($http_origin != "") { return 403; }
                 allow 127.0.0.1;
                 deny all;
                 client_max_body_size 4k;
                 nchan_publisher http;
-                nchan_channel_group remote_settings_\(port);
-                nchan_channel_id updates;
+                nchan_channel_group \(channel);
+                nchan_channel_id updates;\(redisPass)
                 nchan_message_buffer_length 1;
                 nchan_message_timeout 0;
+            }
+            # Behind the second hop.
+            location = /updates {
+                if ($request_method !~ ^(GET|HEAD)$) { return 405; }
+        \(subscriber)
             }
             location / { return 404; }
         }
@@ -103,7 +216,7 @@ struct NginxConfiguration {
             default                                "since/unknown";
         }
 
-        server {
+        \(updates.map(channelSettings) ?? "")server {
         \(listen)
             server_tokens off;
             autoindex off;
@@ -120,7 +233,7 @@ struct NginxConfiguration {
 
             # A $ would let a line feed through, into the Location of a redirect; \\z is the end.
             # Changesets. _expected busts caches, and says nothing else to files.
-            location ~ ^(?<rs_collection>\(prefix)/v[12]/buckets/[A-Za-z0-9][A-Za-z0-9_-]*/collections/[A-Za-z0-9][A-Za-z0-9_-]*)/changeset\\z {
+            location ~ "^(?<rs_collection>\(prefix)/v[12]/buckets/[A-Za-z0-9][A-Za-z0-9_-]*/collections/[A-Za-z0-9][A-Za-z0-9_-]*)/changeset\\z" {
                 default_type application/json;
                 gzip_static on;
                 add_header Cache-Control "public, max-age=60" always;
@@ -137,7 +250,7 @@ struct NginxConfiguration {
                 return 307 $uri?_expected=$arg__expected;
             }
 
-            location ~ ^\(prefix)/v[12]/\\z {
+            location ~ "^\(prefix)/v[12]/\\z" {
                 default_type application/json;
                 gzip_static on;
                 add_header Cache-Control "public, max-age=3600" always;
@@ -145,10 +258,10 @@ struct NginxConfiguration {
                 add_header Access-Control-Allow-Origin * always;
                 try_files ${uri}index.json =404;
             }
-            location ~ ^\(prefix)/v[12]\\z { return 307 $uri/; }
+            location ~ "^\(prefix)/v[12]\\z" { return 307 $uri/; }
 
             # Their names are hashes of their content.
-            location ^~ \(prefix)/chains/ {
+            location ^~ \(literal("/chains/")) {
                 default_type application/x-pem-file;
                 gzip_static on;
                 add_header Cache-Control "public, max-age=31536000, immutable" always;
@@ -158,7 +271,7 @@ struct NginxConfiguration {
             }
 
             # Made anew at their address when a collection changes.
-            location ^~ \(prefix)/attachments/bundles/ {
+            location ^~ \(literal("/attachments/bundles/")) {
                 add_header Cache-Control "public, max-age=3600" always;
                 add_header X-Content-Type-Options nosniff always;
                 add_header Access-Control-Allow-Origin * always;
@@ -166,7 +279,7 @@ struct NginxConfiguration {
             }
 
             # What somebody attached to a record: never a document of this origin.
-            location ^~ \(prefix)/attachments/ {
+            location ^~ \(literal("/attachments/")) {
                 add_header Cache-Control "public, max-age=86400" always;
                 add_header X-Content-Type-Options nosniff always;
                 add_header Access-Control-Allow-Origin * always;
@@ -174,9 +287,9 @@ struct NginxConfiguration {
                 try_files $uri =404;
             }
 
-        \(updatesPort.map(subscribers) ?? "")    location / { return 404; }
+        \(updates.map(subscribers) ?? "")    location / { return 404; }
         }
 
-        """ + (updatesPort.map(publisher) ?? "")
+        """ + (updates.map(publisher) ?? "")
     }
 }

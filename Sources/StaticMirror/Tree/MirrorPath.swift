@@ -13,14 +13,14 @@ struct MirrorPath: Hashable {
     init?(_ path: String) {
         guard path.hasPrefix("/") else { return nil }
         let name = path.hasSuffix("/") ? path + "index.json" : path
-        let decoded = PercentEncoding.decode(String(name.dropFirst()))
+        guard let decoded = PercentEncoding.strictlyDecode(name.dropFirst()) else { return nil }
         let segments = decoded.split(separator: "/", omittingEmptySubsequences: false)
         guard segments.allSatisfy(Self.isPlain), decoded.utf8.count <= 1024 else { return nil }
         file = decoded
     }
 
     private static func isPlain(_ segment: Substring) -> Bool {
-        (1...200).contains(segment.utf8.count) && !segment.hasPrefix(".")
+        (1...200).contains(segment.utf8.count) && segment.utf8.first != UInt8(ascii: ".")
             && segment.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\\") }
     }
 

@@ -35,7 +35,8 @@ struct ExportCommand: AsyncParsableCommand {
 
             With --updates, nginx also has the update channel of the mirror, at /v1/updates and /v2/updates: clients hold a \
             connection, and hear of a change within a second. It needs Debian's libnginx-mod-nchan. What waits to be told is \
-            kept in notify.json in the output.
+            kept in notify.json in the output. Where several hosts serve the mirror, --updates-redis lets them share the \
+            channel: an event that is posted to one of them reaches the clients of all.
 
             \(NotifyOptions.help)
 
@@ -97,6 +98,13 @@ struct ExportCommand: AsyncParsableCommand {
             discussion: "Needs Debian's libnginx-mod-nchan.", valueName: "port"))
     var updatesPort: Int?
 
+    @Option(
+        help: ArgumentHelp(
+            "For a mirror on several hosts: the Redis server by which they share the update channel.",
+            discussion: "As redis://[:PASSWORD@]HOST[:PORT][/DATABASE]. With a password, only you can read nginx.conf.",
+            valueName: "url"))
+    var updatesRedis: String?
+
     @OptionGroup var notify: NotifyOptions
 
     @Option(help: "How to print the result: text or json.")
@@ -113,9 +121,16 @@ struct ExportCommand: AsyncParsableCommand {
             if let updatesPort, !(1...65_535).contains(updatesPort) {
                 throw ValidationError("--updates is \(updatesPort), expected a port from 1 to 65535")
             }
+            if let updatesRedis {
+                guard updatesPort != nil else { throw ValidationError("--updates-redis goes with --updates") }
+                // Not repeated, as it may have a password.
+                guard RedisAddress(updatesRedis) != nil else {
+                    throw ValidationError("--updates-redis: expected redis://[:PASSWORD@]HOST[:PORT][/DATABASE]")
+                }
+            }
         case .layout(let layout):
-            if url != nil || !history.isEmpty || updatesPort != nil {
-                throw ValidationError("--url, --history and --updates go with --to mirror")
+            if url != nil || !history.isEmpty || updatesPort != nil || updatesRedis != nil {
+                throw ValidationError("--url, --history, --updates and --updates-redis go with --to mirror")
             }
             if !notify.names.isEmpty { throw ValidationError("--notify goes with --to mirror") }
             if update, !layout.isUpdatable {
@@ -161,12 +176,13 @@ struct ExportCommand: AsyncParsableCommand {
         let older = history.isEmpty ? nil : try await BundleHistory(of: directory.path, in: history)
         let address = try OriginAddress(url ?? "")
         let target = try FileStore.absolute(folder)
+        let updates = updatesPort.map { MirrorUpdates(port: $0, redis: updatesRedis.flatMap(RedisAddress.init)) }
         let (report, told) = try await notify.telling(
             ofMirror: target, state: { try StaticMirror.published(in: target, address: address) },
             directory.configurationOrDefault(), file: directory.configurationPath
         ) {
             try await StaticMirror.publish(
-                collections, of: directory, to: target, address: address, history: older, updatesPort: updatesPort,
+                collections, of: directory, to: target, address: address, history: older, updates: updates,
                 softwareVersion: RSDump.version)
         }
         for note in report.notes { Console.error("rsdump: \(Console.visible(note))") }
