@@ -3,5 +3,5 @@ import pathlib
 import sys
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
-for folder in ("Integration", "Servers/kinto", "Servers/demo-collections"):
+for folder in ("Integration", "Servers/kinto", "Servers/demo-collections", "Servers/origin"):
     sys.path.insert(0, str(TESTS / folder))

@@ -29,11 +29,13 @@ class Firefox:
     def __enter__(self):
         binary = shutil.which("firefox-esr")
         assert binary, "there is no firefox-esr: run scripts/setup"
-        self.profile.mkdir(parents=True)
+        # A profile that is there already is in its next session.
+        self.profile.mkdir(parents=True, exist_ok=True)
+        (self.profile / "MarionetteActivePort").unlink(missing_ok=True)
         lines = [f"user_pref({json.dumps(name)}, {json.dumps(value)});\n" for name, value in self.preferences.items()]
         (self.profile / "user.js").write_text("".join(lines))
         home = self.profile.parent / "home"
-        home.mkdir()
+        home.mkdir(exist_ok=True)
         environment = {
             "PATH": os.environ["PATH"], "HOME": str(home), "MOZ_REMOTE_SETTINGS_DEVTOOLS": "1", "MOZ_HEADLESS": "1",
             "MOZ_DISABLE_CONTENT_SANDBOX": "1", "LANG": "C.UTF-8",
@@ -98,6 +100,11 @@ class Firefox:
         _, _, error, result = self._receive()
         assert error is None, error
         return result
+
+    def quit(self):
+        """Ends the session as a person does, so that what it has to keep is written."""
+        self.run("Services.tm.dispatchToMainThread(() => Services.startup.quit(Ci.nsIAppStartup.eForceQuit)); return true;")
+        self.process.wait(TIMEOUT)
 
     def run(self, script, *arguments):
         """The value of an async function's body, run with the browser's privileges."""

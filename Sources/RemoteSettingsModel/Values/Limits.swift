@@ -177,6 +177,9 @@ public struct ServerLimits: Sendable, Hashable {
     /// Bytes of the pages for people that clients have yet to take, of all together; beyond them the answer is 503. A page
     /// is made in memory for each client.
     public var pageBytes = 64 << 20
+    /// The work of a page that evaluates filters, in the steps of ``FilterLimits/steps``, of all its evaluations together; what is
+    /// beyond it is left out, and the page says so.
+    public var pageSteps = 2_000_000
     /// Connections at once that wait for updates, of all clients; each is one of ``connections``, of which they are at most
     /// three quarters. A client for which there is no room is asked to come back later.
     public var updateStreams = 12_288
@@ -189,7 +192,7 @@ public struct ServerLimits: Sendable, Hashable {
     /// Seconds from the handshake of the push protocol until the client's first message is complete.
     public var pushHelloSeconds = 5
     /// Clients a second that come back after the server has ended: each of those that wait for updates is told how long to
-    /// stay away, so that not more than these return at once. The wait is at least 1 second and at most 10 minutes.
+    /// stay away, so that not more than these return at once. The wait is at least 3 seconds and at most 10 minutes.
     public var updateReturnsPerSecond = 200
     /// Seconds that requests may go on after the server was asked to end.
     public var shutdownSeconds = 10

@@ -15,8 +15,6 @@ package final class EventStreamHandler: ChannelInboundHandler, UpdateSubscriber 
     /// What waits for a client that takes nothing, in bytes, before the client is left out; the system holds about as much.
     static let bufferBytes = 1024
 
-    /// The first lines of a stream: where the server fails, a browser comes back after so many milliseconds.
-    private static let opening = Announcement.Event("retry: 5000\n\n")
     private static let heartbeat = Announcement.Event(": heartbeat\n\n")
     private static let lastChunk = ByteBuffer(string: "0\r\n\r\n")
 
@@ -48,7 +46,9 @@ package final class EventStreamHandler: ChannelInboundHandler, UpdateSubscriber 
 
     /// Sends what a newcomer is told. The head of the answer must have been written.
     package func begin() {
-        send(Self.opening)
+        // If the server fails, a browser comes back after so many milliseconds: another number for each client, so that
+        // thousands do not come in one second. An empty line would make an event without data of it for some readers.
+        send(.init("retry: \(Int.random(in: 3000...8000))\n"))
         guard let context, subscription.hasPlace else { return pause(seconds: hub.secondsUntilRetry()) }
         subscription.begin(self, on: context.eventLoop)
         if let present = hub.present { announce(present) }

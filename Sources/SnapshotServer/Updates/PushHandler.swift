@@ -18,11 +18,13 @@ package final class PushHandler: ChannelInboundHandler, UpdateSubscriber {
     private static let mostFrames = 32
     /// Seconds that a client must leave between two pings of its own, as in Mozilla's server.
     private static let pingSeconds: Int64 = 45
+    /// Seconds that a client has, after the server's close frame, to take it and to close its side.
+    private static let closeSeconds: Int64 = 2
 
     private let hub: UpdateHub
     private var subscription: UpdateSubscription
     private var context: ChannelHandlerContext?
-    private var helloDeadline: Scheduled<Void>?
+    private var deadline: Scheduled<Void>?
     private var hasSaidHello = false
     private var isSubscribed = false
     /// The version of the monitor's broadcast that the client has.
@@ -49,7 +51,7 @@ package final class PushHandler: ChannelInboundHandler, UpdateSubscriber {
             WebSocketFrameEncoder(), ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: bytes)),
             ClientFrameCheck(),
             NIOWebSocketFrameAggregator(
-                minNonFinalFragmentSize: 1, maxAccumulatedFrameCount: 16, maxAccumulatedFrameSize: bytes),
+                minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 16, maxAccumulatedFrameSize: bytes),
             self,
         ]
     }
@@ -59,7 +61,7 @@ package final class PushHandler: ChannelInboundHandler, UpdateSubscriber {
         guard let context else { return }
         subscription.begin(self, on: context.eventLoop)
         let seconds = Int64(hub.limits.pushHelloSeconds)
-        helloDeadline = context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(seconds)) { [weak self] in
+        deadline = context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(seconds)) { [weak self] in
             self?.close(.unexpectedServerError)
         }
         context.read()
@@ -78,8 +80,11 @@ package final class PushHandler: ChannelInboundHandler, UpdateSubscriber {
     }
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard !isEnding else { return }
         let frame = unwrapInboundIn(data)
+        if isEnding {
+            if frame.opcode == .connectionClose { context.close(promise: nil) }
+            return
+        }
         unanswered = 0
         frames += 1
         guard frames <= Self.mostFrames else { return close(.policyViolation) }
@@ -87,7 +92,7 @@ package final class PushHandler: ChannelInboundHandler, UpdateSubscriber {
         case .text: receive(frame.unmaskedData)
         case .ping: send(.pong, frame.unmaskedData)
         case .pong: break
-        case .connectionClose: close(.normalClosure)
+        case .connectionClose: close(Self.answer(toClose: frame.unmaskedData))
         default: close(.unacceptableData)
         }
     }
@@ -107,6 +112,8 @@ package final class PushHandler: ChannelInboundHandler, UpdateSubscriber {
     }
 
     package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // What follows a breach cannot be read as frames; it is only waited for.
+        guard !isEnding else { return }
         switch error {
         case NIOWebSocketError.invalidFrameLength, NIOWebSocketFrameAggregator.Error.accumulatedFrameSizeIsTooLarge:
             close(.messageTooLarge)
@@ -137,10 +144,13 @@ package final class PushHandler: ChannelInboundHandler, UpdateSubscriber {
             return close(.unacceptableData)
         }
         guard hasSaidHello else {
-            guard case .hello(let known) = message else { return close(.protocolError) }
+            guard case .hello(var known) = message else { return close(.protocolError) }
             hasSaidHello = true
-            helloDeadline?.cancel()
-            helloDeadline = nil
+            deadline?.cancel()
+            deadline = nil
+            // In the first session of a profile, Firefox names no broadcast after a reconnect either, and does not subscribe
+            // again. Whoever has no listener for a broadcast ignores it.
+            if known.isEmpty { known = [PushBroadcast(id: Origin.broadcastID, version: "")] }
             subscribe(known, present)
             return send(PushReply.hello(uaid: Self.uaid(), known, version: present.version))
         }
@@ -206,13 +216,34 @@ package final class PushHandler: ChannelInboundHandler, UpdateSubscriber {
         var data = ByteBuffer()
         data.write(webSocketErrorCode: code)
         let written = context.eventLoop.makePromise(of: Void.self)
-        written.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
+        // A connection that is closed while bytes of the client are unread is reset, and the client may never see the frame. So
+        // only this side is closed, and what still comes is read and dropped.
+        written.futureResult.assumeIsolated().whenComplete { [weak self] _ in
+            self?.context?.close(mode: .output, promise: nil)
+        }
         send(.connectionClose, data, promise: written)
+        deadline = context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(Self.closeSeconds)) { [weak self] in
+            self?.context?.close(promise: nil)
+        }
+        context.read()
+    }
+
+    /// The code by which a client's close frame is answered: its own, or what is wrong with it (RFC 6455 §5.5.1, §7.4).
+    private static func answer(toClose data: ByteBuffer) -> WebSocketErrorCode {
+        guard data.readableBytes > 0 else { return .normalClosure }
+        guard let code = data.getInteger(at: data.readerIndex, as: UInt16.self) else { return .protocolError }
+        switch code {
+        case 1000...1003, 1007...1014, 3000...4999: break
+        // Not to be sent, or not given to anybody.
+        default: return .protocolError
+        }
+        let isText = String(validating: data.readableBytesView.dropFirst(2), as: UTF8.self) != nil
+        return isText ? WebSocketErrorCode(codeNumber: Int(code)) : .dataInconsistentWithMessage
     }
 
     private func leave() {
-        helloDeadline?.cancel()
-        helloDeadline = nil
+        deadline?.cancel()
+        deadline = nil
         subscription.end(self)
     }
 

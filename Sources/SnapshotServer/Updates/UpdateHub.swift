@@ -114,14 +114,15 @@ package final class UpdateHub: Sendable {
     }
 
     /// The seconds after which a client may come back to a server that ends: another number for each client, so that they
-    /// do not come all at once.
+    /// do not come all at once, and never one so small that the server is still starting.
     package func secondsUntilReturn() -> Int {
         let open = state.withLock { state in
             let open = state.openAtEnd ?? state.open
             state.openAtEnd = open
             return open
         }
-        return Int.random(in: 1...limits.updateReturnSeconds(connections: open))
+        let first = ServerLimits.firstReturnSeconds
+        return Int.random(in: first..<first + limits.updateReturnSeconds(connections: open))
     }
 
     /// How long a connection whose client cannot be told when to come back goes on after the server was asked to end: at most
@@ -142,7 +143,10 @@ package final class UpdateHub: Sendable {
 }
 
 extension ServerLimits {
-    /// The seconds over which so many clients are spread when they have to come back.
+    /// The least number of seconds that a client stays away.
+    package static let firstReturnSeconds = 3
+
+    /// The seconds over which so many clients are spread when they have to come back, from ``firstReturnSeconds`` on.
     package func updateReturnSeconds(connections: Int) -> Int {
         min(max(5, connections / max(1, updateReturnsPerSecond)), 600)
     }
