@@ -437,6 +437,7 @@ let package = Package(
             dependencies: [
                 "SnapshotServer", "RemoteSettingsModel", "UpdateEvents",
                 .product(name: "HTTPTypes", package: "swift-http-types", condition: tools),
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio", condition: tools),
                 .product(name: "NIOEmbedded", package: "swift-nio", condition: tools),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),

@@ -136,12 +136,13 @@ package struct SnapshotServer: Sendable {
 
     private func channels(_ metrics: Metrics, _ updates: UpdateHub) throws(ServerError) -> HTTPServerBuilder {
         let (limits, now, logger) = (limits.server, now, logger)
-        let table = ConnectionTable(limits)
+        let (table, turns) = (ConnectionTable(limits), RequestTurns())
         let logsRequests = configuration.logsRequests
         let plain = HTTPServerBuilder { responder in
             GuardedChannel(responder, limits) { size, isForHTTP in
                 RequestGuard(
-                    size, in: table, limits: limits, metrics: metrics, updates: updates, isForHTTP: isForHTTP,
+                    size, in: table, turns: turns, limits: limits, metrics: metrics, updates: updates,
+                    isForHTTP: isForHTTP,
                     now: now, logsRequests: logsRequests, logger: logger)
             }
         }

@@ -30,8 +30,10 @@ final class RequestGuard: ChannelDuplexHandler {
     private let logger: Logger
     private let size: RequestSizeLimit
     private let table: ConnectionTable
+    private let turns: RequestTurns
     private var connection: ConnectionTable.Connection?
     private var context: ChannelHandlerContext?
+    private var eventLoop: (any EventLoop)?
     private var deadline: ConnectionDeadline?
 
     /// The request that is being read, and the bytes of its body so far.
@@ -40,8 +42,13 @@ final class RequestGuard: ChannelDuplexHandler {
     /// Complete requests that came before the one at work was answered (pipelining).
     private var waiting: CircularBuffer<HTTPRequestHead> = []
     private var answering: HTTPRequestHead?
+    /// Requests that were taken in the present turn, of ``RequestTurns/requests``.
+    private var takenInTurn = 0
+    private var isAwaitingTurn = false
+    /// The turn that the connection has, if it had to wait for one.
+    private var turn: Int?
     /// Another handler speaks with the client: nothing of HTTP is read or written any more.
-    private var isTakenOver = false
+    private var isTakenOver = false { didSet { endTurn() } }
     /// Somebody was told whether the connection is for HTTP.
     private var isDecided = false
     /// The answer that is being written says that the connection ends with it.
@@ -51,7 +58,7 @@ final class RequestGuard: ChannelDuplexHandler {
     private var refusal: HTTPResponseStatus?
     private var isRefused = false
     /// Nothing is taken from the client any more; the connection ends when it has taken what was written.
-    private var isEnding = false
+    private var isEnding = false { didSet { endTurn() } }
     private var isInputClosed = false
     private var isQuiescing = false
     private var isReadHeld = false
@@ -63,12 +70,14 @@ final class RequestGuard: ChannelDuplexHandler {
     /// - Parameter isForHTTP: is told whether the first request is for the responder; with `false`, the responder never sees
     ///   the connection.
     init(
-        _ size: RequestSizeLimit, in table: ConnectionTable, limits: ServerLimits, metrics: Metrics,
+        _ size: RequestSizeLimit, in table: ConnectionTable, turns: RequestTurns, limits: ServerLimits,
+        metrics: Metrics,
         updates: UpdateHub, isForHTTP: EventLoopPromise<Bool>, now: @escaping @Sendable () -> Timestamp,
         logsRequests: Bool, logger: Logger
     ) {
         self.size = size
         self.table = table
+        self.turns = turns
         self.limits = limits
         self.metrics = metrics
         self.updates = updates
@@ -80,6 +89,7 @@ final class RequestGuard: ChannelDuplexHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        eventLoop = context.eventLoop
         metrics.connectionOpened()
         deadline = ConnectionDeadline(context.eventLoop) { [weak self] in self?.timeUp($0) }
         deadline?.set(.slowRequest, in: limits.requestSeconds)
@@ -137,7 +147,7 @@ extension RequestGuard {
 
     /// Nothing is read while requests wait, so that no client fills memory with them.
     func read(context: ChannelHandlerContext) {
-        isReadHeld = answering != nil || isDraining || isEnding
+        isReadHeld = answering != nil || isAwaitingTurn || isDraining || isEnding
         if !isReadHeld { context.read() }
     }
 
@@ -178,8 +188,18 @@ extension RequestGuard {
     private var isIdle: Bool { answering == nil && waiting.isEmpty && !isDraining }
 
     private func takeNext() {
-        guard answering == nil, !isDraining, !isEnding, let context else { return }
+        guard answering == nil, !isAwaitingTurn else { return }
+        guard !isDraining, !isEnding, let context else { return endTurn() }
+        if waiting.isEmpty {
+            takenInTurn = 0
+            endTurn()
+        } else if takenInTurn == RequestTurns.requests {
+            isAwaitingTurn = true
+            turns.of(context.eventLoop).wait(beginTurn)
+            return endTurn()
+        }
         if let head = waiting.popFirst() {
+            takenInTurn += 1
             answering = head
             connection?.isAtWork()
             deadline?.lift()
@@ -201,6 +221,19 @@ extension RequestGuard {
             connection?.isIdle()
             if isReadHeld { read(context: context) }
         }
+    }
+
+    private func beginTurn(_ turn: Int) {
+        isAwaitingTurn = false
+        takenInTurn = 0
+        self.turn = turn
+        takeNext()
+    }
+
+    private func endTurn() {
+        guard let turn, let loop = eventLoop else { return }
+        self.turn = nil
+        turns.of(loop).end(turn)
     }
 }
 
@@ -360,6 +393,9 @@ extension RequestGuard {
     /// where the network has swallowed what was sent.
     private func setOptions(_ channel: any Channel) {
         let options = channel.syncOptions
+        // From now on each read is asked for by the handler. TLS asks for the rest of a record itself, unless it believes that
+        // this happens anyway.
+        try? options?.setOption(.autoRead, value: false)
         let high = EventStreamHandler.bufferBytes
         try? options?.setOption(.writeBufferWaterMark, value: .init(low: high / 4, high: high))
         try? options?.setOption(.socketOption(.so_sndbuf), value: .init(high))
