@@ -42,7 +42,9 @@ package struct SnapshotPage: Sendable {
             }
         case .parameters(let id):
             return await answer(id, catalog) { collection in
-                try ParametersPage(collection: collection, query: query).map { .document($0.html()) }
+                try ParametersPage(collection: collection, query: query, limits: limits.server).map {
+                    .document($0.html())
+                }
                     ?? ProblemPage.notFound("\(id) has other records than parameters.")
             }
         case .record(let id, let record):

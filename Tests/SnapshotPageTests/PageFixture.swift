@@ -18,15 +18,19 @@ struct PageFixture {
 
     static let now = Timestamp(milliseconds: 1_700_000_000_123 + 3 * 86_400_000)
 
+    /// What a page may cost.
+    var limits = Limits()
+
     func answer(_ target: String) async throws -> PageAnswer {
         let collection = try collection()
         return await Self.answer(
-            target, of: PageCatalog(collections: [collection], problems: problem.map { [collection.id: $0] } ?? [:]))
+            target, of: PageCatalog(collections: [collection], problems: problem.map { [collection.id: $0] } ?? [:]),
+            limits: limits)
     }
 
-    static func answer(_ target: String, of catalog: PageCatalog) async -> PageAnswer {
+    static func answer(_ target: String, of catalog: PageCatalog, limits: Limits = Limits()) async -> PageAnswer {
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        return await SnapshotPage().answer(
+        return await SnapshotPage(limits: limits).answer(
             path: String(parts[0]), query: parts.count == 2 ? String(parts[1]) : "", of: catalog, now: now)
     }
 

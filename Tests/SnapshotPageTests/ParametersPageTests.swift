@@ -82,4 +82,28 @@ import Testing
         #expect(try await text("?key=%3Cscript%3E&country=%22%3E%3Cimg").contains("&lt;script&gt;"))
         #expect(try await text("?signals=a,b%3D,%3D,%3D%3D%3D,,").contains("parameters"))
     }
+
+    /// Hundreds of parameters whose filters are all different, and one filter that hundreds share.
+    @Test(arguments: [(false, 3_000), (true, 200)])
+    func aPageCostsNoMoreThanItMay(isShared: Bool, steps: Int) async throws {
+        var fixture = PageFixture()
+        fixture.limits.server.pageSteps = steps
+        fixture.records = [:]
+        for number in 100..<400 {
+            let filter = "'\(isShared ? 0 : number)' != '' && env.country == 'NO'"
+            fixture.records["p\(number)"] = [
+                "key": .string("p\(number)"), "value": .string("v\(number)"), "filter_expression": .string(filter),
+            ]
+        }
+        let page = try await fixture.answer("/collections/main/samples/parameters?country=NO").text
+        #expect(page.contains("v100") && page.contains("300 parameters"))
+        #expect(page.contains("v399") == isShared)
+        #expect(page.contains("not worked out here") == !isShared)
+        // Each of them alone is explained.
+        let one = try await fixture.answer("/collections/main/samples/parameters?country=NO&key=p399").text
+        #expect(one.contains("Wins: its filter is true."))
+        fixture.limits.server.pageSteps = 10
+        let none = try await fixture.answer("/collections/main/samples/parameters?country=NO&key=p399").text
+        #expect(none.contains("role=\"alert\"") && !none.contains("Wins"))
+    }
 }

@@ -12,12 +12,14 @@ struct ParametersPage {
     private let set: ParameterSet
     private let device: DescribedDevice
     private let installations = InstallationFinder()
+    private let filters: PageFilters
 
     /// - Returns: `nil` where the collection has other records than parameters, or none.
-    init?(collection: PageCatalog.Collection, query: String) throws(BundleError) {
+    init?(collection: PageCatalog.Collection, query: String, limits: ServerLimits) throws(BundleError) {
         guard let set = try? ParameterSet(collection.bundle.payload().records), !set.records.isEmpty else { return nil }
         self.collection = collection
         self.set = set
+        filters = PageFilters(steps: limits.pageSteps)
         device = DescribedDevice(query: query)
     }
 
@@ -82,22 +84,34 @@ struct ParametersPage {
             "records", caption: keys.count > Self.listed ? "\(count), here the first \(Self.listed)" : count,
             columns: ["Parameter", "Value", "From"], rows: keys.prefix(Self.listed)
         ) { key, html in
-            var filter = RecordFilter(context: context(for: key).context)
-            let winner = set.winner(for: key, &filter)
+            let standIn = installation(for: key).id
+            let decided = filters.decide(for: standIn, device) { filter in
+                Decided(winner: set.winner(for: key, &filter))
+            }
             html.element(.th, .role("rowheader"), .scope("row")) { html in
                 html.element(.a, .href(.parameters(id, device.asking(for: key))), text: key)
             }
-            html.element(.td, .role("cell"), .class("wide says")) { value(winner, &$0) }
+            html.element(.td, .role("cell"), .class("wide says")) { html in
+                if let decided {
+                    value(decided.winner, &html)
+                } else {
+                    html.text("not worked out here, as the filters above took all that a page may; follow the link")
+                }
+            }
             html.element(.td, .role("cell"), .cellLabel("From")) { html in
-                if let winner { html.element(.a, .href(.record(id, winner.id)), text: winner.id) }
+                if let winner = decided?.winner { html.element(.a, .href(.record(id, winner.id)), text: winner.id) }
             }
         }
     }
 
     private func explanation(_ html: inout HTMLWriter) {
-        let (context, note) = context(for: device.key)
-        var filter = RecordFilter(context: context)
-        let explanation = set.explanation(of: device.key, &filter)
+        let (standIn, note) = installation(for: device.key)
+        guard let explanation = filters.decide(for: standIn, device, { set.explanation(of: device.key, &$0) }) else {
+            return html.element(
+                .p, .role("alert"),
+                text:
+                    "The filters of “\(device.key)” take more than a page may; rsdump config get --explain shows them.")
+        }
         html.element(.h2, .id("values")) { html in
             html.text(device.key)
             html.text(": ")
@@ -147,17 +161,15 @@ struct ParametersPage {
         }
     }
 
-    /// The device's context for one parameter. A percentage is that of each seed that the parameter's filters name, so that an
+    /// The id that stands for the device in filters of one parameter; `nil` for that of the form, if there is one. A percentage is that of each seed that the parameter's filters name, so that an
     /// installation is looked for that is in this bucket of all of them.
-    private func context(for key: String) -> (context: FilterContext, note: String?) {
-        guard device.installation.isEmpty, let percent = device.bucket else { return (device.context(id: nil), nil) }
+    private func installation(for key: String) -> (id: String?, note: String?) {
+        guard device.installation.isEmpty, let percent = device.bucket else { return (nil, nil) }
         let seeds = Set(set.candidates(for: key).flatMap { Self.seeds(of: $0.filter ?? "") }).sorted()
-        guard !seeds.isEmpty else { return (device.context(id: nil), nil) }
-        if let id = installations.installation(within: percent, ofSeeds: seeds) {
-            return (device.context(id: id), nil)
-        }
+        guard !seeds.isEmpty else { return (nil, nil) }
+        if let id = installations.installation(within: percent, ofSeeds: seeds) { return (id, nil) }
         return (
-            device.context(id: nil),
+            nil,
             "No installation was found that is in this bucket of \(seeds.count) seeds at once; give an installation’s id."
         )
     }
@@ -246,6 +258,34 @@ struct DescribedDevice: Equatable {
     }
 }
 
+/// The record that decides a parameter; none if the app's own default does.
+private struct Decided {
+    let winner: ParameterRecord?
+}
+
+/// Decides filters for one page: each filter once for each installation, and not more than a page may cost.
+private final class PageFilters {
+    private var filters: [String?: RecordFilter] = [:]
+    private var stepsLeft: Int
+
+    init(steps: Int) {
+        stepsLeft = steps
+    }
+
+    /// - Parameter id: the installation that stands for the device; `nil` for that of the form.
+    /// - Returns: `nil` if it takes more than is left.
+    func decide<Result>(
+        for id: String?, _ device: DescribedDevice, _ body: (inout RecordFilter) -> Result
+    ) -> Result? {
+        var filter = filters.removeValue(forKey: id) ?? RecordFilter(context: device.context(id: id))
+        filter.stepsLeft = stepsLeft
+        let result = body(&filter)
+        stepsLeft = filter.stepsLeft
+        filters[id] = filter
+        return stepsLeft > 0 ? result : nil
+    }
+}
+
 /// Finds ids of installations by the bucket that they are in, for one page.
 private final class InstallationFinder {
     /// For all of a page: a hundred are needed for one seed on average, and ten thousand for two.
@@ -265,15 +305,20 @@ private final class InstallationFinder {
 
     private func search(_ percent: Double, _ seeds: [String]) -> String? {
         guard seeds.count <= 2 else { return nil }
-        let filters = seeds.compactMap {
-            try? FilterExpression(parsing: "[env.id, \($0)]|bucketSample(\(Int(percent.rounded(.down))), 1, 100)")
+        let inputs = seeds.compactMap { seed -> [FilterValue]? in
+            guard case .array(let values)? = try? FilterExpression(parsing: "[\(seed)]").evaluate(in: .app()) else {
+                return nil
+            }
+            return values
         }
-        guard filters.count == seeds.count else { return nil }
+        guard inputs.count == seeds.count else { return nil }
+        let bucket = Int(percent.rounded(.down))
         for number in 0..<50_000 where triesLeft > 0 {
             triesLeft -= 1
-            let id = "installation-\(number)"
-            let context = FilterContext.app(custom: ["id": .string(id)])
-            if filters.allSatisfy({ $0.matches(context) }) { return id }
+            let id = FilterValue.string("installation-\(number)")
+            if inputs.allSatisfy({ FilterValue.array([id] + $0).isSampled(inBucket: bucket, of: 100) }) {
+                return "installation-\(number)"
+            }
         }
         return nil
     }

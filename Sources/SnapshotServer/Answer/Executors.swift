@@ -1,3 +1,4 @@
+import LibC
 import NIOCore
 import NIOPosix
 
@@ -16,12 +17,33 @@ final class LoopExecutor: TaskExecutor {
     }
 }
 
-/// Runs what takes long, such as making a page of thousands of records or a delta, on threads of its own, so that no
-/// other connection waits for it.
+/// Runs what takes long, such as making a delta, on threads of its own, so that no other connection waits for it.
 final class SlowWorkExecutor: TaskExecutor {
-    static let shared = SlowWorkExecutor()
+    static let shared = SlowWorkExecutor(.singleton)
+    /// Makes the pages for people, one after another: programs come first.
+    static let pages = SlowWorkExecutor(yieldingThread())
 
-    private let threads = NIOThreadPool.singleton
+    private let threads: NIOThreadPool
+
+    private init(_ threads: NIOThreadPool) {
+        self.threads = threads
+    }
+
+    /// A thread that gets little of a processor as long as others want it.
+    private static func yieldingThread() -> NIOThreadPool {
+        let pool = NIOThreadPool(numberOfThreads: 1)
+        pool.start()
+        #if os(Linux)
+            // Here each thread has a priority of its own, and 0 stands for the calling one.
+            #if canImport(Glibc)
+                let process = __priority_which_t(PRIO_PROCESS.rawValue)
+            #else
+                let process = PRIO_PROCESS
+            #endif
+            pool.submit { _ in _ = setpriority(process, 0, 10) }
+        #endif
+        return pool
+    }
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)

@@ -79,7 +79,7 @@ struct Responder: HTTPResponder {
             ? await withTaskExecutorPreference(SlowWorkExecutor.shared) { api(state, request, target) }
             : api(state, request, target)
         if let answer { return answer }
-        let page = await withTaskExecutorPreference(SlowWorkExecutor.shared) {
+        let page = await withTaskExecutorPreference(SlowWorkExecutor.pages) {
             await pages.answer(
                 state, target, acceptsHTML: request.headers.accepts("text/html"), now: now())
         }

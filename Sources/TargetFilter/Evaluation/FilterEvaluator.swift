@@ -12,7 +12,7 @@ struct FilterEvaluator {
 
     private let program: FilterProgram
     private let context: FilterContext
-    private var budget: WorkBudget
+    private(set) var budget: WorkBudget
     private var stack: [FilterValue] = []
     private var runs: [ElementRun] = []
     private var position = 0

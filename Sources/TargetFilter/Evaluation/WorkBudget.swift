@@ -3,7 +3,7 @@ import RemoteSettingsModel
 /// The steps that an evaluation may still take.
 struct WorkBudget {
     let limits: FilterLimits
-    private var left: Int
+    private(set) var left: Int
 
     init(_ limits: FilterLimits) {
         self.limits = limits

@@ -1,4 +1,5 @@
 import Crypto
+import RemoteSettingsModel
 
 /// The point of an input in a space of 2^48, as Gecko computes it: the first 48 bits of the SHA-256 of its JSON.
 struct SampleHash {
@@ -44,5 +45,14 @@ struct SampleHash {
 
     private static func boundary(_ fraction: Double) -> UInt64? {
         fraction >= 0 && fraction <= 1 ? UInt64((fraction * highest).rounded(.down)) : nil
+    }
+}
+
+extension FilterValue {
+    /// What `|bucketSample(bucket, 1, total)` makes of this value, without an expression; `false` if it is an error.
+    package func isSampled(inBucket bucket: Int, of total: Int) -> Bool {
+        var budget = WorkBudget(FilterLimits())
+        guard let hash = try? SampleHash(self, budget: &budget) else { return false }
+        return hash.isInBucket(start: Double(bucket), count: 1, total: Double(total)) == true
     }
 }
