@@ -1,0 +1,160 @@
+"""Readers of others at rsdump serve, with and without nginx in front, and at a mirror: they hear of a change when it happens."""
+import contextlib
+import http.client
+import json
+import urllib.parse
+
+import pytest
+
+from behind_nginx import BehindNginx
+from browser import Browser
+from readers import READERS, Reading
+from serve import Serving
+from test_updates_nchan import UpdatesMirror
+
+
+def plain(url):
+    return http.client.HTTPConnection(urllib.parse.urlsplit(url).netloc, timeout=30)
+
+
+@pytest.fixture(scope="module")
+def demo():
+    with Serving("--demo") as serving:
+        yield serving
+
+
+@pytest.fixture(scope="module")
+def origins(demo, refreshed_sample, tmp_path_factory):
+    """By name: an address, and what publishes a change there and returns its timestamp."""
+
+    def publish():
+        assert demo.ask("/demo/publish", method="POST").status == 200
+        return demo.changeset("monitor/changes").json()["timestamp"]
+
+    posted = iter(range(1, 1000))
+
+    def post():
+        timestamp = next(posted)
+        assert mirror.post(json.dumps({"timestamp": timestamp})) in (201, 202)
+        return timestamp
+
+    mirror = UpdatesMirror(tmp_path_factory.mktemp("mirror"))
+    mirror.publish(refreshed_sample)
+    with mirror, BehindNginx(tmp_path_factory.mktemp("nginx"), demo.port) as front:
+        post()
+        yield {"serve": (demo.url, publish), "nginx": (front.origin, publish), "mirror": (mirror.origin, post)}
+
+
+@pytest.mark.parametrize("origin", ["serve", "nginx", "mirror"])
+@pytest.mark.parametrize("reader", READERS)
+def test_a_reader_hears_of_a_change(origins, reader, origin):
+    url, publish = origins[origin]
+    reading = Reading(reader, f"{url}/v2/updates", 2)
+    assert reading.next()[0] == "update"
+    new = publish()
+    name, data = reading.next()
+    assert (name, json.loads(data)["timestamp"]) == ("update", new)
+    assert reading.next() == "the end"
+
+
+@pytest.mark.parametrize("accept", ["*/*", None, "text/html, */*;q=0.1", "application/json", "text/event-stream;q=0.5"])
+@pytest.mark.parametrize("origin", ["serve", "nginx", "mirror"])
+def test_the_origins_agree_on_accept(origins, origin, accept):
+    """They look at the path alone: what does not read event streams has no business there."""
+    connection = plain(origins[origin][0])
+    with contextlib.closing(connection):
+        connection.putrequest("GET", "/v1/updates", skip_accept_encoding=True)
+        if accept is not None:
+            connection.putheader("Accept", accept)
+        connection.endheaders()
+        answer = connection.getresponse()
+        assert answer.status == 200 and answer.headers["Content-Type"].startswith("text/event-stream")
+        assert answer.headers["Transfer-Encoding"] == "chunked"
+        assert answer.headers["Cache-Control"] == "no-cache, no-transform"
+        assert answer.headers["X-Accel-Buffering"] == "no"
+        while not answer.readline().startswith(b"data:"):
+            pass
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    driver = Browser()
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+LISTEN = """
+    window.heard = [];
+    window.source = new EventSource(arguments[0]);
+    source.addEventListener("update", event => heard.push(JSON.parse(event.data).timestamp));
+    source.addEventListener("error", () => heard.push(["connecting", "open", "closed"][source.readyState]));
+"""
+
+
+def heard(chromium, condition):
+    """What has been heard, once it fulfils the condition."""
+    found = chromium.execute_async_script(
+        f"const done = arguments[0], until = performance.now() + 30000;"
+        f"(function look() {{ if (({condition})(heard) || performance.now() > until) done(heard); else setTimeout(look, 50); }})()")
+    return found
+
+
+@pytest.mark.parametrize("origin", ["serve", "nginx", "mirror"])
+def test_a_page_in_chromium_hears_of_a_change(chromium, origins, origin):
+    url, publish = origins[origin]
+    chromium.get(f"{url}/v1/")
+    chromium.execute_script(LISTEN, "/v1/updates")
+    assert heard(chromium, "heard => heard.length == 1")[0] != "closed"
+    new = publish()
+    assert heard(chromium, "heard => heard.length == 2")[1] == new
+    chromium.execute_script("source.close()")
+
+
+def test_chromium_comes_back_after_a_502(chromium, tmp_path):
+    """Its EventSource is closed for good by any status but 200: nginx must not hand the 502 on."""
+    with BehindNginx(tmp_path / "nginx") as front:
+        chromium.get(f"{front.origin}/")
+        assert "502" in chromium.title
+        chromium.execute_script(LISTEN, "/v1/updates")
+        assert heard(chromium, "heard => heard.length") == ["connecting"]
+        with Serving("--demo", "--port", front.upstream_port) as serving:
+            now = serving.changeset("monitor/changes").json()["timestamp"]
+            found = heard(chromium, "heard => heard.some(each => typeof each == 'number')")
+            assert found[-1] == now and "closed" not in found
+
+
+def test_what_nginx_says_while_the_server_is_away_differs_for_each(tmp_path):
+    with BehindNginx(tmp_path / "nginx") as front:
+        waits = set()
+        for _ in range(40):
+            connection = plain(front.origin)
+            with contextlib.closing(connection):
+                connection.request("GET", "/v2/updates")
+                answer = connection.getresponse()
+                assert answer.status == 200 and answer.headers["Content-Type"] == "text/event-stream"
+                assert answer.headers["Cache-Control"] == "no-cache, no-transform"
+                text = answer.read().decode()
+                assert text.startswith("retry: ") and text.endswith("\n\n")
+                waits.add(int(text[7:]))
+        assert min(waits) >= 3000 and max(waits) < 8000 and len(waits) > 30
+        # What no browser listens to is told the truth.
+        connection = plain(front.origin)
+        with contextlib.closing(connection):
+            connection.request("GET", "/v1/")
+            assert connection.getresponse().status == 502
+
+
+def test_a_web_page_cannot_post_an_event(chromium, refreshed_sample, tmp_path):
+    """A page that is open on the mirror's host can send a form to the publisher's port: nginx refuses it."""
+    mirror = UpdatesMirror(tmp_path / "nginx")
+    mirror.publish(refreshed_sample)
+    with mirror, mirror.listen() as stream:
+        chromium.get(f"{mirror.origin}/v1/")
+        chromium.execute_async_script(
+            "const done = arguments[1];"
+            "fetch(arguments[0], {method: 'POST', mode: 'no-cors', body: '{}'}).then(() => done(), () => done());",
+            mirror.publisher)
+        assert mirror.post('{"timestamp":1}') == 201
+        assert stream.next().json() == {"timestamp": 1}
