@@ -102,11 +102,16 @@ let package = Package(
 
         .target(name: "DefaultsFiles", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(
+            name: "JSONSchema", dependencies: ["RemoteSettingsModel", "TargetFilter"], swiftSettings: strict),
+        .target(
             name: "ConfigParameters", dependencies: ["RemoteSettingsModel", "TargetFilter"], swiftSettings: strict),
 
         .target(
             name: "SnapshotDiff",
-            dependencies: ["RemoteSettingsModel", "SnapshotBundle", "FileStorage", "Dumps", "SnapshotHistory"],
+            dependencies: [
+                "RemoteSettingsModel", "SnapshotBundle", "FileStorage", "Dumps", "SnapshotHistory", "TargetFilter",
+                "ConfigParameters",
+            ],
             swiftSettings: strict),
 
         .target(name: "FileStorage", dependencies: ["RemoteSettingsModel", "LibC"], swiftSettings: strict),
@@ -254,7 +259,7 @@ let package = Package(
             name: "CollectionSources",
             dependencies: [
                 "RemoteSettingsModel", "SnapshotBundle", "TargetFilter", "ConfigParameters", "FileStorage",
-                "AuthoredText",
+                "AuthoredText", "JSONSchema",
             ],
             swiftSettings: strict),
         .target(
@@ -447,6 +452,8 @@ let package = Package(
         .testTarget(
             name: "TargetFilterTests", dependencies: ["TargetFilter", "RemoteSettingsModel"],
             exclude: ["filter_cases.py", "filter_cases.jsonl"], swiftSettings: strict),
+        .testTarget(
+            name: "JSONSchemaTests", dependencies: ["JSONSchema", "RemoteSettingsModel"], swiftSettings: strict),
         .testTarget(
             name: "ConfigParametersTests", dependencies: ["ConfigParameters", "TargetFilter", "RemoteSettingsModel"],
             swiftSettings: strict),

@@ -50,6 +50,26 @@ package struct SourceNode: Sendable {
 
     package subscript(key: String) -> SourceNode? { members?.first { $0.key == key }?.value }
 
+    /// The line of the value that keys and indexes lead to; of the last one on the way that is there.
+    package func line(at path: some Sequence<String>) -> Int {
+        var node = self
+        var line = line
+        for step in path {
+            switch node.content {
+            case .mapping(let members):
+                guard let member = members.first(where: { $0.key == step }) else { return line }
+                line = member.line
+                node = member.value
+            case .list(let elements):
+                guard let index = Int(step), elements.indices.contains(index) else { return line }
+                node = elements[index]
+                line = node.line
+            default: return line
+            }
+        }
+        return line
+    }
+
     /// How an error names the value's kind.
     package var kind: String {
         switch content {

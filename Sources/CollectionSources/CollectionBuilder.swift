@@ -1,6 +1,7 @@
 import AuthoredText
 import ConfigParameters
 import FileStorage
+import JSONSchema
 import RemoteSettingsModel
 import SnapshotBundle
 import TargetFilter
@@ -18,6 +19,8 @@ struct CollectionBuilder {
     private var records: [String: SourceRecord] = [:]
     private var attachments: [SHA256Digest: AttachmentInput] = [:]
     private var metadata: [JSONValue.Member] = []
+    /// The metadata's schema, which records are held against.
+    private var schema: RecordSchema?
     private var idMember: String?
     private var hasParameters = false
     private var files: [String: RecordAttachment] = [:]
@@ -47,9 +50,11 @@ struct CollectionBuilder {
                 problems.add(file, member.line, "id-from is \(member.kind)", "name the member that ids come from")
             }
         }
+        // The schema in it is needed for the records.
+        if let metadata = node["metadata"] { take(metadata: metadata, file) }
         for member in members {
             switch member.key {
-            case "metadata": take(metadata: member.value, file)
+            case "metadata": break
             case "records": take(records: member.value, file)
             case "parameters", "groups", "conditions":
                 hasParameters = true
@@ -63,7 +68,10 @@ struct CollectionBuilder {
         }
         if hasParameters {
             var compiler = ParameterCompiler(file: file, room: ParameterCompiler.room(limits))
-            for parameter in compiler.records(of: node) { insert(parameter) }
+            for parameter in compiler.records(of: node) {
+                insert(parameter)
+                validate(parameter)
+            }
             for problem in compiler.problems.problems { problems.add(problem) }
             problems.notes += compiler.problems.notes
         }
@@ -80,8 +88,37 @@ struct CollectionBuilder {
             } else {
                 checkNumbers(member.value, file)
                 metadata.append(.init(key: member.key, value: member.value.json))
+                if member.key == "schema" { take(schema: member.value, file) }
             }
         }
+    }
+
+    private mutating func take(schema node: SourceNode, _ file: String) {
+        do throws(SchemaFault) {
+            schema = try RecordSchema(node.json)
+        } catch {
+            problems.add(file, node.line(at: error.path), "the schema: \(error.problem)", error.remedy)
+        }
+    }
+
+    /// - Parameter line: the line of a place in the record.
+    private mutating func validate(
+        _ record: JSONValue, _ id: String, _ file: String, line: ([String]) -> Int
+    ) {
+        for violation in schema?.violations(of: record) ?? [] {
+            let place = violation.path.isEmpty ? "" : " in \(violation.path.joined(separator: "."))"
+            problems.add(
+                file, line(violation.path),
+                "the record \(id) is not what the schema says\(place): \(violation.problem)",
+                "correct the record, or metadata.schema of the collection")
+        }
+    }
+
+    private mutating func validate(_ parameter: SourceRecord) {
+        guard schema != nil,
+            let record = try? JSONValue(parsing: Bytes(utf8: "{\(parameter.members.text)}"), limits: Limits())
+        else { return }
+        validate(record, parameter.id, parameter.file) { _ in parameter.line }
     }
 
     private mutating func take(records node: SourceNode, _ file: String) {
@@ -123,6 +160,7 @@ struct CollectionBuilder {
             default: written.append(.init(key: member.key, value: member.value.json))
             }
         }
+        validate(.object(written), id, file) { $0.isEmpty ? line : node.line(at: $0) }
         let text = JSONText.compact(.object(written))
         insert(SourceRecord(id: id, members: Bytes(text)[1..<text.count - 1], file: file, line: line))
     }

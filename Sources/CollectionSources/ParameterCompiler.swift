@@ -34,6 +34,7 @@ package struct ParameterCompiler {
     private var seen: [String: Int] = [:]
     /// How many bytes of conditions may still be written into records.
     private var room: Int
+    private var conditionReview = ConditionReview(now: nil)
 
     init(file: String, room: Int) {
         self.file = file
@@ -146,8 +147,18 @@ package struct ParameterCompiler {
         }
     }
 
-    /// `percent: 10` for the first tenth, `percent: [10, 20]` for the second; steps of 0.0001.
+    /// `percent: 10` for the first tenth, `percent: [10, 20]` for the second, `percent: {2026-12-01: 5, 2026-12-07: 100}`
+    /// for a share that grows by a plan; shares in steps of 0.0001.
     private mutating func percent(_ node: SourceNode, seed: SourceNode?, name: String) -> String? {
+        let text = seed?.string ?? name
+        let isText = seed.map { $0.string != nil } ?? true
+        guard isText, let quoted = Self.quoted(text) else {
+            problems.add(
+                file, seed?.line ?? node.line, "the seed is \(seed?.kind ?? String(reflecting: text))",
+                "write seed: and a text of 1 to 100 printable ASCII characters without quotes and backslashes")
+            return nil
+        }
+        if let members = node.members { return ramp(members, node.line, seed: quoted) }
         let bounds: [SourceNode]
         if case .list(let list) = node.content { bounds = list } else { bounds = [node] }
         var steps: [Int] = []
@@ -159,20 +170,41 @@ package struct ParameterCompiler {
         guard steps.count == 2, bounds.count <= 2, steps[0] <= steps[1] else {
             problems.add(
                 file, node.line, "percent is \(node.kind)",
-                "write a number from 0 to 100 with at most four decimals, or two of them in rising order: [10, 20]")
+                "write a number from 0 to 100 with at most four decimals, two of them in rising order, [10, 20], or a "
+                    + "plan of dates and numbers: {2026-12-01: 5, 2026-12-07: 100}")
             return nil
         }
-        let text = seed?.string ?? name
-        let isText = seed.map { $0.string != nil } ?? true
-        guard isText, let quoted = Self.quoted(text) else {
-            problems.add(
-                file, seed?.line ?? node.line, "the seed is \(seed?.kind ?? String(reflecting: text))",
-                "write seed: and a text of 1 to 100 printable ASCII characters without quotes and backslashes")
-            return nil
+        return Ramp.sample(quoted, from: steps[0], to: steps[1])
+    }
+
+    /// The filter of `DATE: PERCENT` pairs.
+    private mutating func ramp(_ members: [SourceNode.Member], _ line: Int, seed: String) -> String? {
+        var steps: [Ramp.Step] = []
+        for member in members {
+            guard let from = Timestamp(rfc3339: member.key) else {
+                problems.add(
+                    file, member.line, "\(String(reflecting: String(member.key.prefix(60)))) is no time",
+                    "write a date, 2026-12-01, which begins at midnight UTC, or a time, 2026-12-01T08:00:00Z")
+                return nil
+            }
+            guard case .number(let number) = member.value.content, let share = Self.steps(number), share > 0 else {
+                problems.add(
+                    file, member.line, "the share from \(member.key) on is \(member.value.kind)",
+                    "write a number above 0 and up to 100 with at most four decimals")
+                return nil
+            }
+            if let last = steps.last, last.from >= from || last.share >= share {
+                problems.add(
+                    file, member.line, "from \(member.key) on, the ramp does not grow",
+                    "write later dates and larger numbers down the plan: a device that has the value keeps it")
+                return nil
+            }
+            steps.append(.init(from: from, share: share))
         }
-        let isWhole = steps.allSatisfy { $0 % 10_000 == 0 }
-        let (unit, total) = isWhole ? (10_000, 100) : (1, 1_000_000)
-        return "[env.id, \(quoted)]|bucketSample(\(steps[0] / unit), \((steps[1] - steps[0]) / unit), \(total))"
+        if let ramp = Ramp(seed: seed, steps: steps) { return ramp.filter }
+        problems.add(
+            file, line, "the ramp has \(steps.count) steps", "write 1 to \(Ramp.mostSteps) DATE: PERCENT pairs")
+        return nil
     }
 
     /// A percentage in steps of 0.0001; `nil` where it is beyond 0…100 or finer.
@@ -230,11 +262,28 @@ package struct ParameterCompiler {
         checkTypes(choices, type, parameter)
         let copied = choices.reduce(0) { $0 + ($1.filter?.utf8.count ?? 0) }
         guard takeRoom(copied, parameter.line) else { return [] }
+        review(choices, of: parameter.key)
         let conditional = choices.count { $0.filter != nil }
         return choices.enumerated().map { index, choice in
             record(
                 choice, of: parameter.key,
                 priority: choice.filter == nil || conditional == 1 ? nil : conditional - index)
+        }
+    }
+
+    /// Notes values that no device gets. A filter over the time is not noted: sources are checked without a clock.
+    private mutating func review(_ choices: [Choice], of key: String) {
+        for finding in conditionReview.findings(choices.map(\.filter)) {
+            let choice = choices[finding.position]
+            let reason =
+                switch finding.problem {
+                case .neverApplies: "no device can pass its condition"
+                case .shadowed(let others):
+                    "each device that passes its condition has the value of line "
+                        + others.map { "\(choices[$0].line)" }.joined(separator: " or ")
+                }
+            let name = choice.name.map { " (\($0))" } ?? ""
+            problems.notes.append("\(file):\(choice.line): nobody gets this value of \(key)\(name): \(reason)")
         }
     }
 

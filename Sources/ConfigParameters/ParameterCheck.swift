@@ -8,6 +8,10 @@ package struct ParameterFinding: Hashable, Sendable {
         case severalDefaults
         /// The record's filter cannot be parsed, so that the record never applies.
         case invalidFilter(FilterError)
+        /// No device passes the record's filter.
+        case neverApplies
+        /// Each device that passes the record's filter passes that of one of these records, which come before it.
+        case shadowed(by: [String])
         /// The key's values are of different types. The kinds are those of the finding's records, in their order.
         case changingType(kinds: [String])
         /// Every record of the key has a filter, so that an app to which none applies uses its own default.
@@ -29,7 +33,8 @@ extension ParameterFinding {
     package var isError: Bool {
         switch problem {
         case .severalDefaults, .invalidFilter: true
-        case .changingType, .noDefault, .missingInAppDefault, .otherTypeThanInAppDefault: false
+        case .neverApplies, .shadowed, .changingType, .noDefault, .missingInAppDefault, .otherTypeThanInAppDefault:
+            false
         }
     }
 }
@@ -42,6 +47,10 @@ extension ParameterFinding: CustomStringConvertible {
             "\(key): more than one record has no filter (\(named)); only one of them ever applies: give the others a "
                 + "filter, or remove them"
         case .invalidFilter(let error): "\(key): the record \(named) never applies: \(error)"
+        case .neverApplies: "\(key): the record \(named) never applies: no device can pass its filter"
+        case .shadowed(let others):
+            "\(key): the record \(named) never wins: each device that passes its filter gets "
+                + "\(others.joined(separator: " or ")) first"
         case .changingType(let kinds):
             "\(key): its values are of different types: "
                 + zip(records, kinds).map { "\($0) is \($1)" }.joined(separator: ", ")
@@ -60,16 +69,18 @@ extension ParameterFinding: CustomStringConvertible {
 extension ParameterSet {
     /// What the set's author probably did not mean, sorted by key. Evaluates nothing.
     ///
-    /// - Parameter inAppDefaults: the app's own defaults, which each key and its types are compared with; `nil` compares
-    ///   with none.
+    /// - Parameters:
+    ///   - inAppDefaults: the app's own defaults, which each key and its types are compared with; `nil` compares with none.
+    ///   - now: a time that devices have reached already, for filters over `env.now`; `nil` for any time.
     package func findings(
-        inAppDefaults: InAppDefaults? = nil, limits: FilterLimits = FilterLimits()
+        inAppDefaults: InAppDefaults? = nil, now: Timestamp? = nil, limits: FilterLimits = FilterLimits()
     ) -> [ParameterFinding] {
-        keys.sorted().flatMap { findings(for: $0, inAppDefaults, limits: limits) }
+        var review = ConditionReview(now: now)
+        return keys.sorted().flatMap { findings(for: $0, inAppDefaults, &review, limits: limits) }
     }
 
     private func findings(
-        for key: String, _ inAppDefaults: InAppDefaults?, limits: FilterLimits
+        for key: String, _ inAppDefaults: InAppDefaults?, _ review: inout ConditionReview, limits: FilterLimits
     ) -> [ParameterFinding] {
         let candidates = candidates(for: key).sorted { $0.id < $1.id }
         var findings: [ParameterFinding] = []
@@ -85,6 +96,14 @@ extension ParameterSet {
                 _ = try FilterExpression(parsing: text, limits: limits)
             } catch {
                 find(.invalidFilter(error), in: [candidate])
+            }
+        }
+        let asked = self.candidates(for: key)
+        for finding in review.findings(asked.map(\.filter)) {
+            switch finding.problem {
+            case .neverApplies: find(.neverApplies, in: [asked[finding.position]])
+            case .shadowed(let others):
+                find(.shadowed(by: others.map { asked[$0].id }), in: [asked[finding.position]])
             }
         }
         let typed = candidates.compactMap { candidate in candidate.kind.map { (candidate, $0) } }

@@ -95,6 +95,9 @@ package struct ParameterExplanation: Sendable {
     package struct Candidate: Sendable {
         package let parameter: ParameterRecord
         package let verdict: Verdict
+        /// The plan that the record's filter follows, and the share that it has reached by the context's `env.now`;
+        /// `nil` if it follows none.
+        package let ramp: (plan: Ramp, share: Int)?
     }
 
     package let key: String
@@ -110,6 +113,7 @@ extension ParameterSet {
     package func explanation(of key: String, _ filter: inout RecordFilter) -> ParameterExplanation {
         var winner: String?
         var explained: [ParameterExplanation.Candidate] = []
+        let now = filter.context.now
         for candidate in candidates(for: key) {
             let outcome = Self.outcome(of: candidate, &filter)
             let verdict: ParameterExplanation.Verdict
@@ -121,7 +125,8 @@ extension ParameterSet {
                 winner = candidate.id
                 verdict = .wins
             }
-            explained.append(.init(parameter: candidate, verdict: verdict))
+            let ramp = candidate.filter.flatMap(Ramp.init(in:)).map { (plan: $0, share: $0.share(at: now)) }
+            explained.append(.init(parameter: candidate, verdict: verdict, ramp: ramp))
         }
         return ParameterExplanation(key: key, candidates: explained)
     }
@@ -141,6 +146,17 @@ extension ParameterExplanation.Candidate: CustomStringConvertible {
             case .outranked(let winner): "outranked by \(winner)"
             case .excluded(let outcome): "\(outcome)"
             }
-        return "\(parameter.id) (\(rank)): \(reason)"
+        let plan = ramp.map { "; ramp: \($0.plan); now \(Ramp.percent($0.share))" } ?? ""
+        return "\(parameter.id) (\(rank)): \(reason)\(plan)"
+    }
+}
+
+extension FilterContext {
+    /// `env.now`; the start of 1970 if it is no time.
+    fileprivate var now: Timestamp {
+        guard case .object(let env) = root["env"], case .number(let now) = env["now"] else {
+            return Timestamp(milliseconds: 0)
+        }
+        return Timestamp(milliseconds: UInt64(exactly: now.rounded(.down)) ?? 0)
     }
 }

@@ -18,6 +18,9 @@ package struct FilterExpression: Sendable {
         self.limits = limits
     }
 
+    /// The expression's meaning, for questions without a context; `nil` if it is too long for them.
+    var tree: FilterTree? { FilterTree(program) }
+
     /// The expression's value.
     ///
     /// - Throws: ``FilterError`` where a value has the wrong type for an operator, a transform is unknown, or the

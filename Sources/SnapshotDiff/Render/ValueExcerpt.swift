@@ -1,4 +1,6 @@
+import ConfigParameters
 import RemoteSettingsModel
+import TargetFilter
 
 /// A field's values as bounded, visible text. Where long values differ only far from their start, the excerpts begin
 /// near the difference.
@@ -8,8 +10,9 @@ package struct ValueExcerpt {
 
     /// - Parameter limit: characters of each value that are shown at most.
     package init(_ change: FieldChange, limit: Int) {
-        let old = change.old.map(Self.text)
-        let new = change.new.map(Self.text)
+        let isFilter = change.path.last == RecordFilter.fieldName
+        let old = change.old.map { Self.text($0, isFilter: isFilter) }
+        let new = change.new.map { Self.text($0, isFilter: isFilter) }
         guard let old, let new, max(old.count, new.count) > limit else {
             self.old = old.map { Self.cut($0, from: 0, limit) }
             self.new = new.map { Self.cut($0, from: 0, limit) }
@@ -21,8 +24,11 @@ package struct ValueExcerpt {
         self.new = Self.cut(new, from: start, limit)
     }
 
-    private static func text(_ value: JSONValue) -> String {
-        VisibleText.escape(String(decoding: JSONText.compact(value), as: UTF8.self))
+    /// The plan of a ramp comes first: nobody reads it from its filter.
+    private static func text(_ value: JSONValue, isFilter: Bool) -> String {
+        let text = VisibleText.escape(String(decoding: JSONText.compact(value), as: UTF8.self))
+        guard isFilter, let ramp = value.string.flatMap(Ramp.init(in:)) else { return text }
+        return "ramp \(ramp): \(text)"
     }
 
     private static func cut(_ text: String, from start: Int, _ limit: Int) -> String {

@@ -138,6 +138,10 @@ struct ParametersPage {
                     html.element(.code, .ownDirection, text: String(filter.prefix(2000)))
                 }
             }
+            if let ramp = candidate.ramp {
+                html.element(
+                    .div, .class("soft"), text: "A ramp: \(ramp.plan); now \(Ramp.percent(ramp.share))")
+            }
         }
         html.element(.td, .role("cell"), .cellLabel("Why"), text: Self.reason(candidate))
     }

@@ -3,7 +3,9 @@ import RemoteSettingsModel
 
 /// The point of an input in a space of 2^48, as Gecko computes it: the first 48 bits of the SHA-256 of its JSON.
 struct SampleHash {
-    private static let highest = Double((UInt64(1) << 48) - 1)
+    /// The end of the points that have a bucket. The last point of the space is in none, not even of 100 %.
+    static let points = (UInt64(1) << 48) - 1
+    private static let highest = Double(points)
 
     private let point: UInt64
 
@@ -21,26 +23,32 @@ struct SampleHash {
     ///
     /// - Returns: `nil` where `rate` is outside 0…1.
     func isBelow(_ rate: Double) -> Bool? {
-        Self.boundary(rate).map { point < $0 }
+        Self.range(from: 0, to: rate).map { $0.contains(point) }
     }
 
     /// Whether the input is in one of `count` buckets from `start` on, of `total` in all; the buckets wrap around.
     ///
     /// - Returns: `nil` where one of them is negative or not finite, or `total` is 0.
     func isInBucket(start: Double, count: Double, total: Double) -> Bool? {
+        Self.buckets(start: start, count: count, total: total).map { $0.contains { $0.contains(point) } }
+    }
+
+    /// The points of buckets: see ``isInBucket(start:count:total:)``.
+    static func buckets(start: Double, count: Double, total: Double) -> [Range<UInt64>]? {
         guard start >= 0, count >= 0, total > 0, start.isFinite, count.isFinite, total.isFinite else { return nil }
         let first = start.truncatingRemainder(dividingBy: total)
         let end = first + count
-        guard end > total else { return isBetween(first / total, end / total) }
-        guard let isInHead = isBetween(0, end.truncatingRemainder(dividingBy: total) / total),
-            let isInTail = isBetween(first / total, 1)
+        guard end > total else { return range(from: first / total, to: end / total).map { [$0] } }
+        guard let head = range(from: 0, to: end.truncatingRemainder(dividingBy: total) / total),
+            let tail = range(from: first / total, to: 1)
         else { return nil }
-        return isInHead || isInTail
+        return [head, tail]
     }
 
-    private func isBetween(_ from: Double, _ to: Double) -> Bool? {
-        guard let low = Self.boundary(from), let high = Self.boundary(to) else { return nil }
-        return low <= point && point < high
+    /// The points between two fractions of the space; `nil` where one of them is outside 0…1.
+    static func range(from: Double, to: Double) -> Range<UInt64>? {
+        guard let low = boundary(from), let high = boundary(to), low <= high else { return nil }
+        return low..<high
     }
 
     private static func boundary(_ fraction: Double) -> UInt64? {

@@ -116,13 +116,18 @@ struct ConfigCheck: AsyncParsableCommand {
         abstract: "Check a collection of parameters for mistakes.",
         discussion: """
             Found are records that are no parameters, keys with several records without filter, filters that cannot be parsed \
-            (errors, exit code 2); keys whose values have different types, and keys that have no record for every device \
+            (errors, exit code 2); keys whose values have different types, keys that have no record for every device, and \
+            records that no device ever gets, because no device can pass their filter or because others come first \
             (warnings). With --defaults also keys that the app has no default for, and values of another type than the app's \
             default (warnings).
+
+            --used-in reads the app's source files. It names parameters that no file mentions, and keys that the code reads \
+            and the collection does not have (warnings). Keys that the code puts together at run time are not seen.
 
             Examples:
               rsdump config check main/app-config
               rsdump config check main/app-config --defaults RemoteConfigDefaults.plist
+              rsdump config check main/app-config --used-in App/Sources
               rsdump config check parameters.json    an array of records, or an answer of a server
             """)
 
@@ -138,20 +143,70 @@ struct ConfigCheck: AsyncParsableCommand {
             valueName: "file"))
     var defaults: String?
 
+    @Option(
+        help: ArgumentHelp("A directory of the app's source files; may be repeated.", valueName: "dir"))
+    var usedIn: [String] = []
+
     @OptionGroup var dumps: DumpsOptions
 
     func run() async throws {
         let (parameters, name) = try ParameterSource.parameters(file, dumps)
-        let findings = parameters.findings(inAppDefaults: try defaults.map { try DefaultsFile(path: $0).inAppDefaults })
+        let findings = parameters.findings(
+            inAppDefaults: try defaults.map { try DefaultsFile(path: $0).inAppDefaults },
+            now: HTTPEnvironment.system.now())
         for finding in findings {
             Console.print(Console.visible("\(finding.isError ? "error" : "warning"): \(name): \(finding)"))
         }
+        let leftovers = try usedIn.isEmpty ? [] : leftovers(of: parameters, name)
+        for leftover in leftovers { Console.print(Console.visible("warning: \(leftover)")) }
         let errors = findings.count(where: \.isError)
         guard errors == 0 else {
             throw CommandFailure(.usage, "\(name): \(Counted.text(errors, "error")) in its parameters")
         }
-        if findings.isEmpty {
+        if findings.isEmpty, leftovers.isEmpty {
             Console.print("\(name): \(Counted.text(parameters.keys.count, "parameter")), nothing to complain about")
+        }
+    }
+}
+
+extension ConfigCheck {
+    /// Bytes of a source file; a larger one is no code that people write.
+    private static let fileBytes = 4 << 20
+
+    private func leftovers(of parameters: ParameterSet, _ name: String) throws -> [String] {
+        var mentions = KeyMentions()
+        var files = 0
+        for directory in usedIn { try read(directory.withoutTrailingSlashes, into: &mentions, &files) }
+        guard files > 0 else {
+            let endings = KeyMentions.endings.sorted().joined(separator: ", ")
+            throw CommandFailure(
+                .usage,
+                "\(usedIn.joined(separator: ", ")): expected source files of an app (\(endings)), found none; name the "
+                    + "directory of the sources")
+        }
+        let unused = parameters.keys.filter { !mentions.mentions($0) }.sorted()
+        let unknown = mentions.reads.filter { !parameters.contains($0.key) }
+            .sorted { ($0.file, $0.line, $0.key) < ($1.file, $1.line, $1.key) }
+        return unused.map { "\(name): \($0): no source file mentions this key (\(Counted.text(files, "file")) read)" }
+            + unknown.map { "\($0.file):\($0.line): the key \($0.key) is read here, and \(name) does not have it" }
+    }
+
+    /// Links, and directories that tools fill (`.build`, `Pods`, `node_modules`), are passed over.
+    private func read(_ directory: String, into mentions: inout KeyMentions, _ files: inout Int) throws {
+        guard let names = try FileStore.list(directory) else {
+            throw CommandFailure(.usage, "\(directory): expected a directory of source files, found none")
+        }
+        for name in names.sorted() where !name.hasPrefix(".") && !["Pods", "node_modules", "build"].contains(name) {
+            let path = "\(directory)/\(name)"
+            if try FileStore.isDirectory(path) {
+                try read(path, into: &mentions, &files)
+            } else if let ending = name.split(separator: ".").dropFirst().last,
+                KeyMentions.endings.contains(String(ending)), let size = try FileStore.size(path),
+                size <= Self.fileBytes, let content = try FileStore.read(path, limit: Self.fileBytes)
+            {
+                mentions.add(content.text, file: path)
+                files += 1
+            }
         }
     }
 }

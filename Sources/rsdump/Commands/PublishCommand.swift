@@ -26,9 +26,10 @@ struct CheckCommand: AsyncParsableCommand {
         abstract: "Check the sources that publish reads, offline and without keys.",
         discussion: """
             Every problem is printed with its file, line and the way out of it: ids that are used twice or are no ids, unknown \
-            keys and conditions, filters that do not parse, values of a parameter that change type, attachments that are \
-            missing, outside of their directory or over the budget in dumps.yaml, numbers that no record can hold. So is every \
-            collection in the dumps directory that has neither a source nor a signature of a root in dumps.yaml.
+            keys and conditions, filters that do not parse, values of a parameter that change type, records that the schema \
+            in the collection's metadata does not allow, attachments that are missing, outside of their directory or over \
+            the budget in dumps.yaml, numbers that no record can hold. So is every collection in the dumps directory that has \
+            neither a source nor a signature of a root in dumps.yaml. Values that no device gets are noted.
 
             Examples:
               rsdump check

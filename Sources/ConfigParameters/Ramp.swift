@@ -1,0 +1,104 @@
+import RemoteSettingsModel
+import TargetFilter
+
+/// A share of all installations that grows by a plan, as a filter over `env.now` and `env.id`.
+///
+/// Every step selects from the start of the same dice, so that an installation that is in one step is in all later ones.
+package struct Ramp: Hashable, Sendable {
+    package struct Step: Hashable, Sendable {
+        package let from: Timestamp
+        /// The share from then on, in steps of 0.0001 %: 1 to ``Ramp/all``.
+        package let share: Int
+
+        package init(from: Timestamp, share: Int) {
+            self.from = from
+            self.share = share
+        }
+    }
+
+    /// The share of all installations.
+    package static var all: Int { 1_000_000 }
+    /// The most steps of a plan.
+    package static var mostSteps: Int { 50 }
+
+    /// What the dice are named by, as a literal of the filter language.
+    package let seed: String
+    /// Both times and shares rise.
+    package let steps: [Step]
+
+    /// - Returns: `nil` unless there are 1 to ``mostSteps`` steps whose times and shares rise.
+    package init?(seed: String, steps: [Step]) {
+        guard (1...Self.mostSteps).contains(steps.count), let first = steps.first, first.share > 0,
+            steps.allSatisfy({ $0.share <= Self.all }),
+            zip(steps, steps.dropFirst()).allSatisfy({ $0.from < $1.from && $0.share < $1.share })
+        else { return nil }
+        self.seed = seed
+        self.steps = steps
+    }
+
+    /// The share at a time, in steps of 0.0001 %; 0 before the first step.
+    package func share(at time: Timestamp) -> Int { steps.last { $0.from <= time }?.share ?? 0 }
+}
+
+extension Ramp {
+    private static let opening = "(env.now >= ('"
+
+    /// The plan as a filter. A share of all asks for no `env.id`.
+    package var filter: String {
+        let parts = steps.map { step -> String in
+            let time = "\(Self.opening)\(step.from.rfc3339)'|date))"
+            return step.share == Self.all ? time : "(\(time) && (\(Self.sample(seed, from: 0, to: step.share))))"
+        }
+        return parts.joined(separator: " || ")
+    }
+
+    /// The filter of the installations between two shares, in steps of 0.0001 %.
+    package static func sample(_ seed: String, from: Int, to: Int) -> String {
+        let isWhole = from % 10_000 == 0 && to % 10_000 == 0
+        let (unit, total) = isWhole ? (10_000, 100) : (1, all)
+        return "[env.id, \(seed)]|bucketSample(\(from / unit), \((to - from) / unit), \(total))"
+    }
+
+    /// The plan that a filter has, alone or beside other conditions; `nil` if it has none that was written by ``filter``.
+    package init?(in text: String) {
+        var steps: [Step] = []
+        var seed: String?
+        for part in text.split(separator: Self.opening, omittingEmptySubsequences: false).dropFirst() {
+            guard steps.count < Self.mostSteps, let time = part.firstRange(of: "'|date))"),
+                let from = Timestamp(rfc3339: String(part[..<time.lowerBound]))
+            else { return nil }
+            let rest = part[time.upperBound...]
+            guard rest.hasPrefix(" && ([env.id, "), let end = rest.firstRange(of: "]|bucketSample(0, ") else {
+                steps.append(Step(from: from, share: Self.all))
+                continue
+            }
+            seed = String(rest.dropFirst(" && ([env.id, ".count)[..<end.lowerBound])
+            let numbers = rest[end.upperBound...].prefix { $0 != ")" }.split(separator: ", ").compactMap { Int($0) }
+            guard numbers.count == 2, numbers[1] == 100 || numbers[1] == Self.all else { return nil }
+            steps.append(Step(from: from, share: numbers[0].saturatingMultiplying(by: Self.all / numbers[1])))
+        }
+        // Written again, the plan is in the text: what only looks like one is not taken for it.
+        guard let ramp = Ramp(seed: seed ?? "", steps: steps), text.contains(ramp.filter) else { return nil }
+        self = ramp
+    }
+}
+
+extension Ramp: CustomStringConvertible {
+    /// `5 % from 2026-12-01, all from 2026-12-07`.
+    package var description: String {
+        steps.map { "\(Self.percent($0.share)) from \(Self.date($0.from))" }.joined(separator: ", ")
+    }
+
+    /// A share for people: `5 %`, `0.25 %`, `all`.
+    package static func percent(_ share: Int) -> String {
+        if share >= all { return "all" }
+        let fraction = String(10_000 + share % 10_000).dropFirst()
+        let digits = fraction.reversed().drop { $0 == "0" }.reversed()
+        return "\(share / 10_000)\(digits.isEmpty ? "" : "." + String(digits)) %"
+    }
+
+    private static func date(_ time: Timestamp) -> String {
+        let text = time.rfc3339
+        return text.replacing("T00:00:00.000Z", with: "").replacing(".000Z", with: "Z")
+    }
+}

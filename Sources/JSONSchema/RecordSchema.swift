@@ -1,0 +1,108 @@
+import RemoteSettingsModel
+
+/// The JSON Schema of a collection's records (draft 7, the one that Kinto validates by), in a form that validates quickly.
+///
+/// A keyword that this package does not know is an error: a schema never passes what it was meant to refuse. Annotations
+/// such as `title` are taken and have no effect. `$ref` stays inside the schema.
+package struct RecordSchema: Sendable {
+    /// Members that Kinto validates no record by (`kinto.views.records`): they are the server's own.
+    package static let unvalidated: Set = ["id", "last_modified", "schema"]
+
+    /// The schemas that the schema consists of; the first is the schema itself.
+    let parts: [SchemaPart]
+
+    /// Reads a schema. No I/O.
+    ///
+    /// - Throws: ``SchemaFault`` for the first keyword that is unknown or has no meaning.
+    package init(_ schema: JSONValue) throws(SchemaFault) {
+        var reader = SchemaReader(schema)
+        try reader.read()
+        parts = reader.parts
+    }
+
+    /// What a record has that the schema does not allow, in the order of the schema's keywords; at most 20.
+    ///
+    /// The members of ``unvalidated`` are left out, and are not asked for.
+    package func violations(of record: JSONValue) -> [SchemaViolation] {
+        var validation = SchemaValidation(parts: parts)
+        if case .object(let members) = record {
+            validation.validateRecord(.object(members.filter { !Self.unvalidated.contains($0.key) }))
+        } else {
+            validation.validateRecord(record)
+        }
+        return validation.violations
+    }
+}
+
+/// What is wrong with a schema.
+package struct SchemaFault: Error, Hashable, Sendable {
+    /// The keys and indexes that lead to the place in the schema.
+    package let path: [String]
+    package let problem: String
+    package let remedy: String
+}
+
+/// What is wrong with a record, by its schema.
+package struct SchemaViolation: Hashable, Sendable {
+    /// The keys and indexes that lead to the value in the record.
+    package let path: [String]
+    /// What was found, and what the schema expects.
+    package let problem: String
+}
+
+/// One schema, with every keyword in the form in which it is validated. Schemas in it are given by their position.
+struct SchemaPart: Sendable {
+    var isNever = false
+    /// Where `$ref` leads; draft 7 gives the keywords beside it no effect.
+    var reference: Int?
+    var types: [SchemaType] = []
+    var allowed: [JSONValue]?
+    var properties: [(key: String, part: Int)] = []
+    var patternProperties: [(pattern: SchemaPattern, part: Int)] = []
+    var otherProperties: Int?
+    var propertyNames: Int?
+    var required: [String] = []
+    var dependencies: [(key: String, keys: [String], part: Int?)] = []
+    var propertyCount = SchemaCount()
+    var items: Int?
+    var firstItems: [Int] = []
+    var otherItems: Int?
+    var contained: Int?
+    var itemCount = SchemaCount()
+    var hasUniqueItems = false
+    var length = SchemaCount()
+    var pattern: SchemaPattern?
+    var format: SchemaFormat?
+    var minimum: JSONNumber?
+    var maximum: JSONNumber?
+    var exclusiveMinimum: JSONNumber?
+    var exclusiveMaximum: JSONNumber?
+    var multiple: JSONNumber?
+    var all: [Int] = []
+    var any: [Int]?
+    var one: [Int]?
+    var not: Int?
+    var condition: Int?
+    var consequence: Int?
+    var alternative: Int?
+}
+
+struct SchemaCount: Sendable {
+    var least = 0
+    var most = Int.max
+}
+
+enum SchemaType: String, CaseIterable {
+    case null, boolean, object, array, number, integer, string
+
+    func has(_ value: JSONValue) -> Bool {
+        switch (self, value) {
+        case (.null, .null), (.boolean, .bool), (.object, .object), (.array, .array), (.number, .number),
+            (.string, .string):
+            true
+        // 1.0 is an integer since draft 6 (JSON Schema Validation, section 6.1.1).
+        case (.integer, .number(let number)): number.double == number.double.rounded()
+        default: false
+        }
+    }
+}

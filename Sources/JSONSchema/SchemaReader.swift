@@ -1,0 +1,229 @@
+import RemoteSettingsModel
+
+/// Reads a schema and the schemas in it, each once, so that a `$ref` may lead back to where it is.
+struct SchemaReader {
+    /// Schemas that a schema may consist of.
+    private static let most = 10_000
+
+    private let document: JSONValue
+    private(set) var parts: [SchemaPart] = []
+    private var numbers: [[String]: Int] = [:]
+    /// Schemas that are numbered and not read yet.
+    private var waiting: [(number: Int, path: [String], schema: JSONValue)] = []
+
+    init(_ document: JSONValue) {
+        self.document = document
+    }
+
+    mutating func read() throws(SchemaFault) {
+        _ = try number(of: document, at: [])
+        // Not by recursion: schemas nest as deep as documents may.
+        while let next = waiting.popLast() { parts[next.number] = try part(next.schema, at: next.path) }
+    }
+
+    private mutating func number(of schema: JSONValue, at path: [String]) throws(SchemaFault) -> Int {
+        if let known = numbers[path] { return known }
+        guard parts.count < Self.most else {
+            throw SchemaFault(path: path, problem: "it has more than \(Self.most) schemas", remedy: "simplify it")
+        }
+        let number = parts.count
+        parts.append(SchemaPart())
+        numbers[path] = number
+        waiting.append((number, path, schema))
+        return number
+    }
+
+    private mutating func part(_ schema: JSONValue, at path: [String]) throws(SchemaFault) -> SchemaPart {
+        var part = SchemaPart()
+        if let isAny = schema.bool {
+            part.isNever = !isAny
+            return part
+        }
+        guard case .object(let members) = schema else {
+            throw SchemaFault(path: path, problem: "a schema is \(schema.kind)", remedy: "write a mapping of keywords")
+        }
+        for member in members { try read(member, schema, into: &part, at: path + [member.key]) }
+        return part
+    }
+
+    private mutating func read(
+        _ member: JSONValue.Member, _ schema: JSONValue, into part: inout SchemaPart, at path: [String]
+    ) throws(SchemaFault) {
+        let value = member.value
+        switch member.key {
+        case "$ref": part.reference = try reference(value, path)
+        case "type": part.types = try types(value, path)
+        case "enum":
+            guard let values = value.array, !values.isEmpty else { throw invalid(value, path, "a list of values") }
+            part.allowed = values
+        case "const": part.allowed = [value]
+        case "properties":
+            for property in try mapping(value, path) {
+                part.properties.append((property.key, try number(of: property.value, at: path + [property.key])))
+            }
+        case "patternProperties":
+            for property in try mapping(value, path) {
+                let inner = path + [property.key]
+                let pattern = try SchemaPattern(property.key, at: inner)
+                part.patternProperties.append((pattern, try number(of: property.value, at: inner)))
+            }
+        case "additionalProperties": part.otherProperties = try number(of: value, at: path)
+        case "propertyNames": part.propertyNames = try number(of: value, at: path)
+        case "required": part.required = try texts(value, path)
+        case "dependencies":
+            for dependency in try mapping(value, path) {
+                let inner = path + [dependency.key]
+                let isList = dependency.value.array != nil
+                part.dependencies.append(
+                    (
+                        dependency.key, isList ? try texts(dependency.value, inner) : [],
+                        isList ? nil : try number(of: dependency.value, at: inner)
+                    ))
+            }
+        case "minProperties": part.propertyCount.least = try count(value, path)
+        case "maxProperties": part.propertyCount.most = try count(value, path)
+        case "items":
+            if let list = value.array {
+                for (index, item) in list.enumerated() {
+                    part.firstItems.append(try number(of: item, at: path + ["\(index)"]))
+                }
+            } else {
+                part.items = try number(of: value, at: path)
+            }
+        case "additionalItems":
+            let otherItems = try number(of: value, at: path)
+            // Without a list of items, it has no effect (JSON Schema Validation, section 6.4.2).
+            if schema["items"]?.array != nil { part.otherItems = otherItems }
+        case "contains": part.contained = try number(of: value, at: path)
+        case "minItems": part.itemCount.least = try count(value, path)
+        case "maxItems": part.itemCount.most = try count(value, path)
+        case "uniqueItems":
+            guard let isUnique = value.bool else { throw invalid(value, path, "true or false") }
+            part.hasUniqueItems = isUnique
+        case "minLength": part.length.least = try count(value, path)
+        case "maxLength": part.length.most = try count(value, path)
+        case "pattern": part.pattern = try SchemaPattern(text(value, path), at: path)
+        case "format": part.format = try SchemaFormat(text(value, path), at: path)
+        case "minimum": part.minimum = try bound(value, path)
+        case "maximum": part.maximum = try bound(value, path)
+        case "exclusiveMinimum": part.exclusiveMinimum = try bound(value, path)
+        case "exclusiveMaximum": part.exclusiveMaximum = try bound(value, path)
+        case "multipleOf":
+            let number = try bound(value, path)
+            guard number.double > 0 else { throw invalid(value, path, "a number above 0") }
+            part.multiple = number
+        case "allOf": part.all = try schemas(value, path)
+        case "anyOf": part.any = try schemas(value, path)
+        case "oneOf": part.one = try schemas(value, path)
+        case "not": part.not = try number(of: value, at: path)
+        case "if": part.condition = try number(of: value, at: path)
+        case "then": part.consequence = try number(of: value, at: path)
+        case "else": part.alternative = try number(of: value, at: path)
+        case "definitions":
+            // What nothing refers to is read as well, so that a mistake in it shows.
+            for definition in try mapping(value, path) {
+                _ = try number(of: definition.value, at: path + [definition.key])
+            }
+        // Annotations (draft 7, section 10), and enumNames, by which Kinto's editor labels the values of an enum.
+        case "$schema", "$id", "$comment", "title", "description", "default", "examples", "readOnly", "writeOnly",
+            "contentMediaType", "contentEncoding", "enumNames":
+            break
+        default:
+            throw SchemaFault(
+                path: path, problem: "unknown keyword \(String(reflecting: String(member.key.prefix(60))))",
+                remedy: "write a keyword of JSON Schema draft 7, or leave it out")
+        }
+    }
+
+    private func invalid(_ value: JSONValue, _ path: [String], _ expected: String) -> SchemaFault {
+        SchemaFault(path: path, problem: "\(path.last ?? "the schema") is \(value.kind)", remedy: "write \(expected)")
+    }
+
+    /// `#`, or a JSON pointer into the schema (RFC 6901, section 6).
+    private mutating func reference(_ value: JSONValue, _ path: [String]) throws(SchemaFault) -> Int {
+        let text = try text(value, path)
+        guard text == "#" || text.hasPrefix("#/"), !text.contains("%") else {
+            throw SchemaFault(
+                path: path, problem: "the reference \(String(reflecting: String(text.prefix(100)))) leads elsewhere",
+                remedy: "refer to a place in this schema, such as #/definitions/NAME")
+        }
+        var target = document
+        var place: [String] = []
+        for token in text.split(separator: "/", omittingEmptySubsequences: false).dropFirst() {
+            let key = String(token).replacing("~1", with: "/").replacing("~0", with: "~")
+            let next = target.array.flatMap { list in
+                Int(key).flatMap { list.indices.contains($0) ? list[$0] : nil }
+            }
+            guard let found = next ?? target[key] else {
+                throw SchemaFault(
+                    path: path, problem: "there is no \(String(text.prefix(100))) in the schema",
+                    remedy: "define it, or correct the reference")
+            }
+            target = found
+            place.append(key)
+        }
+        return try number(of: target, at: place)
+    }
+
+    private func types(_ value: JSONValue, _ path: [String]) throws(SchemaFault) -> [SchemaType] {
+        let names = value.array ?? [value]
+        var types: [SchemaType] = []
+        for name in names {
+            guard let type = name.string.flatMap(SchemaType.init(rawValue:)) else {
+                throw invalid(value, path, SchemaType.allCases.map(\.rawValue).joined(separator: ", "))
+            }
+            types.append(type)
+        }
+        guard !types.isEmpty else { throw invalid(value, path, "one type or more") }
+        return types
+    }
+
+    private func mapping(_ value: JSONValue, _ path: [String]) throws(SchemaFault) -> [JSONValue.Member] {
+        guard case .object(let members) = value else { throw invalid(value, path, "a mapping") }
+        return members
+    }
+
+    private func text(_ value: JSONValue, _ path: [String]) throws(SchemaFault) -> String {
+        guard let text = value.string else { throw invalid(value, path, "a text") }
+        return text
+    }
+
+    private func texts(_ value: JSONValue, _ path: [String]) throws(SchemaFault) -> [String] {
+        let texts = value.array?.compactMap(\.string)
+        guard let texts, texts.count == value.array?.count else { throw invalid(value, path, "a list of texts") }
+        return texts
+    }
+
+    private func count(_ value: JSONValue, _ path: [String]) throws(SchemaFault) -> Int {
+        guard let count = value.number.flatMap({ Int(exactly: $0.double) }), count >= 0 else {
+            throw invalid(value, path, "a whole number that is not negative")
+        }
+        return count
+    }
+
+    private func bound(_ value: JSONValue, _ path: [String]) throws(SchemaFault) -> JSONNumber {
+        guard let number = value.number, number.double.isFinite else { throw invalid(value, path, "a number") }
+        return number
+    }
+
+    private mutating func schemas(_ value: JSONValue, _ path: [String]) throws(SchemaFault) -> [Int] {
+        guard let list = value.array, !list.isEmpty else { throw invalid(value, path, "a list of schemas") }
+        var found: [Int] = []
+        for (index, schema) in list.enumerated() { found.append(try number(of: schema, at: path + ["\(index)"])) }
+        return found
+    }
+}
+
+extension JSONValue {
+    /// How a message names the value.
+    var kind: String {
+        switch self {
+        case .null: "null"
+        case .bool(let value): "\(value)"
+        case .number(let number): "the number \(String(number.text.prefix(40)))"
+        case .string(let text): "the text \(String(reflecting: String(text.prefix(60))))"
+        case .array(let elements): elements.isEmpty ? "an empty list" : "a list"
+        case .object: "a mapping"
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import RemoteSettingsModel
+import TargetFilter
+
+/// A regular expression of a schema, matched by the filter language's own engine, whose time is bounded.
+struct SchemaPattern: Sendable {
+    let text: String
+    private static let search = try? FilterExpression(parsing: "text|regExpMatch(pattern) != null")
+
+    /// - Throws: ``SchemaFault`` if the pattern is not in ECMA-262, or has what the engine does not support.
+    init(_ text: String, at path: [String]) throws(SchemaFault) {
+        self.text = text
+        do {
+            _ = try Self.search?.evaluate(in: Self.context(text, ""))
+        } catch {
+            throw SchemaFault(
+                path: path, problem: "\(error)", remedy: "correct the pattern \(String(text.prefix(100)))")
+        }
+    }
+
+    private static func context(_ pattern: String, _ text: String) -> FilterContext {
+        FilterContext(root: ["text": .string(text), "pattern": .string(pattern)])
+    }
+
+    /// - Returns: `nil` if the search takes more than its budget.
+    func matches(_ text: String) -> Bool? {
+        guard let value = try? Self.search?.evaluate(in: Self.context(self.text, text)) else { return nil }
+        return value == .bool(true)
+    }
+}
+
+/// The formats that are checked. Others are annotations, as draft 7 allows (section 7.2), and have none of these names.
+enum SchemaFormat: String, CaseIterable {
+    case date
+    case dateTime = "date-time"
+    case uri
+    case uriReference = "uri-reference"
+    case email
+    case regex
+
+    private static let time = try? FilterExpression(parsing: "(text|date) <= (text|date)")
+
+    /// Formats that are taken and not checked: those of draft 7, and those of Kinto's editor.
+    private static let unchecked: Set = [
+        "time", "idn-email", "hostname", "idn-hostname", "ipv4", "ipv6", "iri", "iri-reference", "uri-template",
+        "json-pointer", "relative-json-pointer", "data-url", "color", "textarea", "url",
+    ]
+
+    /// - Returns: `nil` for a format that is not checked.
+    init?(_ name: String, at path: [String]) throws(SchemaFault) {
+        if let format = SchemaFormat(rawValue: name) {
+            self = format
+        } else if Self.unchecked.contains(name) {
+            return nil
+        } else {
+            let known = (Self.allCases.map(\.rawValue) + Self.unchecked.sorted()).joined(separator: ", ")
+            throw SchemaFault(
+                path: path, problem: "unknown format \(String(reflecting: String(name.prefix(60))))",
+                remedy: "write one of \(known)")
+        }
+    }
+
+    func has(_ text: String) -> Bool {
+        switch self {
+        case .date: return text.utf8.count == 10 && Self.isTime(text)
+        case .dateTime:
+            // With a zone, in letters of any case, and with leap seconds (RFC 3339, section 5.6), other than in filters.
+            let upper = text.uppercased().replacing(":60Z", with: ":59Z")
+            let zone = upper.utf8.suffix(6)
+            let hasZone = zone.last == UInt8(ascii: "Z") || zone.first.map { "+-".utf8.contains($0) } ?? false
+            return hasZone && upper.utf8.count >= 20 && Self.isTime(upper)
+        case .uri:
+            // A scheme and a colon (RFC 3986, section 3.1), and no character that a URI cannot have.
+            guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), Self.isReference(text) else { return false }
+            let scheme = text.utf8[..<colon]
+            let isLetter = scheme.first.map { ($0 | 0x20) &- 0x61 < 26 } ?? false
+            return isLetter
+                && scheme.allSatisfy { ($0 | 0x20) &- 0x61 < 26 || $0 &- 0x30 < 10 || "+-.".utf8.contains($0) }
+        case .uriReference: return Self.isReference(text)
+        case .email:
+            let parts = text.split(separator: "@", omittingEmptySubsequences: false)
+            return parts.count == 2 && parts.allSatisfy { !$0.isEmpty } && Self.isReference(text)
+        case .regex: return (try? SchemaPattern(text, at: [])) != nil
+        }
+    }
+
+    private static func isTime(_ text: String) -> Bool {
+        (try? time?.evaluate(in: FilterContext(root: ["text": .string(text)]))) == .bool(true)
+    }
+
+    private static func isReference(_ text: String) -> Bool {
+        text.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"\"<>\\^`{|}".utf8.contains($0) }
+    }
+}

@@ -1,0 +1,160 @@
+"""`rsdump check` holds records against the JSON Schema of their collection, as the suite of JSON Schema's authors does."""
+import json
+import pathlib
+import re
+
+import pytest
+
+import rsdump
+
+# Debian's json-schema-test-suite; scripts/setup installs it.
+SUITE = pathlib.Path("/usr/share/json-schema-test-suite/tests/draft7")
+
+# Groups of the suite whose schemas are refused, by a part of the error: what they refer to is outside of the schema, or they
+# have keywords of their own.
+REFUSED = ("leads elsewhere", "there is no #", "unknown keyword", "unknown format")
+# Formats that are checked less strictly than the suite's optional part does.
+FORMATS = ("date", "date-time", "uri", "uri-reference", "regex")
+
+
+def inside(schema, isRoot=True):
+    """The schema with its references moved to where it is in the collection's."""
+    if isinstance(schema, list):
+        return [inside(each, False) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    moved = {}
+    for key, value in schema.items():
+        if key == "$ref" and isinstance(value, str) and (value == "#" or value.startswith("#/")):
+            moved[key] = "#/properties/data" + value[1:]
+        elif key in ("const", "enum"):
+            moved[key] = value
+        else:
+            moved[key] = inside(value, False)
+    return moved
+
+
+def groups(files):
+    for file in sorted(files):
+        for number, group in enumerate(json.loads(file.read_text())):
+            yield f"{file.stem}-{number}".lower(), group
+
+
+def judge(sources, files):
+    """The suite's groups as collections; for each the ids of the records that are refused, or why the schema is."""
+    wanted = {}
+    for name, group in groups(files):
+        records = {f"r{number}": {"data": test["data"]} for number, test in enumerate(group["tests"])}
+        text = json.dumps({
+            "metadata": {"schema": {"properties": {"data": inside(group["schema"])}}}, "records": records})
+        (sources / "main" / f"{name}.json").write_text(text)
+        wanted[name] = {f"r{number}" for number, test in enumerate(group["tests"]) if not test["valid"]}
+    outcome = rsdump.run("check", "--sources", sources)
+    found, refused = {}, {}
+    for line in outcome.err.splitlines():
+        place = re.match(r".*/main/([^/:]+)\.json(?::\d+)?: (.*)", line)
+        assert place, line
+        record = re.match(r"the record (r\d+) is not what the schema says", place[2])
+        if record:
+            found.setdefault(place[1], set()).add(record[1])
+        else:
+            refused[place[1]] = place[2]
+    return wanted, found, refused
+
+
+@pytest.fixture
+def sources(tmp_path):
+    (tmp_path / "sources/main").mkdir(parents=True)
+    return tmp_path / "sources"
+
+
+def test_every_required_case_of_the_suite(sources):
+    wanted, found, refused = judge(sources, set(SUITE.glob("*.json")) - {SUITE / "refRemote.json"})
+    for name, why in refused.items():
+        assert any(part in why for part in REFUSED), (name, why)
+    assert len(refused) < len(wanted) / 8, refused
+    wrong = {name: (ids, found.get(name, set())) for name, ids in wanted.items()
+             if name not in refused and ids != found.get(name, set())}
+    assert not wrong
+    assert len(wanted) - len(refused) > 100
+
+
+def test_the_formats_that_are_checked(sources):
+    """What the suite allows is allowed; most of what it refuses is refused."""
+    wanted, found, refused = judge(sources, [SUITE / "optional/format" / f"{name}.json" for name in FORMATS])
+    assert not refused
+    extra = {name: found.get(name, set()) - ids for name, ids in wanted.items()}
+    assert not any(extra.values()), extra
+    hits = sum(len(found.get(name, set()) & ids) for name, ids in wanted.items())
+    assert hits >= 0.6 * sum(map(len, wanted.values()))
+
+
+PEOPLE = """
+metadata:
+  schema:
+    type: object
+    required: [id, last_modified, name]
+    properties:
+      name: {type: string, maxLength: 5}
+      kind: {enum: [a, b]}
+    additionalProperties: false
+records:
+  - {id: one, name: Anna, kind: a}
+  - id: two
+    name: 5
+    kind: c
+  - {id: three}
+"""
+
+
+def test_problems_name_the_line_and_the_way_out(sources):
+    file = sources / "main/people.yaml"
+    file.write_text(PEOPLE)
+    outcome = rsdump.run("check", "--sources", sources)
+    assert outcome.code == rsdump.USAGE
+    lines = outcome.err.splitlines()
+    assert [line.split(":")[2] for line in lines] == ["13", "14", "15"], lines
+    assert "found the number 5, expected string" in lines[0] and "in name" in lines[0]
+    assert 'expected one of "a", "b"' in lines[1] and "the member name is missing" in lines[2]
+    file.write_text(PEOPLE.replace("enum:", "enumeration:"))
+    outcome = rsdump.run("check", "--sources", sources)
+    assert outcome.code == rsdump.USAGE and f'{file}:8: the schema: unknown keyword "enumeration"' in outcome.err
+
+
+def test_publish_refuses_what_check_refuses(sources, tmp_path):
+    (sources / "main/people.yaml").write_text(PEOPLE)
+    assert rsdump.run("keys", "create", tmp_path / "keys").code == 0
+    outcome = rsdump.run(
+        "publish", "--sources", sources, "--keys", tmp_path / "keys", "--dumps", tmp_path / "dumps")
+    assert outcome.code == rsdump.USAGE and "the record two is not what the schema says" in outcome.err
+    assert not (tmp_path / "dumps/main").exists()
+
+
+def test_parameters_are_held_against_the_schema(sources):
+    (sources / "main/app.yaml").write_text("""
+metadata: {schema: {properties: {value: {type: [string, boolean]}}}}
+parameters:
+  greeting: Hello
+  size:
+    value: 5
+""")
+    outcome = rsdump.run("check", "--sources", sources)
+    assert outcome.code == rsdump.USAGE and "app.yaml:5: the record size" in outcome.err, outcome
+    assert "expected string or boolean" in outcome.err and "greeting" not in outcome.err
+
+
+def test_a_schema_without_end_ends(sources):
+    """References that multiply, and that lead back to where they are."""
+    chain = {f"d{n}": {"anyOf": [{"$ref": f"#/definitions/d{n + 1}"}] * 9} for n in range(30)}
+    chain["d30"] = {"type": "null"}
+    schemas = {
+        "loop": {"$ref": "#"}, "all": {"allOf": [{"$ref": "#"}]},
+        "many": {"definitions": chain, "properties": {"name": {"$ref": "#/definitions/d0"}}},
+        "slow": {"properties": {"name": {"pattern": "^(a+)+$"}}},
+    }
+    for name, schema in schemas.items():
+        (sources / "main" / f"{name}.json").write_text(json.dumps(
+            {"metadata": {"schema": schema}, "records": {"one": {"name": "a" * 5000 + "b"}}}))
+    outcome = rsdump.run("check", "--sources", sources)
+    assert outcome.code == rsdump.USAGE
+    assert outcome.err.count("too deep or too large") == 3 and "slow.json" in outcome.err
