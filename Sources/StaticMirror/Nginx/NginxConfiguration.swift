@@ -49,11 +49,7 @@ struct NginxConfiguration {
         if try FileStore.read(path, limit: 1 << 20) == text {
             if try !isSecret || !FileStore.isOpenToOthers(path) { return }
         }
-        if isSecret {
-            try FileStore.replacePrivate(path, with: text)
-        } else {
-            try FileStore.replace(path, with: text)
-        }
+        try FileStore.replace(path, with: text, isPrivate: isSecret)
     }
 
     /// What the channel is called in nginx and in Redis: by the mirror's address, so that mirrors share it only if they are one.
