@@ -47,9 +47,9 @@ package struct UpdateWatch: Sendable {
             if Task.isCancelled { return }
             hasConnected = hasConnected || schedule.isOpen
             if let failure, !hasConnected, !failure.mayPass { throw failure }
-            schedule.noteEnd(end, at: environment.uptime(), random: environment.random())
-            let step = schedule.step(at: environment.uptime())
-            let wait = if case .wait(let wait?) = step { wait } else { Duration.zero }
+            let now = environment.uptime()
+            schedule.noteEnd(end, at: now, random: environment.random())
+            let wait = if case .wait(let wait?) = schedule.step(at: now) { wait } else { Duration.zero }
             await report(.disconnected(failure, wait: wait))
             guard (try? await environment.sleep(wait)) != nil else { return }
         }
