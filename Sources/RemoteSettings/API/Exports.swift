@@ -30,3 +30,18 @@ public typealias RemoteSettingsLimits = Limits
 public typealias RemoteSettingsTimestamp = Timestamp
 /// A connection to the network.
 public typealias RemoteSettingsTransport = HTTPTransport
+
+// What an app writes a connection to the network with.
+
+/// A request that a connection to the network is asked to send.
+public typealias RemoteSettingsRequest = HTTPRequest
+/// The head of an answer, with its body still to be read.
+public typealias RemoteSettingsResponse = HTTPResponse
+/// The body of an answer, read piece by piece.
+public typealias RemoteSettingsResponseBody = HTTPBody
+/// The header fields of a request or an answer.
+public typealias RemoteSettingsHeaders = HTTPHeaders
+/// The URL of a request.
+public typealias RemoteSettingsURL = HTTPURL
+/// Why no answer came, or none that can be used.
+public typealias RemoteSettingsTransportError = HTTPError
