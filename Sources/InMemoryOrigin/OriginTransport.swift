@@ -43,8 +43,7 @@ public final class OriginTransport: HTTPTransport {
         self.address = try OriginAddress(address)
         url = "\(address)/v1"
         // Data is never newer than the clock, however fast a test writes.
-        let now = HTTPEnvironment.system.now().milliseconds - 3_600_000
-        state = Mutex(ServerState(time: Timestamp(milliseconds: now)))
+        state = Mutex(ServerState(time: HTTPEnvironment.system.now().advanced(by: .seconds(-3600))))
     }
 
     /// A new and empty collection. Only those in the buckets `main`, `blocklists` and `security-state` are signed, and those

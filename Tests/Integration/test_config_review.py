@@ -61,7 +61,7 @@ def test_a_ramp_grows_and_who_has_it_keeps_it(app):
     ("{2026-01-05: 5, 2026-02-03: 25.5, \"2026-03-07T12:00:00Z\": 100}", "{}", "the ramp has 0 steps")])
 def test_a_ramp_that_is_none_is_refused(app, old, new, problem):
     write(app, RAMP.replace(old, new))
-    outcome = rsdump.run("check", "--sources", app / "sources")
+    outcome = rsdump.run("check", "--sources", app / "sources", "--dumps", app / "dumps")
     assert outcome.code == rsdump.USAGE and problem in outcome.err and "app.yaml:6" in outcome.err, outcome
 
 
@@ -91,7 +91,7 @@ parameters:
 
 def test_values_that_nobody_gets_are_named(app):
     write(app, CONDITIONS)
-    checked = rsdump.run("check", "--sources", app / "sources")
+    checked = rsdump.run("check", "--sources", app / "sources", "--dumps", app / "dumps")
     notes = [line for line in checked.err.splitlines() if "nobody gets" in line]
     assert checked.code == 0 and len(notes) == 4, checked
     places = [line.split("app.yaml:")[1].split(":")[0] for line in notes]

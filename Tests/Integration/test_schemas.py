@@ -49,7 +49,7 @@ def judge(sources, files):
             "metadata": {"schema": {"properties": {"data": inside(group["schema"])}}}, "records": records})
         (sources / "main" / f"{name}.json").write_text(text)
         wanted[name] = {f"r{number}" for number, test in enumerate(group["tests"]) if not test["valid"]}
-    outcome = rsdump.run("check", "--sources", sources)
+    outcome = rsdump.run("check", "--sources", sources, "--dumps", sources.parent / "dumps")
     found, refused = {}, {}
     for line in outcome.err.splitlines():
         place = re.match(r".*/main/([^/:]+)\.json(?::\d+)?: (.*)", line)
@@ -110,14 +110,14 @@ records:
 def test_problems_name_the_line_and_the_way_out(sources):
     file = sources / "main/people.yaml"
     file.write_text(PEOPLE)
-    outcome = rsdump.run("check", "--sources", sources)
+    outcome = rsdump.run("check", "--sources", sources, "--dumps", sources.parent / "dumps")
     assert outcome.code == rsdump.USAGE
     lines = outcome.err.splitlines()
     assert [line.split(":")[2] for line in lines] == ["13", "14", "15"], lines
     assert "found the number 5, expected string" in lines[0] and "in name" in lines[0]
     assert 'expected one of "a", "b"' in lines[1] and "the member name is missing" in lines[2]
     file.write_text(PEOPLE.replace("enum:", "enumeration:"))
-    outcome = rsdump.run("check", "--sources", sources)
+    outcome = rsdump.run("check", "--sources", sources, "--dumps", sources.parent / "dumps")
     assert outcome.code == rsdump.USAGE and f'{file}:8: the schema: unknown keyword "enumeration"' in outcome.err
 
 
@@ -138,7 +138,7 @@ parameters:
   size:
     value: 5
 """)
-    outcome = rsdump.run("check", "--sources", sources)
+    outcome = rsdump.run("check", "--sources", sources, "--dumps", sources.parent / "dumps")
     assert outcome.code == rsdump.USAGE and "app.yaml:5: the record size" in outcome.err, outcome
     assert "expected string or boolean" in outcome.err and "greeting" not in outcome.err
 
@@ -155,6 +155,6 @@ def test_a_schema_without_end_ends(sources):
     for name, schema in schemas.items():
         (sources / "main" / f"{name}.json").write_text(json.dumps(
             {"metadata": {"schema": schema}, "records": {"one": {"name": "a" * 5000 + "b"}}}))
-    outcome = rsdump.run("check", "--sources", sources)
+    outcome = rsdump.run("check", "--sources", sources, "--dumps", sources.parent / "dumps")
     assert outcome.code == rsdump.USAGE
     assert outcome.err.count("too deep or too large") == 3 and "slow.json" in outcome.err

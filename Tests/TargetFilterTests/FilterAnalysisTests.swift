@@ -124,7 +124,7 @@ struct FilterAnalysisTests {
         let parts = (0..<40).map { "env.k\($0) in ['a', 'b', 'c']" }
         #expect(try canPass((parts + ["env.z == 'x' && env.z == 'y'"]).joined(separator: " && ")))
         let long = try FilterExpression(
-            parsing: Array(repeating: "env.a == 'x'", count: 2000).joined(separator: " || "))
+            parsing: Array(repeating: "env.a=='x'", count: 1100).joined(separator: " && "))
         var analysis = FilterAnalysis([long])
         let isPossible = analysis.canPass(0, withoutAnyOf: [])
         #expect(isPossible)

@@ -31,9 +31,9 @@ struct KeysCommand: AsyncParsableCommand {
               rsdump keys renew keys
 
             With the root's key elsewhere:
-              rsdump keys request keys --for intermediate --output request.pem
-              rsdump keys issue OFFLINE request.pem --as intermediate --name NAME --output chain.pem
-              rsdump keys renew keys --certificate chain.pem
+              rsdump keys request keys --for intermediate --output req.pem
+              rsdump keys issue ROOT req.pem --as intermediate --name NAME --output new.pem
+              rsdump keys renew keys --certificate new.pem
             """,
         subcommands: [Create.self, Request.self, Issue.self, Renew.self, ChangeRoot.self, StatusCommand.self])
 
