@@ -229,7 +229,7 @@ def test_a_mirror_below_a_path_with_any_characters(mirror, dumps, tmp_path):
 
 
 def test_a_path_that_cannot_be_a_folder_is_refused(mirror, dumps):
-    for path in (".well-known", "a%2F%2Fb", "a/%2e", "a%ff"):
+    for path in (".well-known", "a%2F%2Fb", "a%ff"):
         outcome = Mirror.publish(mirror, dumps, url=f"{mirror.origin}/{path}")
         assert outcome.code == rsdump.USAGE and "--url" in outcome.err, str(outcome)
     assert not mirror.output.exists()
@@ -334,7 +334,8 @@ def test_what_nginx_needs_for_redis_is_said_once_and_kept_secret(mirror, dumps):
     configuration = mirror.output / "nginx.conf"
     text = configuration.read_text()
     assert text.count('nchan_redis_server "redis://:s3cret@127.0.0.1:1/2";') == 1
-    assert text.count("nchan_redis_pass ") == 3
+    # The publisher and the second hop, which all readers take.
+    assert text.count("nchan_redis_pass ") == 2
     assert stat.S_IMODE(configuration.stat().st_mode) == 0o600 and "s3cret" not in outcome.out + outcome.err
     configuration.chmod(0o644)
     before = configuration.stat().st_ino
