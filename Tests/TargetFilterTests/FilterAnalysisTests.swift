@@ -54,7 +54,7 @@ struct FilterAnalysisTests {
         // Where env.n is a text, the other filter ends with an error.
         ("env.a == 'x'", ["env.n > 5 || env.a == 'x'"]),
         // A value that is no boolean includes nobody.
-        ("env.a == 'x' && env.flag", ["env.flag"]),
+        ("env.a == 'x'", ["env.flag || env.a == 'x'"]),
         ("env.b", ["[env.id, 's']|bucketSample(0, 50, 100)", "[env.id, 's']|bucketSample(50, 49, 100)"]),
     ])
     func notShadowed(_ filter: String, _ others: [String]) throws {
