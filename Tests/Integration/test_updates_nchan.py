@@ -272,15 +272,17 @@ class Host(UpdatesMirror):
         return outcome
 
     def newcomer_hears(self, timestamp):
-        """As a client that comes back: until nginx has found Redis, a stream ends at once and says when to try again."""
+        """As a client that comes back: until nginx has found Redis, a stream ends at once and says when to try again, or has the
+        event that this host remembers."""
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
             with self.listen(Sec_Fetch_Mode="cors") as stream:
                 assert stream.status == 200
                 event = next(iter(stream), None)
-                if event is not None:
-                    return event.json() == {"timestamp": timestamp}
-                assert stream.retry is not None
+                if event is None:
+                    assert stream.retry is not None
+                elif event.json() == {"timestamp": timestamp}:
+                    return True
             time.sleep(0.1)
         return False
 
