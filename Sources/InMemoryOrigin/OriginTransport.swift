@@ -62,8 +62,8 @@ public final class OriginTransport: HTTPTransport {
     /// The collection of a name, `bucket/name`; a new and empty one if there is none.
     public func collection(_ id: String) throws -> ServerCollection {
         let known = try CollectionID(id)
-        guard state.withLock({ $0.collections[known] == nil }) else { return try makeCollection(id: id) }
-        return ServerCollection(server: self, collection: known)
+        let isThere = state.withLock { $0.collections[known] != nil }
+        return isThere ? ServerCollection(server: self, collection: known) : try makeCollection(id: id)
     }
 
     /// Like ``makeCollection(_:offersZip:)``, of this name: `bucket/name`.

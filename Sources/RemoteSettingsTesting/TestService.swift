@@ -21,7 +21,7 @@ public final class TestService: Sendable {
 
     /// - Parameters:
     ///   - time: a clock that a test moves; `nil` for the system's, on which the pauses between two tries of a request take two
-    ///     milliseconds.
+    ///     milliseconds, and those from 30 seconds on, such as time-outs, their time.
     ///   - updates: an update channel that a test announces things on; `nil` for none.
     ///   - configure: changes the configuration, such as its `appContext` or `packaged`.
     /// - Throws: if keys for the server cannot be made.
@@ -41,6 +41,11 @@ public final class TestService: Sendable {
         if let time {
             config.environment = time.environment
             origin.wait = time.environment.sleep
+        } else {
+            // Pauses are short, time-outs are real.
+            config.environment.sleep = {
+                try await Task.sleep(for: $0 >= .seconds(30) ? $0 : min($0, .milliseconds(2)))
+            }
         }
         if let updates { config.updates = UpdatePolicy(channel: .source(updates)) }
         configure(&config)
