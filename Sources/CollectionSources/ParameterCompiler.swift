@@ -271,7 +271,7 @@ package struct ParameterCompiler {
         }
     }
 
-    /// Notes values that no device gets. A filter over the time is not noted: sources are checked without a clock.
+    /// Notes values that no device gets. Sources are checked without a clock, so that a time that has passed is not noted.
     private mutating func review(_ choices: [Choice], of key: String) {
         for finding in conditionReview.findings(choices.map(\.filter)) {
             let choice = choices[finding.position]
