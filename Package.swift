@@ -72,6 +72,7 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
+        .target(name: "Catalogue", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(name: "Deflate", dependencies: ["RemoteSettingsModel", "CZlib"], swiftSettings: strict),
         .target(name: "UpdateEvents", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(

@@ -1,0 +1,136 @@
+import RemoteSettingsModel
+
+/// What one origin published together: the state of each of its collections, and until when that is confirmed.
+///
+/// It travels as the records of the collection ``collection``, so that every server, mirror, cache and client carries it
+/// without knowing what it is. A catalogue is believed only if the snapshot that it was read from is verified.
+package struct Catalogue: Hashable, Sendable {
+    /// The collection whose records are the catalogue of an origin.
+    package static let collection: CollectionID = {
+        do {
+            return try CollectionID(bucket: "releases", name: "catalogue")
+        } catch {
+            preconditionFailure("\(error)")
+        }
+    }()
+
+    /// The form of the records that this version reads and writes.
+    package static let format: UInt64 = 1
+
+    /// The state of one collection.
+    package struct Entry: Hashable, Sendable {
+        package var timestamp: Timestamp
+        /// SHA-256 of the signed payload: canonical JSON of the records and the timestamp.
+        package var payload: SHA256Digest
+        /// The number of records.
+        package var records: Int
+
+        package init(timestamp: Timestamp, payload: SHA256Digest, records: Int) {
+            self.timestamp = timestamp
+            self.payload = payload
+            self.records = records
+        }
+    }
+
+    /// The name that the origin gives itself, so that another one under the same keys cannot stand in for it.
+    package var origin: OriginName
+    /// Which release this is; from 1 to 2^53 - 1. Each release of an origin has a higher number than the one before it.
+    package var number: UInt64
+    /// When the release was published.
+    package var made: Timestamp
+    /// When the origin last said that this release is its present one.
+    package var confirmed: Timestamp
+    /// Until when clients may take the release for the present one. Records are served beyond that time; they count as
+    /// unconfirmed then.
+    package var expires: Timestamp
+    /// The collections of the release.
+    package var entries: [CollectionID: Entry]
+    /// Collections that earlier releases had, with the number of the release that no longer has them.
+    package var removed: [CollectionID: UInt64]
+
+    /// The highest number of a release, as every JSON reader keeps it exactly (RFC 8259, section 6).
+    package static let highestNumber: UInt64 = (1 << 53) - 1
+
+    package init(
+        origin: OriginName, number: UInt64, made: Timestamp, confirmed: Timestamp, expires: Timestamp,
+        entries: [CollectionID: Entry], removed: [CollectionID: UInt64] = [:]
+    ) {
+        self.origin = origin
+        self.number = number
+        self.made = made
+        self.confirmed = confirmed
+        self.expires = expires
+        self.entries = entries
+        self.removed = removed
+    }
+
+    /// Whether both list the same states; the times of confirmation may differ.
+    package func hasSameStates(as other: Catalogue) -> Bool {
+        origin == other.origin && entries == other.entries && removed == other.removed
+    }
+}
+
+/// The name that an origin gives itself: 1 to 64 of the characters `a` to `z`, `0` to `9`, `.` and `-`, beginning with a
+/// letter or a digit. Names are compared by their characters.
+package struct OriginName: Hashable, Sendable, CustomStringConvertible {
+    package let description: String
+
+    /// - Returns: `nil` if the text is no such name.
+    package init?(_ text: String) {
+        func isPlain(_ byte: UInt8) -> Bool {
+            UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
+        }
+        guard let first = text.utf8.first, isPlain(first), text.utf8.count <= 64,
+            text.utf8.allSatisfy({ isPlain($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") })
+        else { return nil }
+        description = text
+    }
+
+    /// What a name has to look like, for errors.
+    package static let rule = "1 to 64 of the characters a to z, 0 to 9, . and -, beginning with a letter or a digit"
+}
+
+/// Why records are no catalogue, or why a catalogue cannot follow the one that is held.
+package enum CatalogueError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The records are no catalogue.
+    case malformed(String)
+    /// A later version of the format.
+    case laterFormat(UInt64)
+    /// The catalogue is of another origin, such as a staging one with the same keys.
+    case otherOrigin(found: OriginName, expected: OriginName)
+    /// Its number is lower than that of the release that is held.
+    case olderRelease(found: UInt64, held: UInt64)
+    /// It has the number of the release that is held, and lists other states.
+    case sameNumberOtherStates(UInt64)
+    /// It confirms the release that is held, and was made before the confirmation that is held.
+    case olderConfirmation(found: Timestamp, held: Timestamp)
+    /// Collections that were listed are missing, and it does not say that they were removed.
+    case unlisted([CollectionID])
+    /// It is signed by a certificate that was issued before that of the catalogue that is held.
+    case earlierCertificate(found: Timestamp, held: Timestamp)
+
+    package var description: String {
+        switch self {
+        case .malformed(let problem):
+            "\(Catalogue.collection): expected a catalogue (its article has the format), found \(problem)"
+        case .laterFormat(let format):
+            "\(Catalogue.collection): expected a catalogue of format \(Catalogue.format), found \(format); update this package"
+        case .otherOrigin(let found, let expected):
+            "\(Catalogue.collection): expected the catalogue of the origin \(expected), found that of \(found); the server "
+                + "or the configuration names the wrong origin"
+        case .olderRelease(let found, let held):
+            "\(Catalogue.collection): expected release \(held) or a later one, found release \(found)"
+        case .sameNumberOtherStates(let number):
+            "\(Catalogue.collection): release \(number) lists other states than before; an origin gives a release that "
+                + "differs a new number"
+        case .olderConfirmation(let found, let held):
+            "\(Catalogue.collection): expected a confirmation of \(held.rfc3339) or later, found one of \(found.rfc3339)"
+        case .unlisted(let ids):
+            "\(Catalogue.collection): \(ids.sorted().map { "\($0)" }.joined(separator: ", ")): listed before, and "
+                + "neither listed nor said to be removed now"
+        case .earlierCertificate(let found, let held):
+            "\(Catalogue.collection): expected a signature of a certificate that is valid from \(held.rfc3339) or later, "
+                + "found one from \(found.rfc3339)"
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import RemoteSettingsModel
+
+extension Catalogue {
+    private static let releaseID = "release"
+
+    /// Reads the records of ``collection``.
+    ///
+    /// Members that this version does not know are left aside, so that later versions can add some.
+    ///
+    /// - Throws: ``CatalogueError/malformed(_:)`` or ``CatalogueError/laterFormat(_:)``.
+    package init(_ records: RecordTable) throws(CatalogueError) {
+        guard let release = records.record(id: Self.releaseID) else { throw .malformed("no record \(Self.releaseID)") }
+        guard let format = release.field("format")?.number?.uint64 else {
+            throw .malformed("no member format in the record \(Self.releaseID)")
+        }
+        guard format == Self.format else { throw .laterFormat(format) }
+        guard let origin = release.field("origin")?.string.flatMap({ OriginName($0) }) else {
+            throw .malformed("no origin in the record \(Self.releaseID); a name has \(OriginName.rule)")
+        }
+        self.origin = origin
+        number = try Self.number("number", of: release, in: 1...Self.highestNumber)
+        made = try Self.time("made", of: release)
+        confirmed = try Self.time("confirmed", of: release)
+        expires = try Self.time("expires", of: release)
+        guard made <= confirmed, confirmed <= expires else {
+            throw .malformed("a release that is not made before it is confirmed, or not confirmed before it expires")
+        }
+        (entries, removed) = ([:], [:])
+        for record in records where record.id != Self.releaseID {
+            let id = try Self.collection(of: record)
+            guard entries[id] == nil, removed[id] == nil else { throw .malformed("two records of \(id)") }
+            if record.field("removed") != nil {
+                removed[id] = try Self.number("removed", of: record, in: 1...number)
+                continue
+            }
+            guard let payload = record.field("sha256")?.string.flatMap({ SHA256Digest(hex: $0) }) else {
+                throw .malformed("no SHA-256 of \(id)")
+            }
+            let count = try Self.number("records", of: record, in: 0...UInt64(Int32.max))
+            entries[id] = Entry(timestamp: try Self.time("timestamp", of: record), payload: payload, records: Int(count))
+        }
+    }
+
+    private static func collection(of record: Record) throws(CatalogueError) -> CollectionID {
+        guard let bucket = record.field("bucket")?.string, let name = record.field("collection")?.string,
+            let id = try? CollectionID(bucket: bucket, name: name)
+        else { throw .malformed("no bucket or collection in the record \(record.id)") }
+        guard id != collection else { throw .malformed("itself in its list") }
+        guard recordID(of: id) == record.id else {
+            throw .malformed("the record \(record.id) for \(id), which belongs into the record \(recordID(of: id))")
+        }
+        return id
+    }
+
+    private static func number(
+        _ name: String, of record: Record, in range: ClosedRange<UInt64>
+    ) throws(CatalogueError) -> UInt64 {
+        guard let number = record.field(name)?.number?.uint64, range ~= number else {
+            throw .malformed("no member \(name) from \(range.lowerBound) to \(range.upperBound) in the record \(record.id)")
+        }
+        return number
+    }
+
+    private static func time(_ name: String, of record: Record) throws(CatalogueError) -> Timestamp {
+        Timestamp(milliseconds: try number(name, of: record, in: 0...highestNumber))
+    }
+
+    /// The id of the record about a collection: `BUCKET_-NAME`, with `__` for each `_` of the two, so that no two collections
+    /// share one.
+    package static func recordID(of id: CollectionID) -> String {
+        func doubled(_ text: String) -> String {
+            text.split(separator: "_", omittingEmptySubsequences: false).joined(separator: "__")
+        }
+        return "\(doubled(id.bucket))_-\(doubled(id.name))"
+    }
+
+    /// The records, without `last_modified`: their ids, and their other members.
+    package var records: [(id: String, members: [JSONValue.Member])] {
+        let release: [JSONValue.Member] = [
+            .init(key: "format", value: .count(Self.format)), .init(key: "origin", value: .string("\(origin)")),
+            .init(key: "number", value: .count(number)), .init(key: "made", value: .count(made.milliseconds)),
+            .init(key: "confirmed", value: .count(confirmed.milliseconds)),
+            .init(key: "expires", value: .count(expires.milliseconds)),
+        ]
+        func named(_ id: CollectionID, _ others: [JSONValue.Member]) -> (id: String, members: [JSONValue.Member]) {
+            let name: [JSONValue.Member] = [
+                .init(key: "bucket", value: .string(id.bucket)), .init(key: "collection", value: .string(id.name)),
+            ]
+            return (Self.recordID(of: id), name + others)
+        }
+        let listed = entries.map { id, entry in
+            named(
+                id,
+                [
+                    .init(key: "timestamp", value: .count(entry.timestamp.milliseconds)),
+                    .init(key: "sha256", value: .string("\(entry.payload)")),
+                    .init(key: "records", value: .count(entry.records)),
+                ])
+        }
+        let gone = removed.map { id, number in named(id, [.init(key: "removed", value: .count(number))]) }
+        return ([(Self.releaseID, release)] + listed + gone).sorted { $0.id < $1.id }
+    }
+}
