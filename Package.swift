@@ -60,39 +60,43 @@ let package = Package(
             name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"]), .brew(["libarchive"])]),
 
         .target(name: "LibC", swiftSettings: strict),
+        .target(name: "Locks", swiftSettings: strict),
         .target(name: "CThreads"),
-        .target(name: "WorkThreads", dependencies: ["CThreads", "LibC"], swiftSettings: strict),
+        .target(name: "WorkThreads", dependencies: ["Locks", "CThreads", "LibC"], swiftSettings: strict),
         .target(name: "RemoteSettingsModel", swiftSettings: strict),
         .target(
             name: "ContentSignature",
             dependencies: [
-                "RemoteSettingsModel",
+                "Locks", "RemoteSettingsModel",
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
         .target(name: "Catalogue", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
-        .target(name: "Deflate", dependencies: ["RemoteSettingsModel", "CZlib"], swiftSettings: strict),
+        .target(name: "Deflate", dependencies: ["Locks", "RemoteSettingsModel", "CZlib"], swiftSettings: strict),
         .target(name: "UpdateEvents", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(
             name: "UpdateSchedule", dependencies: ["RemoteSettingsModel", "UpdateEvents"], swiftSettings: strict),
         .target(name: "MozillaLZ4", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(
             name: "RemoteSettingsHTTP",
-            dependencies: ["RemoteSettingsModel", "UpdateEvents", "UpdateSchedule", "Deflate", "LibC", "WorkThreads"],
+            dependencies: [
+                "Locks", "RemoteSettingsModel", "UpdateEvents", "UpdateSchedule", "Deflate", "LibC", "WorkThreads",
+            ],
             swiftSettings: strict),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(
             name: "CurlTransport",
-            dependencies: ["RemoteSettingsHTTP", "CCurl", "CThreads", "LibC"],
+            dependencies: ["Locks", "RemoteSettingsHTTP", "CCurl", "CThreads", "LibC"],
             swiftSettings: strict),
         .target(
-            name: "URLSessionTransport", dependencies: ["RemoteSettingsHTTP", "WorkThreads"], swiftSettings: strict),
+            name: "URLSessionTransport", dependencies: ["Locks", "RemoteSettingsHTTP", "WorkThreads"],
+            swiftSettings: strict),
         .target(
             name: "SnapshotBundle",
             dependencies: [
-                "RemoteSettingsModel", "Deflate", "FileStorage", "LibC",
+                "Locks", "RemoteSettingsModel", "Deflate", "FileStorage", "LibC",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
@@ -115,17 +119,17 @@ let package = Package(
             ],
             swiftSettings: strict),
 
-        .target(name: "FileStorage", dependencies: ["RemoteSettingsModel", "LibC"], swiftSettings: strict),
+        .target(name: "FileStorage", dependencies: ["Locks", "RemoteSettingsModel", "LibC"], swiftSettings: strict),
         .target(
             name: "SnapshotFetch",
             dependencies: [
-                "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "FileStorage", "WorkThreads",
+                "Locks", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "FileStorage", "WorkThreads",
             ],
             swiftSettings: strict),
         .target(
             name: "RemoteSettings",
             dependencies: [
-                "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "Deflate",
+                "Locks", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "Deflate",
                 "TargetFilter", "FileStorage", "SnapshotFetch", "MozillaLZ4", "UpdateEvents", "UpdateSchedule",
                 "WorkThreads",
                 .target(name: "URLSessionTransport", condition: apple),
@@ -135,12 +139,13 @@ let package = Package(
             swiftSettings: strict),
 
         .target(
-            name: "RemoteSettingsBlocking", dependencies: ["RemoteSettings", "WorkThreads"], swiftSettings: strict),
+            name: "RemoteSettingsBlocking", dependencies: ["Locks", "RemoteSettings", "WorkThreads"],
+            swiftSettings: strict),
 
         .target(
             name: "RemoteConfiguration",
             dependencies: [
-                "RemoteSettings", "RemoteSettingsModel", "TargetFilter", "ConfigParameters", "DefaultsFiles",
+                "Locks", "RemoteSettings", "RemoteSettingsModel", "TargetFilter", "ConfigParameters", "DefaultsFiles",
                 "FileStorage", "UpdateSchedule",
             ],
             swiftSettings: strict),
@@ -148,7 +153,7 @@ let package = Package(
         .target(
             name: "PushBroadcasts",
             dependencies: [
-                "RemoteSettings", "RemoteSettingsHTTP", "RemoteSettingsModel", "UpdateEvents",
+                "Locks", "RemoteSettings", "RemoteSettingsHTTP", "RemoteSettingsModel", "UpdateEvents",
                 .product(name: "NIOCore", package: "swift-nio", condition: push),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: push),
                 .product(name: "NIOPosix", package: "swift-nio", condition: push),
@@ -183,7 +188,8 @@ let package = Package(
         .target(
             name: "DumpsRefresh",
             dependencies: [
-                "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "SnapshotFetch",
+                "Locks", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle",
+                "SnapshotFetch",
                 "SnapshotHistory", "FileStorage", "Dumps", "Deflate", "LibC",
             ],
             swiftSettings: strict),
@@ -203,7 +209,7 @@ let package = Package(
         .target(
             name: "SnapshotOrigin",
             dependencies: [
-                "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "ContentSignature",
+                "Locks", "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "ContentSignature",
                 "Deflate", "MozillaLZ4", .target(name: "CLZ4", condition: tools),
             ],
             swiftSettings: strict),
@@ -218,7 +224,7 @@ let package = Package(
         .target(
             name: "SnapshotServer",
             dependencies: [
-                "CMappedFaults", "UpdateEvents",
+                "Locks", "CMappedFaults", "UpdateEvents",
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "SnapshotOrigin", "SnapshotHistory",
                 "SnapshotPage", "Dumps", "ContentSignature", "FileStorage", "LibC",
                 .product(name: "Hummingbird", package: "hummingbird", condition: tools),
@@ -246,14 +252,15 @@ let package = Package(
         .target(
             name: "InMemoryOrigin",
             dependencies: [
-                "SnapshotOrigin", "SigningKeys", "SnapshotBundle", "ContentSignature", "RemoteSettingsHTTP",
+                "Locks", "SnapshotOrigin", "SigningKeys", "SnapshotBundle", "ContentSignature", "RemoteSettingsHTTP",
                 "RemoteSettings", "RemoteSettingsModel", "Deflate",
             ],
             swiftSettings: strict),
         .target(
             name: "RemoteSettingsTesting",
             dependencies: [
-                "InMemoryOrigin", "RemoteConfiguration", "RemoteSettings", "RemoteSettingsHTTP", "RemoteSettingsModel",
+                "Locks", "InMemoryOrigin", "RemoteConfiguration", "RemoteSettings", "RemoteSettingsHTTP",
+                "RemoteSettingsModel",
             ],
             swiftSettings: strict),
         .target(
@@ -300,12 +307,13 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "DumpsWatch",
-            dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "UpdateEvents", "UpdateSchedule"],
+            dependencies: ["Locks", "RemoteSettingsModel", "RemoteSettingsHTTP", "UpdateEvents", "UpdateSchedule"],
             swiftSettings: strict),
         .executableTarget(
             name: "rsdump",
             dependencies: [
-                "CMappedFaults", "RemoteSettingsModel", "RemoteSettingsHTTP", "AsyncHTTPTransport", "ContentSignature",
+                "Locks", "CMappedFaults", "RemoteSettingsModel", "RemoteSettingsHTTP", "AsyncHTTPTransport",
+                "ContentSignature",
                 "SnapshotBundle", "Dumps", "DumpsRefresh", "SnapshotServer", "SnapshotExchange", "SnapshotDiff",
                 "SnapshotHistory", "SnapshotOrigin", "StaticMirror", "DemoOrigin", "RemoteSettings",
                 "FileStorage", "LibC", "SigningKeys", "AuthoredText", "CollectionSources", "FirebaseFormats", "Publish",
@@ -320,7 +328,7 @@ let package = Package(
         .executableTarget(
             name: "rsbench",
             dependencies: [
-                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "CZlib", "Deflate",
+                "Locks", "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "CZlib", "Deflate",
                 "RemoteSettings", "AsyncHTTPTransport", "RemoteConfiguration", "InMemoryOrigin", "Dumps",
                 "DumpsRefresh", "RemoteSettingsHTTP", "FileStorage", .product(name: "Crypto", package: "swift-crypto"),
             ],
@@ -332,7 +340,8 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "TargetFilter",
+                "Locks", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle",
+                "TargetFilter",
                 "Deflate", "MozillaLZ4", "FileStorage", "RemoteSettings", "Dumps", "DumpsRefresh",
                 "SnapshotExchange", "SnapshotOrigin", "SnapshotPage", "AuthoredText", "CollectionSources",
                 "FirebaseFormats", "SigningKeys",
@@ -367,10 +376,10 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "DumpsWatchTests",
-            dependencies: ["DumpsWatch", "UpdateEvents", "RemoteSettingsHTTP", "RemoteSettingsModel"],
+            dependencies: ["Locks", "DumpsWatch", "UpdateEvents", "RemoteSettingsHTTP", "RemoteSettingsModel"],
             swiftSettings: strict),
         .testTarget(
-            name: "RemoteSettingsModelTests", dependencies: ["RemoteSettingsModel"],
+            name: "RemoteSettingsModelTests", dependencies: ["Locks", "RemoteSettingsModel"],
             exclude: ["canonical_cases.py", "canonical_cases.txt"],
             swiftSettings: strict),
         .testTarget(
@@ -384,11 +393,11 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "RemoteSettingsHTTPTests",
-            dependencies: ["RemoteSettingsHTTP", "RemoteSettingsModel", "UpdateEvents"], swiftSettings: strict),
+            dependencies: ["Locks", "RemoteSettingsHTTP", "RemoteSettingsModel", "UpdateEvents"], swiftSettings: strict),
         .testTarget(
             name: "TransportTests",
             dependencies: [
-                "AsyncHTTPTransport", "CurlTransport", "FaultyServer", "PushBroadcasts", "RemoteSettings",
+                "Locks", "AsyncHTTPTransport", "CurlTransport", "FaultyServer", "PushBroadcasts", "RemoteSettings",
                 "RemoteSettingsHTTP", "RemoteSettingsModel", "UpdateEvents",
                 .product(name: "NIOCore", package: "swift-nio", condition: tools),
                 .product(name: "NIOPosix", package: "swift-nio", condition: tools),
@@ -400,11 +409,13 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "URLSessionTransportTests",
-            dependencies: ["URLSessionTransport", "FaultyServer", "RemoteSettingsHTTP", "RemoteSettingsModel"],
+            dependencies: [
+                "Locks", "URLSessionTransport", "FaultyServer", "RemoteSettingsHTTP", "RemoteSettingsModel",
+            ],
             swiftSettings: strict),
         .target(
             name: "FaultyServer",
-            dependencies: ["RemoteSettingsHTTP", "RemoteSettingsModel", "UpdateSchedule", "CZlib"],
+            dependencies: ["Locks", "RemoteSettingsHTTP", "RemoteSettingsModel", "UpdateSchedule", "CZlib"],
             path: "Tests/FaultyServer", swiftSettings: strict),
         .testTarget(
             name: "SnapshotBundleTests",
@@ -417,7 +428,8 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "UpdateEventsTests", dependencies: ["UpdateEvents", "RemoteSettingsModel"], swiftSettings: strict),
-        .testTarget(name: "DeflateTests", dependencies: ["Deflate", "RemoteSettingsModel"], swiftSettings: strict),
+        .testTarget(
+            name: "DeflateTests", dependencies: ["Locks", "Deflate", "RemoteSettingsModel"], swiftSettings: strict),
         .testTarget(
             name: "MozillaLZ4Tests", dependencies: ["MozillaLZ4", "SnapshotOrigin", "RemoteSettingsModel"],
             swiftSettings: strict),
@@ -451,7 +463,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "StaticMirrorTests", dependencies: ["StaticMirror"], swiftSettings: strict),
         .testTarget(
-            name: "TargetFilterTests", dependencies: ["TargetFilter", "RemoteSettingsModel"],
+            name: "TargetFilterTests", dependencies: ["Locks", "TargetFilter", "RemoteSettingsModel"],
             exclude: ["filter_cases.py", "filter_cases.jsonl"], swiftSettings: strict),
         .testTarget(
             name: "JSONSchemaTests", dependencies: ["JSONSchema", "RemoteSettingsModel"], swiftSettings: strict),
@@ -495,7 +507,7 @@ let package = Package(
         .testTarget(
             name: "DumpsRefreshTests",
             dependencies: [
-                "DumpsRefresh", "Dumps", "AuthoredText", "ContentSignature", "RemoteSettingsModel",
+                "Locks", "DumpsRefresh", "Dumps", "AuthoredText", "ContentSignature", "RemoteSettingsModel",
                 "RemoteSettingsHTTP", "SnapshotBundle", "SnapshotFetch",
             ],
             swiftSettings: strict),
@@ -512,7 +524,8 @@ let package = Package(
         .testTarget(
             name: "RemoteConfigurationTests",
             dependencies: [
-                "RemoteConfiguration", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "Dumps",
+                "Locks", "RemoteConfiguration", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature",
+                "Dumps",
                 "DumpsRefresh", "InMemoryOrigin", "FaultyServer", "UpdateEvents", "config-process",
                 "CollectionSources", "FileStorage", "FirebaseFormats",
             ],
@@ -521,7 +534,7 @@ let package = Package(
             name: "storage-process", dependencies: ["RemoteSettings", "AsyncHTTPTransport"],
             path: "Tests/StorageProcess", swiftSettings: strict),
         .executableTarget(
-            name: "blocking-process", dependencies: ["RemoteSettingsBlocking", "InMemoryOrigin"],
+            name: "blocking-process", dependencies: ["Locks", "RemoteSettingsBlocking", "InMemoryOrigin"],
             path: "Tests/BlockingProcess", swiftSettings: strict),
         .executableTarget(
             name: "soak",
@@ -533,7 +546,7 @@ let package = Package(
         .testTarget(
             name: "RemoteSettingsTests",
             dependencies: [
-                "storage-process", "blocking-process", "RemoteSettings", "RemoteSettingsBlocking",
+                "Locks", "storage-process", "blocking-process", "RemoteSettings", "RemoteSettingsBlocking",
                 "RemoteSettingsModel",
                 "RemoteSettingsHTTP", "ContentSignature", "Dumps", "DumpsRefresh", "SnapshotFetch", "FileStorage",
                 "InMemoryOrigin", "FaultyServer", "UpdateEvents",

@@ -1,5 +1,5 @@
 import RemoteSettingsModel
-import Synchronization
+import Locks
 
 /// Verifies snapshots that are stored together with their chain, in a bundle or a cache file.
 ///

@@ -1,7 +1,7 @@
 import CCurl
 import CThreads
 import RemoteSettingsHTTP
-import Synchronization
+import Locks
 
 /// The thread on which libcurl runs, and the orders that other threads give it.
 @safe

@@ -1,6 +1,6 @@
 import Dispatch
 import RemoteSettingsModel
-import Synchronization
+import Locks
 
 /// Memory that one thread fills from its start to its end, while others read what is there already.
 @safe

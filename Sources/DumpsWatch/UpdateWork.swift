@@ -1,6 +1,6 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import Synchronization
+import Locks
 import UpdateEvents
 import UpdateSchedule
 

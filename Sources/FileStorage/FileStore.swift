@@ -1,6 +1,6 @@
 import LibC
 import RemoteSettingsModel
-import Synchronization
+import Locks
 
 /// File operations, each of which happens as a whole or not at all.
 package enum FileStore {

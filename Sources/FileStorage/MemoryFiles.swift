@@ -1,6 +1,6 @@
 import LibC
 import RemoteSettingsModel
-import Synchronization
+import Locks
 
 /// A directory in memory, which the functions of ``FileStore`` use like one on the disk. It is gone when nobody holds it any more.
 package final class MemoryDirectory: Sendable {

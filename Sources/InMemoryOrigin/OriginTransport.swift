@@ -3,7 +3,7 @@ import Foundation
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotOrigin
-import Synchronization
+import Locks
 
 /// A Remote Settings server in memory: collections that a test writes to, signed at each write and answered by an
 /// ``Origin``, without a network or another process.

@@ -1,6 +1,6 @@
 import RemoteSettings
 import RemoteSettingsModel
-import Synchronization
+import Locks
 
 /// An update channel that says what a test tells it to.
 public final class ScriptedUpdates: UpdateSource {

@@ -1,7 +1,7 @@
 import Foundation
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import Synchronization
+import Locks
 
 /// How many times longer everything may take than usual: with a sanitizer, which `RS_SANITIZED` tells of, ten times.
 package let slowness = ProcessInfo.processInfo.environment["RS_SANITIZED"] == nil ? 1 : 10

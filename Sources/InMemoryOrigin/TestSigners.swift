@@ -2,7 +2,7 @@ import ContentSignature
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SigningKeys
-import Synchronization
+import Locks
 
 /// How one signature in a collection's metadata is made; by default, as it should be.
 public struct SignatureForm: Sendable, Hashable {

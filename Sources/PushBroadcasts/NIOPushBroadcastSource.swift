@@ -6,7 +6,7 @@ import NIOWebSocket
 import RemoteSettings
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import Synchronization
+import Locks
 import UpdateEvents
 
 /// Mozilla's push service as an update channel, over NIO's WebSocket: it announces each change of Mozilla's collections,

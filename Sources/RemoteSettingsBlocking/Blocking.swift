@@ -1,5 +1,5 @@
 import Dispatch
-import Synchronization
+import Locks
 import WorkThreads
 
 /// Runs `body` to its end while the calling thread waits. The body does not need that thread, whatever thread it is.

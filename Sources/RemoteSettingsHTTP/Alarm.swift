@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// Waits that somebody may end early, because there is something new to decide by. There is one waiter at a time.
 package final class Alarm: Sendable {

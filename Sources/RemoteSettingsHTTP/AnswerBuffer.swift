@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// An answer on its way from a transport's callbacks to the one task that reads it by a ``BufferedBody``.
 ///

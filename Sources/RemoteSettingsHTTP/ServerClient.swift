@@ -1,5 +1,5 @@
 import RemoteSettingsModel
-import Synchronization
+import Locks
 import UpdateSchedule
 
 /// A client of a Remote Settings server (protocol v1 and v2), over any ``HTTPTransport``.

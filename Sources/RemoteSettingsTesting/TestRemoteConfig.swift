@@ -1,6 +1,6 @@
 import Observation
 import RemoteConfiguration
-import Synchronization
+import Locks
 
 /// Remote config whose values a test sets, for code that takes a `RemoteConfigReading`.
 ///

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// Bounds how many requests are under way at once; the others wait in the order in which they came.
 package final class RequestGate: Sendable {

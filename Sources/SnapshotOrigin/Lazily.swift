@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// A value that is made once, on first use, by whichever task needs it first. After a failure the next use tries again.
 final class Lazily<Value: Sendable>: Sendable {

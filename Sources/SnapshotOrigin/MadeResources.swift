@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 import SnapshotBundle
-import Synchronization
+import Locks
 
 /// The resources that one state of an origin makes on the first request and keeps.
 final class MadeResources: Sendable {

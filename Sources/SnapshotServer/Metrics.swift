@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 import SnapshotOrigin
-import Synchronization
+import Locks
 
 /// Counts what the server does, for Prometheus (text format 0.0.4). Labels have few values, whatever clients send.
 package final class Metrics: Sendable {

@@ -3,7 +3,7 @@ import Hummingbird
 import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotPage
-import Synchronization
+import Locks
 
 /// The page for people, over what is served.
 struct ServedPages: Sendable {

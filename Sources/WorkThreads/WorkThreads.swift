@@ -1,7 +1,7 @@
 import CThreads
 import Dispatch
 import LibC
-import Synchronization
+import Locks
 
 /// Runs tasks on threads of its own, so that they go on while every thread of Swift's pool is blocked.
 ///

@@ -10,7 +10,7 @@ import Dispatch
 import Foundation
 import InMemoryOrigin
 import RemoteSettingsBlocking
-import Synchronization
+import Locks
 
 let server = try OriginTransport()
 let storage = FileManager.default.temporaryDirectory.appending(path: "rs-blocking-\(UUID().uuidString)").path

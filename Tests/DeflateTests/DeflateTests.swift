@@ -1,7 +1,7 @@
 import Deflate
 import Dispatch
 import RemoteSettingsModel
-import Synchronization
+import Locks
 import Testing
 
 struct DeflateTests {

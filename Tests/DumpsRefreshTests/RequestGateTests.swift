@@ -2,7 +2,7 @@ import Foundation
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotFetch
-import Synchronization
+import Locks
 import Testing
 
 struct RequestGateTests {

@@ -1,7 +1,7 @@
 import DumpsWatch
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import Synchronization
+import Locks
 import Testing
 import UpdateEvents
 

@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import Locks
 
 /// An event stream on loopback, which a test makes fail in the ways in which networks and servers do.
 package final class EventStreamServer: Sendable {

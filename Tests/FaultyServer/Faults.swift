@@ -1,6 +1,6 @@
 import CZlib
 import Foundation
-import Synchronization
+import Locks
 
 /// What a test's own part of the server has seen.
 struct Observations {

@@ -1,7 +1,7 @@
 import Foundation
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import Synchronization
+import Locks
 import UpdateSchedule
 
 /// A server on loopback that misbehaves on request, under a name of the test's own.

@@ -3,7 +3,7 @@ import InMemoryOrigin
 import RemoteConfiguration
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import Synchronization
+import Locks
 import Testing
 
 /// When the server is asked, and when not.

@@ -4,7 +4,7 @@ import InMemoryOrigin
 import Observation
 import RemoteConfiguration
 import RemoteSettingsModel
-import Synchronization
+import Locks
 import Testing
 
 /// Who is told of what, where and when.

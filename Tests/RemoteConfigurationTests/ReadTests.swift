@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import InMemoryOrigin
 import RemoteConfiguration
-import Synchronization
+import Locks
 import Testing
 
 /// Whoever has to know which values an app has read hears of each once for an activation.

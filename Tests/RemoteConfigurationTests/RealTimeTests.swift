@@ -2,7 +2,7 @@ import Foundation
 import InMemoryOrigin
 import RemoteConfiguration
 import RemoteSettingsModel
-import Synchronization
+import Locks
 import Testing
 import UpdateEvents
 

@@ -1,5 +1,5 @@
 import RemoteSettingsModel
-import Synchronization
+import Locks
 import Testing
 
 struct ConcurrentMapTests {

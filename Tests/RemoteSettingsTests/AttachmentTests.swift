@@ -2,7 +2,7 @@ import Dumps
 import Foundation
 import InMemoryOrigin
 import RemoteSettings
-import Synchronization
+import Locks
 import Testing
 
 extension ServerTests {

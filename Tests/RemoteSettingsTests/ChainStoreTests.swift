@@ -3,7 +3,7 @@ import InMemoryOrigin
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotFetch
-import Synchronization
+import Locks
 import Testing
 
 struct ChainStoreTests {

@@ -3,7 +3,7 @@ import Foundation
 import InMemoryOrigin
 import RemoteSettings
 import RemoteSettingsHTTP
-import Synchronization
+import Locks
 import Testing
 
 extension ServerTests {

@@ -2,7 +2,7 @@ import Foundation
 import InMemoryOrigin
 import RemoteSettings
 import RemoteSettingsModel
-import Synchronization
+import Locks
 import Testing
 
 extension ServerTests {

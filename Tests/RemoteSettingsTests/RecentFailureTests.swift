@@ -1,7 +1,7 @@
 import InMemoryOrigin
 import RemoteSettings
 import RemoteSettingsHTTP
-import Synchronization
+import Locks
 import Testing
 
 extension ServerTests {

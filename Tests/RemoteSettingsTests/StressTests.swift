@@ -1,7 +1,7 @@
 import Foundation
 import InMemoryOrigin
 import RemoteSettings
-import Synchronization
+import Locks
 import Testing
 
 extension ServerTests {

@@ -2,7 +2,7 @@ import Foundation
 import InMemoryOrigin
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import Synchronization
+import Locks
 import Testing
 
 @testable import RemoteSettings

@@ -1,6 +1,6 @@
 import Foundation
 import RemoteSettingsModel
-import Synchronization
+import Locks
 import TargetFilter
 import Testing
 

@@ -1,7 +1,7 @@
 import Crypto
 import FaultyServer
 import Foundation
-import Synchronization
+import Locks
 
 /// A WebSocket server on loopback whose side of each connection a test writes, byte for byte where it likes.
 struct PushServer {

@@ -1,6 +1,6 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import Synchronization
+import Locks
 
 /// A clock that moves only when a test advances it or code sleeps by it.
 final class SteppingClock: Sendable {

@@ -2,7 +2,7 @@ import FaultyServer
 import Foundation
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import Synchronization
+import Locks
 import Testing
 
 @testable import URLSessionTransport

@@ -2,7 +2,7 @@ import FileStorage
 import LibC
 import RemoteSettingsModel
 import SnapshotBundle
-import Synchronization
+import Locks
 
 /// The small attachments of one collection that are downloaded and wait for the others, packed as in a bundle, in a single
 /// file: creating a file for each takes longer than downloading it.

@@ -1,7 +1,7 @@
 import Observation
 import RemoteSettings
 import RemoteSettingsModel
-import Synchronization
+import Locks
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// How often, and for how long, a ``RemoteConfig`` fetches.
 ///

@@ -1,7 +1,7 @@
 import FileStorage
 import RemoteSettings
 import RemoteSettingsModel
-import Synchronization
+import Locks
 
 /// What of one collection has to survive a start: what fetches, pauses and messages have left behind, and the active
 /// snapshot.

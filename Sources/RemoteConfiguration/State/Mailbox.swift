@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// Messages on their way to one listener: handed over where it wants to be called, in their order, one at a time.
 ///

@@ -1,5 +1,5 @@
 import RemoteSettings
-import Synchronization
+import Locks
 
 /// Something that happened to a ``RemoteConfig``.
 public enum RemoteConfigEvent: Sendable {

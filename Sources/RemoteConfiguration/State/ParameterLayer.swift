@@ -1,7 +1,7 @@
 import ConfigParameters
 import RemoteSettings
 import RemoteSettingsModel
-import Synchronization
+import Locks
 import TargetFilter
 
 /// One state of the collection as one context sees it: the source of remote and packaged values.

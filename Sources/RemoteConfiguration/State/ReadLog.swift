@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// The values that were read of one activated state, so that whoever wants to know hears of each once.
 final class ReadLog: Sendable {

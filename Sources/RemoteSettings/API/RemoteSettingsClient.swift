@@ -1,5 +1,5 @@
 import RemoteSettingsModel
-import Synchronization
+import Locks
 
 /// One collection. Made by ``RemoteSettingsService/makeClient(collectionName:)``; may be used from many threads.
 public final class RemoteSettingsClient: Sendable {

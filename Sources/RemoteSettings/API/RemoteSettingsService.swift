@@ -1,5 +1,5 @@
 import RemoteSettingsModel
-import Synchronization
+import Locks
 
 /// Remote Settings for an app: makes clients for collections, and syncs them all.
 ///

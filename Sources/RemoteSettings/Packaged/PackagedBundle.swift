@@ -2,7 +2,7 @@ import ContentSignature
 import Deflate
 import RemoteSettingsModel
 import SnapshotBundle
-import Synchronization
+import Locks
 
 /// One collection in one packaged source: what the source's lock says of it, and its bundle, which is opened when it is
 /// first needed and stays open.

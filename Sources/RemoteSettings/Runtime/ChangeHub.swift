@@ -1,5 +1,5 @@
 import RemoteSettingsModel
-import Synchronization
+import Locks
 
 /// The streams of changes that clients have given out.
 final class ChangeHub: Sendable {

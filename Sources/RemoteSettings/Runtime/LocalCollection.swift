@@ -1,6 +1,6 @@
 import FileStorage
 import RemoteSettingsModel
-import Synchronization
+import Locks
 import TargetFilter
 
 /// One collection under one session, for all clients of it: what it holds, and the records that are for this app.

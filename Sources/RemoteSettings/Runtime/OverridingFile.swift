@@ -1,7 +1,7 @@
 import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
-import Synchronization
+import Locks
 
 /// The file that has a collection's place in this process. It is read again when it was changed.
 final class OverridingFile: Sendable {

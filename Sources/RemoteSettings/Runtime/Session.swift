@@ -3,7 +3,7 @@ import FileStorage
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotFetch
-import Synchronization
+import Locks
 import TargetFilter
 
 #if canImport(Darwin)

@@ -1,5 +1,5 @@
 import RemoteSettingsModel
-import Synchronization
+import Locks
 import WorkThreads
 
 /// Syncs or downloads, each shared by all callers who ask for it while it is under way.

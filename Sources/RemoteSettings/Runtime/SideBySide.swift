@@ -1,5 +1,5 @@
 import Dispatch
-import Synchronization
+import Locks
 
 /// Calls both closures, and returns what they return: at the same time where the process has another core, else one after the
 /// other.

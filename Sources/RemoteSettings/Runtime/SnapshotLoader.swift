@@ -2,7 +2,7 @@ import ContentSignature
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
-import Synchronization
+import Locks
 
 /// What a process holds of one collection: the snapshot that serves, why others do not, and what protects the collection
 /// from older or unsigned states.

@@ -1,6 +1,6 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import Synchronization
+import Locks
 
 /// A sync that has just failed. Reads that sync only where nothing is held, `getRecords(syncIfEmpty:)` and
 /// ``RecordQuery/Sync/ifEmpty``, do not repeat it before ``nextTry``.

@@ -1,6 +1,6 @@
 import FileStorage
 import RemoteSettingsModel
-import Synchronization
+import Locks
 
 /// The failures of one collection's syncs since the last one that succeeded.
 public struct SyncFailures: Hashable, Sendable {

@@ -1,6 +1,6 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import Synchronization
+import Locks
 import UpdateSchedule
 
 /// The syncs of a session that announcements start, when its ``RequestSchedule`` says so.

@@ -1,7 +1,7 @@
 import Deflate
 import Dispatch
 import RemoteSettingsModel
-import Synchronization
+import Locks
 
 extension BundleReader {
     /// Reads every byte of the bundle and checks it: each entry's size, CRC-32 and SHA-256, the manifest against the

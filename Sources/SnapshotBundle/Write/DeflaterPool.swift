@@ -1,6 +1,6 @@
 import Deflate
 import RemoteSettingsModel
-import Synchronization
+import Locks
 
 /// Compressors for attachments that arrive side by side. Each is used again, because making one costs more than
 /// compressing a small attachment.

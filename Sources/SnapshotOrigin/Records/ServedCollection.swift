@@ -1,7 +1,7 @@
 import ContentSignature
 import RemoteSettingsModel
 import SnapshotBundle
-import Synchronization
+import Locks
 
 /// One collection as an origin serves it: a bundle in place, and the older states that deltas can begin at.
 ///

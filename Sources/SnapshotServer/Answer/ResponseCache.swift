@@ -5,7 +5,7 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotOrigin
-import Synchronization
+import Locks
 
 /// The responses to the resources of one state: made by the first request, shared by all that follow, so that a request
 /// copies no body and writes no header line but `Date`.

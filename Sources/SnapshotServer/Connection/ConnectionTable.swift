@@ -1,6 +1,6 @@
 import NIOCore
 import RemoteSettingsModel
-import Synchronization
+import Locks
 
 /// All open connections. Where there are too many, of one address or in all, the one that has been idle the longest is
 /// closed, so that newcomers are never kept waiting by clients that do nothing.

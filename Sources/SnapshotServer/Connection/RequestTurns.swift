@@ -1,5 +1,5 @@
 import NIOCore
-import Synchronization
+import Locks
 
 /// Lets connections that ask for much at once take turns, so that all others come in between.
 ///

@@ -2,7 +2,7 @@ import CMappedFaults
 import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotOrigin
-import Synchronization
+import Locks
 
 /// One state of what is served: immutable, replaced as a whole.
 package struct ServedState: Sendable {

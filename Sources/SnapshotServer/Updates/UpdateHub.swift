@@ -1,7 +1,7 @@
 import NIOCore
 import RemoteSettingsModel
 import SnapshotOrigin
-import Synchronization
+import Locks
 import UpdateEvents
 
 /// A connection that is told of updates. All members are used on its event loop only.

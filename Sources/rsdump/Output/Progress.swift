@@ -1,7 +1,7 @@
 import DumpsRefresh
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import Synchronization
+import Locks
 
 /// Shows a refresh's progress on standard error: live bars on a terminal, plain lines elsewhere.
 final class Progress: Sendable {

@@ -1,7 +1,7 @@
 import AsyncHTTPTransport
 import Foundation
 import RemoteSettings
-import Synchronization
+import Locks
 
 /// Syncs from the packaged state, and reads by several threads while syncs run.
 struct SyncRows {

@@ -4,7 +4,7 @@ import Dispatch
 import Foundation
 import RemoteSettingsModel
 import SwiftASN1
-import Synchronization
+import Locks
 @_spi(FixedExpiryValidationTime) import X509
 
 extension FuzzTarget {

@@ -6,7 +6,7 @@ import InMemoryOrigin
 import RemoteConfiguration
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import Synchronization
+import Locks
 import Testing
 
 /// A directory, a server with one collection, a clock and chance, of a test's own. The directory is removed at the end.

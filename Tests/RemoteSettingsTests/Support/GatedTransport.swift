@@ -1,7 +1,7 @@
 import InMemoryOrigin
 import RemoteSettings
 import RemoteSettingsHTTP
-import Synchronization
+import Locks
 
 /// Holds back the requests whose URL has a text in it, until it is opened.
 final class GatedTransport: HTTPTransport {

@@ -1,5 +1,5 @@
 import RemoteSettings
-import Synchronization
+import Locks
 
 /// What an app's telemetry has received.
 final class Received: RemoteSettingsTelemetry {
