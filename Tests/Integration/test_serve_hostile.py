@@ -4,6 +4,7 @@ import http.client
 import re
 import resource
 import select
+import selectors
 import socket
 import ssl
 import struct
@@ -294,6 +295,37 @@ def test_a_flood_of_requests_whose_answers_nobody_reads_is_not_taken(origin):
         while sent < 24 << 20 and select.select([], [connection], [], 3)[1]:
             sent += connection.send(heads)
         assert sent < 24 << 20, "the server goes on reading"
+
+
+def flood(connections, data, stop):
+    """Sends the data on each connection, as far as the server takes it."""
+    with selectors.DefaultSelector() as selector:
+        for connection in connections:
+            connection.setblocking(False)
+            selector.register(connection, selectors.EVENT_WRITE, memoryview(data))
+        while selector.get_map() and not stop.is_set():
+            for key, _ in selector.select(1):
+                left = key.data[key.fileobj.send(key.data[:1 << 16]):]
+                selector.modify(key.fileobj, selectors.EVENT_WRITE, left) if left else selector.unregister(key.fileobj)
+
+
+def test_who_sends_thousands_of_requests_ahead_makes_nobody_wait(origin):
+    """Between two answers to somebody else, those who send many requests ahead and read nothing get a bounded number of them."""
+    answered = lambda: origin.metric("rsdump_requests_total")
+    stop = threading.Event()
+    with contextlib.ExitStack() as stack:
+        connections = [stack.enter_context(origin.connect(f"127.3.0.{1 + number % 250}")) for number in range(200)]
+        flooding = threading.Thread(target=flood, args=(connections, request("") * (1 << 20 >> 5), stop))
+        flooding.start()
+        stack.callback(flooding.join)
+        stack.callback(stop.set)
+        time.sleep(0.5)
+        seen = [answered() for _ in range(12)]
+    counts = [after - before for before, after in zip(seen, seen[1:])]
+    assert sum(counts) > 1_000, "there was no flood"
+    # A few passes of two event loops, each with 8 turns of 4 answers.
+    assert max(counts) < 1_000, counts
+    wait_for_no_connections(origin)
 
 
 def test_a_flood_behind_a_slow_answer_needs_no_deep_stack(refreshed_sample):

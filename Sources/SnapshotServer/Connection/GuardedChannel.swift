@@ -47,7 +47,7 @@ struct GuardedChannel: ServerChildChannel {
             // Everything that was read is decoded at once: the less is read at once, the fewer requests wait in memory. And
             // what was read last stays in memory.
             let options = channel.syncOptions
-            let bytes = AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 1024, maximum: 4096)
+            let bytes = AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 1024, maximum: 1024)
             try options?.setOption(.recvAllocator, value: bytes)
             try options?.setOption(.maxMessagesPerRead, value: 1)
             return Value(http: http, isForHTTP: isForHTTP.futureResult)
