@@ -75,6 +75,17 @@ def test_subscribers_get_what_is_posted_and_newcomers_the_last(mirror, dumps):
                 assert (event.name, event.json()) == ("update", {"timestamp": 2})
 
 
+@pytest.mark.parametrize("accept", ["text/event-stream", "*/*"])
+def test_head_is_answered_like_get_without_a_stream(mirror, dumps, accept):
+    """nchan itself would keep the connection and send nothing."""
+    mirror.publish(dumps)
+    headers = {"Accept": accept, "Accept-Encoding": "identity", "Cache-Control": "no-store"}
+    with mirror:
+        answer = requests.head(mirror.origin + "/v2/updates", headers=headers, timeout=10)
+    assert answer.status_code == 200 and answer.headers["Content-Type"].startswith("text/event-stream")
+    assert answer.headers["Cache-Control"] == "no-cache, no-transform"
+
+
 def test_many_may_come_before_there_is_an_event(mirror, dumps):
     """With `nchan_subscriber_first_message -1`, nchan 1.3.6 ends its worker here."""
     mirror.publish(dumps)

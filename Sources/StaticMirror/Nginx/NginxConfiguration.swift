@@ -141,6 +141,9 @@ struct NginxConfiguration {
             location ~ "^\(prefix)/v[12]/updates\\z" {
                 recursive_error_pages on;
                 error_page 418 = @remote_settings_hop;
+                error_page 419 =200 @remote_settings_later;
+                # nchan takes it for a GET, and sends nothing.
+                if ($request_method = HEAD) { return 419; }
         \(updates.redis == nil ? direct : "        return 418;")
             }
             location @remote_settings_hop {
@@ -190,7 +193,7 @@ struct NginxConfiguration {
             }
             # Behind the second hop.
             location = /updates {
-                if ($request_method !~ ^(GET|HEAD)$) { return 405; }
+                if ($request_method != GET) { return 405; }
         \(subscriber)
             }
             location / { return 404; }
