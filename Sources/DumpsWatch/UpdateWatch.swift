@@ -42,14 +42,14 @@ package struct UpdateWatch: Sendable {
         var schedule = ConnectionSchedule(.follower)
         var hasConnected = false
         while !Task.isCancelled {
-            schedule.noteConnecting(at: environment.uptime())
+            schedule.noteConnecting()
             let (end, failure) = await follow(&schedule, report)
             if Task.isCancelled { return }
             hasConnected = hasConnected || schedule.isOpen
             if let failure, !hasConnected, !failure.mayPass { throw failure }
-            let now = environment.uptime()
-            schedule.noteEnd(end, at: now, random: environment.random())
-            let wait = if case .wait(let wait?) = schedule.step(at: now) { wait } else { Duration.zero }
+            let moment = environment.moment
+            schedule.noteEnd(end, at: moment)
+            let wait = if case .wait(let wait?) = schedule.step(at: moment.uptime) { wait } else { Duration.zero }
             await report(.disconnected(failure, wait: wait))
             guard (try? await environment.sleep(wait)) != nil else { return }
         }
@@ -67,8 +67,7 @@ package struct UpdateWatch: Sendable {
                 schedule.noteMessage(message, at: environment.uptime())
                 let step = schedule.step(at: environment.uptime())
                 if step == .close(.flood) {
-                    let flood = "more than \(MessageRate.mostPerMinute) messages within a minute"
-                    return (.flood, HTTPError(stream.url, .notAnEventStream(flood)))
+                    return (.flood, HTTPError(stream.url, .notAnEventStream("\(ConnectionSchedule.End.flood)")))
                 }
                 switch message {
                 case .event(let event): await report(.event(event))
@@ -88,4 +87,27 @@ package struct UpdateWatch: Sendable {
 extension HTTPError {
     /// Whether the same request may succeed later without anybody changing anything.
     fileprivate var mayPass: Bool { isRetryable || isNetworkFailure || category == .backoff }
+}
+
+extension RequestSchedule {
+    /// Notes what ``UpdateWatch`` has reported.
+    package mutating func note(_ notice: UpdateWatch.Notice, at moment: Moment) {
+        switch notice {
+        case .connected: noteOpened(at: moment)
+        case .disconnected: noteClosed()
+        case .event(.update(let timestamp, let collections)):
+            noteAnnounced(timestamp, collections: collections.map { Set($0) }, at: moment)
+        case .event(.pause), .refused: break
+        }
+    }
+}
+
+extension ServerClient {
+    /// Looks at the server's monitor, and at nothing else. Uses the network.
+    ///
+    /// - Throws: `HTTPError`; `ChangesetError` for an answer that is no list of collections.
+    package func monitorTimestamp(expected: Timestamp?) async throws -> Timestamp? {
+        guard case .changes(let document, _) = try await startingRun().monitor(expected: expected) else { return nil }
+        return try MonitorChangeset(parsing: document.body, limits: limits).timestamp
+    }
 }

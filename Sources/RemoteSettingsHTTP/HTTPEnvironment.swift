@@ -1,5 +1,6 @@
 import LibC
 import RemoteSettingsModel
+import UpdateSchedule
 import WorkThreads
 
 /// The clock and the random numbers of a client, which tests replace.
@@ -43,4 +44,9 @@ public struct HTTPEnvironment: Sendable {
         },
         sleep: { duration in try await WorkThreads.sleep(for: duration) },
         random: { Double.random(in: 0..<1) })
+}
+
+extension HTTPEnvironment {
+    /// The present moment.
+    package var moment: Moment { Moment(uptime: uptime(), time: now(), chance: random()) }
 }

@@ -3,7 +3,7 @@ import UpdateEvents
 
 /// Decides when a connection to an update channel is made, how long it may be silent, and when it is given up.
 ///
-/// It is a value: events, the uptime and chance go in, and ``step(at:)`` says what comes next. It does no I/O.
+/// It is a value: events go in, with the moment of each, and ``step(at:)`` says what comes next. It does no I/O.
 package struct ConnectionSchedule: Sendable {
     /// What one kind of client does.
     package struct Rules: Sendable {
@@ -51,17 +51,14 @@ package struct ConnectionSchedule: Sendable {
         package var isAsked = false
 
         package init(failures: Int = 0, until: Duration = .zero, isAsked: Bool = false) {
-            self.failures = failures
-            self.until = until
-            self.isAsked = isAsked
+            (self.failures, self.until, self.isAsked) = (failures, until, isAsked)
         }
     }
 
     /// Why a connection ended, or did not come about.
     package enum End: Hashable, Sendable {
-        /// The other side or the network ended it.
+        /// The other side or the network ended it, or it did not come about.
         case lost
-        case failed
         /// The server has no update channel.
         case unsupported
         /// The server asked for no requests for so many seconds.
@@ -91,6 +88,9 @@ package struct ConnectionSchedule: Sendable {
         case answer
     }
 
+    /// A server that sends more than this within a minute has failed: somebody would have to act on all of them, or to write
+    /// them down. Usual is a heartbeat in 15 s, and an update each time that something is published.
+    package static let mostMessagesPerMinute = 600
     /// A connection that lasted so long was a success.
     package static let successAfter = Duration.seconds(60)
     package static let longestPause = Duration.seconds(14_400)
@@ -114,7 +114,9 @@ package struct ConnectionSchedule: Sendable {
         var heartbeat: Duration?
         /// Whether the time between two heartbeats is of this connection, and not of one before.
         var hasMeasured = false
-        var rate: MessageRate
+        /// When the minute began in which messages are being counted.
+        var minute = Duration.zero
+        var messages = 0
         var verdict: End?
     }
 
@@ -176,15 +178,10 @@ package struct ConnectionSchedule: Sendable {
     /// A start, or somebody who wants a connection anew, is worth one more try.
     package mutating func noteStart() { (mayTry, connection) = (true, nil) }
 
-    package mutating func noteConnecting(at now: Duration) {
-        mayTry = false
-        connection = Connection(rate: MessageRate(at: now))
-    }
+    package mutating func noteConnecting() { (mayTry, connection) = (false, Connection()) }
 
     package mutating func noteOpened(at now: Duration) {
-        connection?.opened = now
-        connection?.last = now
-        connection?.rate = MessageRate(at: now)
+        if connection != nil { connection = Connection(opened: now, last: now, minute: now) }
     }
 
     /// Whether the open connection is a success by now.
@@ -197,7 +194,9 @@ package struct ConnectionSchedule: Sendable {
         guard var connection, let opened = connection.opened else { return }
         defer { self.connection = connection }
         connection.last = now
-        guard connection.rate.note(at: now) else { return connection.verdict = .flood }
+        if now - connection.minute >= .seconds(60) { (connection.minute, connection.messages) = (now, 0) }
+        connection.messages = min(connection.messages, Self.mostMessagesPerMinute) + 1
+        guard connection.messages <= Self.mostMessagesPerMinute else { return connection.verdict = .flood }
         if hasLasted(at: now) { noteSuccess() }
         switch message {
         case .heartbeat:
@@ -216,19 +215,16 @@ package struct ConnectionSchedule: Sendable {
     }
 
     /// The connection ended, or did not come about.
-    ///
-    /// - Parameter random: from 0 up to 1.
-    package mutating func noteEnd(_ end: End, at now: Duration, random: Double) {
-        let chance = min(max(random, 0), 1)
-        let lasted = hasLasted(at: now)
-        if lasted { noteSuccess() } else { shortOnes = min(shortOnes + 1, 64) }
+    package mutating func noteEnd(_ end: End, at moment: Moment) {
+        let (now, chance) = (moment.uptime, moment.chance)
+        if hasLasted(at: now) { noteSuccess() } else { shortOnes = min(shortOnes + 1, 64) }
         let last = connection
         connection = nil
         // A server that was silent for longer than expected has changed its ways.
         if end == .silent, last?.hasMeasured == false { beat = .zero }
         let isFailure =
             switch end {
-            case .failed, .unsupported, .flood: true
+            case .unsupported, .flood: true
             case .lost, .silent: last?.opened == nil || rules.shortOnes.map { shortOnes > $0 } ?? true
             case .paused: rules.shortOnes.map { shortOnes > $0 } ?? true
             case .notBefore: rules.shortOnes == nil
@@ -250,7 +246,7 @@ package struct ConnectionSchedule: Sendable {
         case .paused(.retryAfter(let seconds)):
             asked = now + min(.seconds(max(1, seconds)), Self.longestAskedPause)
         case .paused(.disabled): disabled = now + Self.longestPause
-        case .lost, .failed, .unsupported, .silent, .flood: break
+        case .lost, .unsupported, .silent, .flood: break
         }
         if let reason = lateReason {
             lateReason = nil
@@ -277,5 +273,19 @@ package struct ConnectionSchedule: Sendable {
 
     private mutating func noteSuccess() {
         (failures, shortOnes, lastReason) = (0, 0, nil)
+    }
+}
+
+extension ConnectionSchedule.End: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .lost: "the server ended the connection"
+        case .unsupported: "the server has no update channel"
+        case .notBefore(let seconds): "the server asked for no requests for \(seconds) s"
+        case .paused(.disabled): "the server has switched its update channel off"
+        case .paused(.retryAfter): "the server asked for a pause"
+        case .silent: "nothing arrived any more"
+        case .flood: "more than \(ConnectionSchedule.mostMessagesPerMinute) messages within a minute"
+        }
     }
 }

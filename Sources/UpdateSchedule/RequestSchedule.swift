@@ -6,7 +6,7 @@ import RemoteSettingsModel
 /// than what was announced, the server is asked again, after a pause that doubles. So an announcement that arrives before its
 /// data costs a few requests, and one that is false costs few more and hides nothing.
 ///
-/// It is a value: events, the uptime, the time of day and chance go in, and ``step(at:)`` says what comes next. It does no I/O.
+/// It is a value: events go in, with the moment of each, and ``step(at:)`` says what comes next. It does no I/O.
 package struct RequestSchedule: Sendable {
     package struct Rules: Sendable {
         /// A request begins after a random part of this time, so that not all clients ask at one moment.
@@ -49,10 +49,31 @@ package struct RequestSchedule: Sendable {
     }
 
     package enum Step: Hashable, Sendable {
-        /// ``take(time:)`` says what for.
+        /// ``take(at:)`` says what for.
         case ask
         /// For so long nothing is to be done; `nil` for until the next event.
         case wait(Duration?)
+    }
+
+    /// What became of a request.
+    package enum Answer: Sendable {
+        /// The server's monitor has this timestamp.
+        ///
+        /// - Parameter isChanged: whether something was new; `nil` to say that by the timestamp.
+        case seen(Timestamp, isChanged: Bool?)
+        /// What was announced is about nothing that is wanted here. The server was not asked.
+        case irrelevant
+        /// Some of it failed, or all.
+        case failed(isChanged: Bool)
+        /// The server asked for no requests for so many seconds.
+        case notBefore(seconds: Int)
+    }
+
+    /// What follows from an answer.
+    package struct Outcome: Hashable, Sendable {
+        package var isChanged = false
+        /// Whether by now so much was in vain that somebody may want to hear of it. It is tried again all the same.
+        package var isVain = false
     }
 
     /// More collections than any server has; a longer list means any.
@@ -67,8 +88,8 @@ package struct RequestSchedule: Sendable {
     /// The monitor's timestamp in the last answer.
     package var seen: Timestamp?
     private var pending: Request?
-    /// What is being asked for.
-    private var asking: Request?
+    /// What is being asked for, and what was seen when that began.
+    private var asking: (request: Request, seen: Timestamp?)?
     /// The uptime from which `pending` is asked for.
     private var due = Duration.zero
     /// The uptime before which nothing that is announced leads to a request.
@@ -89,9 +110,6 @@ package struct RequestSchedule: Sendable {
 
     package init(_ rules: Rules) { self.rules = rules }
 
-    /// Whether by now so much was in vain that somebody may want to hear of it. It is tried again all the same.
-    package var isVain: Bool { failures == 3 || earlyOnes == 6 }
-
     package func step(at now: Duration) -> Step {
         guard asking == nil else { return .wait(nil) }
         let check = checkDue.map { max($0, soonest) }
@@ -100,32 +118,32 @@ package struct RequestSchedule: Sendable {
         return left > .zero ? .wait(left) : .ask
     }
 
-    /// Begins a request that ``step(at:)`` asked for. One of the four events that end it follows.
+    /// Begins a request that ``step(at:)`` asked for. ``note(_:at:)`` ends it.
     ///
     /// - Returns: `nil` where all of it has been seen meanwhile.
-    package mutating func take(at now: Duration, time: Timestamp) -> Request? {
-        if let checkDue, max(checkDue, soonest) <= now {
+    package mutating func take(at moment: Moment) -> Request? {
+        if let checkDue, max(checkDue, soonest) <= moment.uptime {
             merge(Request(announced: nil, collections: nil, isGreeting: true))
-            self.checkDue = now + rules.checkTime
+            self.checkDue = moment.uptime + rules.checkTime
         }
         defer { pending = nil }
-        guard let pending, !(pending.announced.map { isHeld($0, time: time) } ?? false) else { return nil }
-        asking = pending
+        guard let pending, !(pending.announced.map { isHeld($0, at: moment) } ?? false) else { return nil }
+        asking = (pending, seen)
         return pending
     }
 
     /// Whether an announcement tells nothing new. A seen timestamp that lies in the future hides nothing but itself.
-    private func isHeld(_ announced: Timestamp, time: Timestamp) -> Bool {
-        seen.map { announced == $0 || (announced < $0 && $0 <= time) } ?? false
+    private func isHeld(_ announced: Timestamp, at moment: Moment) -> Bool {
+        seen.map { announced == $0 || (announced < $0 && $0 <= moment.time) } ?? false
     }
 
     /// A connection to the update channel is open.
-    package mutating func noteOpened(at now: Duration, random: Double) {
+    package mutating func noteOpened(at moment: Moment) {
         isReturn = hasConnected
-        (hasConnected, awaitsGreeting, checkDue) = (true, true, now + rules.greetingTime)
+        (hasConnected, awaitsGreeting, checkDue) = (true, true, moment.uptime + rules.greetingTime)
         // What failed without a network works now.
         guard failures > 0, pending != nil else { return }
-        (soonest, due) = (now, min(due, now + rules.delayAfterReturn * min(max(random, 0), 1)))
+        (soonest, due) = (moment.uptime, min(due, moment.uptime + rules.delayAfterReturn * moment.chance))
     }
 
     /// The connection is not open any more.
@@ -138,75 +156,68 @@ package struct RequestSchedule: Sendable {
     ///   - collections: those that have changed; `nil` for any.
     ///   - isWanted: whether one of them matters here.
     ///   - isFromChannel: whether it came over the connection, whose first event tells the present state.
-    ///   - random: from 0 up to 1.
     package mutating func noteAnnounced(
         _ announced: Timestamp?, collections: Set<CollectionID>? = nil, isWanted: Bool = true,
-        isFromChannel: Bool = true,
-        at now: Duration, time: Timestamp, random: Double
+        isFromChannel: Bool = true, at moment: Moment
     ) {
         let isGreeting = awaitsGreeting && isFromChannel
         if isGreeting {
             awaitsGreeting = false
-            postponeCheck(at: now, random: random)
+            postponeCheck(at: moment)
         }
         guard isWanted || isGreeting else { return }
         if let announced {
-            guard !isHeld(announced, time: time), announced != asking?.announced else { return }
+            guard !isHeld(announced, at: moment), announced != asking?.request.announced else { return }
             // The same again is no news, except that a server that has returned may have it now.
             guard announced != pending?.announced || isGreeting else { return }
         }
-        let isNew = pending == nil
         // The first event may be the last of several that were missed, and names the collections of one.
-        merge(Request(announced: announced, collections: isGreeting ? nil : collections, isGreeting: isGreeting))
+        let request = Request(
+            announced: announced, collections: isGreeting ? nil : collections, isGreeting: isGreeting)
         let longest = isGreeting && isReturn ? rules.delayAfterReturn : rules.longestDelay
-        let delay = longest * min(max(random, 0), 1)
-        let wanted = max(now + delay, soonest)
-        due = isNew ? wanted : min(due, wanted)
+        add(request, at: max(moment.uptime + longest * moment.chance, soonest))
     }
 
-    /// - Parameters:
-    ///   - seen: the monitor's timestamp in the answer.
-    ///   - isChanged: whether something was new.
-    package mutating func noteAnswer(
-        seen: Timestamp, isChanged: Bool, at now: Duration, time: Timestamp, random: Double
+    /// The request has ended. Without one nothing happens.
+    package mutating func note(_ answer: Answer, at moment: Moment) -> Outcome {
+        guard let (request, before) = asking else { return Outcome() }
+        asking = nil
+        switch answer {
+        case .irrelevant: return Outcome()
+        case .notBefore(let seconds):
+            asked = moment.uptime + .seconds(min(max(seconds, 1), 86_400))
+            add(request, at: asked)
+            return Outcome()
+        case .failed(let isChanged):
+            failures += 1
+            soonest = moment.uptime + rules.failed.pause(after: failures, random: moment.chance)
+            add(request, at: soonest)
+            due = soonest
+            return Outcome(isChanged: isChanged, isVain: failures == 3 || earlyOnes == 6)
+        case .seen(let seen, let isChanged):
+            let isChanged = isChanged ?? (seen != before)
+            note(seen, isNewer: before.map { $0 < seen } ?? true, isChanged: isChanged, by: request, at: moment)
+            return Outcome(isChanged: isChanged, isVain: earlyOnes == 6)
+        }
+    }
+
+    private mutating func note(
+        _ seen: Timestamp, isNewer: Bool, isChanged: Bool, by request: Request, at moment: Moment
     ) {
-        guard let request = asking else { return }
-        let isNewer = self.seen.map { $0 < seen } ?? true
-        (asking, failures, self.seen) = (nil, 0, seen)
-        postponeCheck(at: now, random: random)
-        let isBelieved = seen <= time.advanced(by: Self.clockTolerance)
+        (failures, self.seen) = (0, seen)
+        postponeCheck(at: moment)
+        let isBelieved = seen <= moment.time.advanced(by: Self.clockTolerance)
         if let announced = request.announced, seen != announced, seen < announced || !isBelieved {
             earlyOnes += 1
-            let pause = rules.early.pause(after: earlyOnes, random: random)
-            if !isNewer { soonest = now + min(pause, Self.pauseAfterNothing) }
-            again(request, at: now + pause)
+            let pause = rules.early.pause(after: earlyOnes, random: moment.chance)
+            if !isNewer { soonest = moment.uptime + min(pause, Self.pauseAfterNothing) }
+            add(request, at: moment.uptime + pause)
         } else {
             earlyOnes = 0
             fruitless = isChanged || request.isGreeting ? 0 : fruitless + 1
-            if fruitless > 1 { soonest = now + Self.pauseAfterNothing }
+            if fruitless > 1 { soonest = moment.uptime + Self.pauseAfterNothing }
         }
         due = max(due, soonest)
-    }
-
-    /// What was announced is about nothing that is wanted here. The server was not asked.
-    package mutating func noteIrrelevance() { asking = nil }
-
-    /// The request failed.
-    package mutating func noteFailure(at now: Duration, random: Double) {
-        guard let request = asking else { return }
-        asking = nil
-        failures += 1
-        soonest = now + rules.failed.pause(after: failures, random: random)
-        again(request, at: soonest)
-        due = soonest
-    }
-
-    /// The server asked for no requests for so many seconds.
-    package mutating func notePause(seconds: Int, at now: Duration) {
-        guard let request = asking else { return }
-        asking = nil
-        asked = now + .seconds(min(max(seconds, 1), 86_400))
-        again(request, at: asked)
     }
 
     /// The network is another one: what failed may work now.
@@ -217,11 +228,11 @@ package struct RequestSchedule: Sendable {
         (due, soonest, lastReason) = (next, min(soonest, next), next)
     }
 
-    private mutating func postponeCheck(at now: Duration, random: Double) {
-        if checkDue != nil { checkDue = now + rules.checkTime * (1 - min(max(random, 0), 1) / 2) }
+    private mutating func postponeCheck(at moment: Moment) {
+        if checkDue != nil { checkDue = moment.uptime + rules.checkTime * (1 - moment.chance / 2) }
     }
 
-    private mutating func again(_ request: Request, at time: Duration) {
+    private mutating func add(_ request: Request, at time: Duration) {
         due = pending == nil ? time : min(due, time)
         merge(request)
     }

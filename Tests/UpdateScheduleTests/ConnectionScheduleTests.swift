@@ -8,14 +8,18 @@ struct ConnectionScheduleTests {
     private var schedule = ConnectionSchedule(.app(longestSilence: .seconds(3600)))
     private var now = Duration.zero
 
+    private func moment(_ uptime: Duration? = nil) -> Moment {
+        Moment(uptime: uptime ?? now, time: Timestamp(milliseconds: 0), chance: 0.5)
+    }
+
     private mutating func connect(_ end: ConnectionSchedule.End? = nil, after open: Duration? = nil) {
         #expect(schedule.step(at: now) == .connect)
-        schedule.noteConnecting(at: now)
+        schedule.noteConnecting()
         if let open {
             schedule.noteOpened(at: now)
             now += open
         }
-        if let end { schedule.noteEnd(end, at: now, random: 0.5) }
+        if let end { schedule.noteEnd(end, at: moment()) }
     }
 
     @Test mutating func aLostConnectionComesBackInSeconds() {
@@ -43,7 +47,7 @@ struct ConnectionScheduleTests {
     @Test mutating func whatChangesWhileAConnectionIsMadeCounts() {
         connect()
         schedule.note(.network, at: now)
-        schedule.noteEnd(.lost, at: now + .seconds(10), random: 0.5)
+        schedule.noteEnd(.lost, at: moment(now + .seconds(10)))
         #expect(schedule.step(at: now + .seconds(10)) == .connect)
     }
 
@@ -87,7 +91,7 @@ struct ConnectionScheduleTests {
 
     @Test mutating func sevenTriesAndAReason() {
         for _ in 0..<8 {
-            connect(.failed)
+            connect(.lost)
             guard case .wait(let pause?) = schedule.step(at: now) else { break }
             now += pause
         }

@@ -10,8 +10,10 @@ struct RequestScheduleTests {
     /// A timestamp of the server, so many seconds after the beginning.
     private func at(_ seconds: Int) -> Timestamp { Timestamp(milliseconds: UInt64(1_800_000_000_000 + seconds * 1000)) }
 
+    private func moment(_ chance: Double = 0.5) -> Moment { Moment(uptime: now, time: time, chance: chance) }
+
     private mutating func announce(_ timestamp: Timestamp?) {
-        schedule.noteAnnounced(timestamp, at: now, time: time, random: 0.5)
+        schedule.noteAnnounced(timestamp, at: moment())
     }
 
     /// Asks whenever that is due, for as long as it is said.
@@ -25,14 +27,10 @@ struct RequestScheduleTests {
         while true {
             switch schedule.step(at: now) {
             case .ask:
-                guard schedule.take(at: now, time: time) != nil else { continue }
+                guard schedule.take(at: moment()) != nil else { continue }
                 asked.append(now)
-                let before = schedule.seen
-                guard let seen = answer(now) else {
-                    schedule.noteFailure(at: now, random: 0.5)
-                    continue
-                }
-                schedule.noteAnswer(seen: seen, isChanged: seen != before, at: now, time: time, random: 0.5)
+                let found = answer(now).map { RequestSchedule.Answer.seen($0, isChanged: nil) }
+                _ = schedule.note(found ?? .failed(isChanged: false), at: moment())
             case .wait(let pause):
                 guard let pause, now + pause < end else {
                     now = end
@@ -89,13 +87,13 @@ struct RequestScheduleTests {
 
     @Test mutating func whatFailedIsTriedAgainWithTheNextConnection() {
         schedule.seen = at(0)
-        schedule.noteOpened(at: now, random: 0.5)
+        schedule.noteOpened(at: moment())
         announce(at(1))
         pass(6) { _ in nil }
         schedule.noteClosed()
         let early = pass(9) { _ in nil }
         #expect(early.isEmpty)
-        schedule.noteOpened(at: now, random: 1)
+        schedule.noteOpened(at: moment(1))
         announce(at(1))
         let began = now
         let asked = pass(60) { [seen = at(1)] _ in seen }
@@ -113,17 +111,20 @@ struct RequestScheduleTests {
         for _ in 0..<1000 {
             var connection = ConnectionSchedule(.app(longestSilence: .seconds(3600)))
             var requests = RequestSchedule(.app(longestDelay: .seconds(3)))
-            connection.noteConnecting(at: .zero)
+            func moment(_ uptime: Duration) -> Moment {
+                Moment(uptime: uptime, time: at(0).advanced(by: uptime), chance: chance())
+            }
+            connection.noteConnecting()
             connection.noteOpened(at: .zero)
-            requests.noteOpened(at: .zero, random: chance())
-            requests.noteAnnounced(at(1), at: .seconds(100), time: at(100), random: chance())
-            guard requests.take(at: .seconds(103), time: at(103)) != nil else { return #expect(Bool(false)) }
-            requests.noteFailure(at: .seconds(103), random: chance())
-            connection.noteEnd(.lost, at: .seconds(103), random: chance())
+            requests.noteOpened(at: moment(.zero))
+            requests.noteAnnounced(at(1), at: moment(.seconds(100)))
+            guard requests.take(at: moment(.seconds(103))) != nil else { return #expect(Bool(false)) }
+            _ = requests.note(.failed(isChanged: false), at: moment(.seconds(103)))
+            connection.noteEnd(.lost, at: moment(.seconds(103)))
             requests.noteClosed()
             guard case .wait(let pause?) = connection.step(at: .seconds(103)) else { return #expect(Bool(false)) }
             let opened = .seconds(103) + pause
-            requests.noteOpened(at: opened, random: chance())
+            requests.noteOpened(at: moment(opened))
             guard case .wait(let wait?) = requests.step(at: opened) else { continue }
             #expect(wait <= .seconds(2))
             seconds[Int((opened + wait).components.seconds), default: 0] += 1
@@ -150,17 +151,17 @@ struct RequestScheduleTests {
     @Test mutating func aServerThatAskedForAPauseGetsIt() {
         announce(at(1))
         now += .seconds(2)
-        _ = schedule.take(at: now, time: time)
-        schedule.notePause(seconds: 600, at: now)
+        _ = schedule.take(at: moment())
+        _ = schedule.note(.notBefore(seconds: 600), at: moment())
         schedule.noteNetwork(at: now)
-        schedule.noteOpened(at: now, random: 0)
+        schedule.noteOpened(at: moment(0))
         announce(at(2))
         #expect(schedule.step(at: now) == .wait(.seconds(600)))
     }
 
     @Test mutating func aSilentConnectionIsAskedOnce() {
         schedule.seen = at(0)
-        schedule.noteOpened(at: now, random: 0.5)
+        schedule.noteOpened(at: moment())
         let asked = pass(3600) { [seen = at(0)] _ in seen }
         #expect(asked == [.seconds(10)])
     }
@@ -172,7 +173,7 @@ struct RequestScheduleTests {
         for (schedule, hours) in [(self, 24), (follower, 2)] {
             var test = schedule
             test.schedule.seen = at(0)
-            test.schedule.noteOpened(at: .zero, random: 0.5)
+            test.schedule.noteOpened(at: test.moment())
             test.announce(at(0))
             let asked = test.pass(hours * 3600) { [seen = at(0)] _ in seen }
             #expect((7...11).contains(asked.count), "\(asked)")
@@ -196,7 +197,7 @@ struct RequestScheduleTests {
         now += .seconds(2)
         schedule.seen = at(0)
         #expect(schedule.step(at: now) == .ask)
-        let request = schedule.take(at: now, time: time)
+        let request = schedule.take(at: moment())
         #expect(request == nil)
         #expect(schedule.step(at: now) == .wait(nil))
     }

@@ -42,8 +42,8 @@ public final class RemoteSettingsService: Sendable {
     public init(storageDir: String, config: RemoteSettingsConfig) {
         let session = Session(config, storage: StorageDirectory(path: storageDir), changes: changes)
         state = Mutex(State(session: session))
-        updates = UpdateChannel(session) { [changes] in changes.hasListeners }
-        updates.attach(self)
+        updates = UpdateChannel { [changes] in changes.hasListeners }
+        updates.use(session, of: self)
         changes.onListeners { [weak updates] in updates?.evaluate() }
     }
 
@@ -176,7 +176,7 @@ public final class RemoteSettingsService: Sendable {
         }
         replaced.close()
         if isShutDown { session.close() }
-        updates.use(session)
+        updates.use(session, of: self)
     }
 
     /// The server's base URL; empty where the configured one is not valid.

@@ -83,30 +83,32 @@ struct WatchCommand: AsyncParsableCommand {
             limits: limits, onEvent: Console.showAlert)
         let actions = UpdateActions(command: self)
         let (refresh, line) = (refresh, command)
-        let work = UpdateWork { request in
-            refresh ? await actions.refresh(request) : await actions.look(request, client)
-        } act: { timestamp, collections in
-            guard let line else { return false }
-            await actions.execute(line, timestamp, collections)
-            return true
-        }
-        let isWorking = refresh || command != nil
+        let requests = StateRequests(.follower)
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         let result = await withTaskGroup(of: Result<Void, HTTPError>.self) { group in
             group.addTask {
                 do throws(HTTPError) {
                     try await UpdateWatch(client: client).run { notice in
                         WatchLine.print(notice)
-                        if isWorking { work.note(notice) }
+                        requests.note { $0.note(notice, at: $1) }
                     }
                     return .success(())
                 } catch {
                     return .failure(error)
                 }
             }
-            group.addTask {
-                await work.run()
-                return .success(())
+            if refresh || line != nil {
+                group.addTask {
+                    await requests.run { request in
+                        refresh ? await actions.refresh(request) : await actions.look(request, client)
+                    } noted: { request, answer, outcome in
+                        guard outcome.isChanged, let line else { return }
+                        await actions.execute(line, answer, request.collections)
+                        // So many commands are begun at most: one a second.
+                        try? await Task.sleep(for: .seconds(1))
+                    }
+                    return .success(())
+                }
             }
             group.addTask {
                 for await _ in signals { break }
@@ -134,7 +136,7 @@ private struct UpdateActions: Sendable {
     let command: WatchCommand
 
     /// Refreshes the dumps.
-    func refresh(_ request: RequestSchedule.Request) async -> UpdateWork.Answer {
+    func refresh(_ request: RequestSchedule.Request) async -> RequestSchedule.Answer {
         let start = ContinuousClock.now
         do {
             // Read anew: dumps.yaml may have been changed.
@@ -169,7 +171,7 @@ private struct UpdateActions: Sendable {
     }
 
     /// Looks whether the server has what it announced.
-    func look(_ request: RequestSchedule.Request, _ client: ServerClient) async -> UpdateWork.Answer {
+    func look(_ request: RequestSchedule.Request, _ client: ServerClient) async -> RequestSchedule.Answer {
         do {
             guard let seen = try await client.monitorTimestamp(expected: request.announced) else {
                 throw DumpsError.emptyMonitor("\(client.server)")
@@ -180,7 +182,7 @@ private struct UpdateActions: Sendable {
         }
     }
 
-    private func failed(_ error: any Error) -> UpdateWork.Answer {
+    private func failed(_ error: any Error) -> RequestSchedule.Answer {
         guard !Task.isCancelled else { return .failed(isChanged: false) }
         let failure = CommandFailure(error)
         WatchLine.print(
@@ -189,10 +191,9 @@ private struct UpdateActions: Sendable {
         return .failed(isChanged: false)
     }
 
-    /// - Parameter seen: the monitor's timestamp, as far as it is known.
-    func execute(_ line: String, _ seen: Timestamp?, _ collections: Set<CollectionID>?) async {
+    func execute(_ line: String, _ answer: RequestSchedule.Answer, _ collections: Set<CollectionID>?) async {
         let newest = try? command.dumps.directory.lockFile(limits: Limits()).collections.values.map(\.timestamp).max()
-        let timestamp = seen ?? newest ?? Timestamp(milliseconds: 0)
+        let timestamp = if case .seen(let seen, _) = answer { seen } else { newest ?? Timestamp(milliseconds: 0) }
         var event = UpdateEvent.update(timestamp: timestamp, collections: collections?.sorted())
         // The system limits the length of a variable.
         if event.json.utf8.count > 64 << 10 { event = .update(timestamp: timestamp, collections: nil) }

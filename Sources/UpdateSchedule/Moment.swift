@@ -1,0 +1,17 @@
+import RemoteSettingsModel
+
+/// When something happens, with the chance that decides what comes of it.
+package struct Moment: Sendable {
+    /// The time since a fixed moment. It is never set.
+    package let uptime: Duration
+    /// The time of day.
+    package let time: Timestamp
+    /// From 0 up to 1.
+    package let chance: Double
+
+    package init(uptime: Duration, time: Timestamp, chance: Double) {
+        self.uptime = uptime
+        self.time = time
+        self.chance = min(max(chance, 0), 1)
+    }
+}
