@@ -14,6 +14,8 @@ class Announcer:
         self.target = target
         self.greeting = b": hi\n\n"
         self.streams, self.polls = [], []
+        # Whether everything but the update channel is answered by 500.
+        self.is_failing = False
         front = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -41,6 +43,8 @@ class Announcer:
     def forward(self, handler):
         if "/monitor/" in handler.path:
             self.polls.append(handler.path)
+        if self.is_failing:
+            return handler.send_error(500)
         connection = http.client.HTTPConnection("127.0.0.1", self.target, timeout=30)
         # With the client's Host, so that URLs in the answers lead back here.
         connection.request("GET", handler.path, headers=dict(handler.headers))
