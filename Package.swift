@@ -307,7 +307,7 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "DumpsWatch",
-            dependencies: ["Locks", "RemoteSettingsModel", "RemoteSettingsHTTP", "UpdateEvents", "UpdateSchedule"],
+            dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "UpdateEvents", "UpdateSchedule"],
             swiftSettings: strict),
         .executableTarget(
             name: "rsdump",
