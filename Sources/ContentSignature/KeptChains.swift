@@ -1,3 +1,4 @@
+import struct Crypto.SHA256
 import RemoteSettingsModel
 
 /// The certificate chains that a snapshot's signatures need, in one text: `chain.pem` of a bundle, and the chain in a cache file.
@@ -90,14 +91,41 @@ extension Snapshot {
     /// verification; `nil` where none of the chains fits. No I/O.
     package func signatureChains(limits: Limits = Limits()) -> [(signature: ServedSignature, chain: VerifiedChain?)] {
         guard let chain, let verdict = provenance.verdict else { return metadata.signatures.map { ($0, nil) } }
-        let signer = SignerName(verdict.signer)
-        let chains = KeptChains(text: chain).chains.compactMap { pem in
-            try? CertificateChain(pem: pem, limits: limits).ownVerdict(signer, at: verdict.verifiedAt)
+        return UnverifiedSnapshot(collection: collection, payload: payload, metadata: metadata)
+            .signatureChains(KeptChains(text: chain).chains, as: verdict, limits: limits)
+    }
+}
+
+extension UnverifiedSnapshot {
+    /// Each signature with that one of the chains that it was made with, up to its own root; `nil` where none fits.
+    /// No I/O.
+    ///
+    /// A key whose root other roots vouch for has a chain for each of them, and its signatures fit all of these. Then a
+    /// URL that ends with a chain's hash, as those of origins do, says which one is meant; else each signature gets the
+    /// next one.
+    ///
+    /// - Parameter verdict: says which name the chains must have been issued for, and at what time they must be valid.
+    package func signatureChains(
+        _ pems: [Bytes], as verdict: SignatureVerdict, limits: Limits = Limits()
+    ) -> [(signature: ServedSignature, chain: VerifiedChain?)] {
+        let chains = pems.compactMap { pem in
+            try? CertificateChain(pem: pem, limits: limits)
+                .ownVerdict(SignerName(verdict.signer), at: verdict.verifiedAt)
         }
+        let names = chains.map { SHA256Digest(SHA256.hash(data: $0.pem.array)).map { "/\($0).pem" } }
         let message = SignedMessage(payload.bytes)
-        return metadata.signatures.map { signature in
-            let raw = signature.isKnown ? try? RawSignature(base64URL: signature.signature) : nil
-            return (signature, raw.flatMap { raw in chains.first { (try? $0.verify(raw, over: message)) != nil } })
+        var taken: Set<Int> = []
+        return signatures.enumerated().map { position, signature in
+            let isLookedAt = signature.isKnown && position < limits.signatures
+            let raw = isLookedAt ? try? RawSignature(base64URL: signature.signature) : nil
+            let fitting = chains.indices.filter { index in
+                raw.map { (try? chains[index].verify($0, over: message)) != nil } ?? false
+            }
+            let own =
+                fitting.first { names[$0].map(signature.x5u.hasSuffix) ?? false }
+                ?? fitting.first { !taken.contains($0) } ?? fitting.first
+            if let own { taken.insert(own) }
+            return (signature, own.map { chains[$0] })
         }
     }
 }

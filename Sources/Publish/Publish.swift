@@ -150,7 +150,8 @@ package struct Publish: Sendable {
     private func publish(_ collections: [(id: CollectionID, source: CollectionSource?)]) throws -> [Outcome] {
         guard let first = collections.first else { return [] }
         // An error of a chain concerns all of them, and is found before anything is written.
-        _ = try chains(for: first.id)
+        var unused: [String] = []
+        _ = try chains(for: first.id, &unused)
         let configuration = try directory.configurationText().map {
             try ConfigurationReader.read($0, file: directory.configurationPath)
         }
@@ -206,7 +207,7 @@ package struct Publish: Sendable {
         _ id: CollectionID, _ source: CollectionSource?, _ held: Held?, rule: String, server: String,
         _ notes: inout [String]
     ) throws -> (NextState, Snapshot?) {
-        let chains = try chains(for: id)
+        let chains = try chains(for: id, &notes)
         guard let source else { return try resigned(id, held, chains, server: server) }
         let state = try NextState(
             source, onto: held?.present, at: options.time, isExact: options.isExact, limits: limits)
@@ -270,15 +271,32 @@ package struct Publish: Sendable {
         let made: PublishedFrom.Signature
     }
 
-    /// The chains of the signers, the first of which apps must trust now.
-    private func chains(for id: CollectionID) throws(ContentSignatureError) -> [Chain] {
-        let first = try signer.verifiedChain(by: policy, of: id, at: options.time, limits: limits)
-        var chains = [Chain(signer: signer, verified: first, made: .init(first, url: options.chainURL))]
-        if let (other, url) = options.overlap {
-            let chain = try CertificateChain(pem: other.chain, limits: limits)
+    /// The chains of the signers, the first of which apps must trust now. One over a cross-certificate that is not valid
+    /// any more is left out, with a note.
+    private func chains(for id: CollectionID, _ notes: inout [String]) throws(ContentSignatureError) -> [Chain] {
+        func chain(_ signer: ContentSigner, _ pem: Bytes, url: String?) throws(ContentSignatureError) -> Chain {
+            let verified = try CertificateChain(pem: pem, limits: limits)
                 .ownVerdict(policy.signer(for: id), at: options.time)
-            chains.append(Chain(signer: other, verified: chain, made: .init(chain, url: url)))
+            return Chain(signer: signer, verified: verified, made: .init(verified, url: url))
         }
+        func all(_ signer: ContentSigner, url: String?) throws(ContentSignatureError) -> [Chain] {
+            var chains = [try chain(signer, signer.chain, url: url)]
+            for pem in signer.olderChains {
+                do throws(ContentSignatureError) {
+                    chains.append(try chain(signer, pem, url: nil))
+                } catch {
+                    notes.append(
+                        "apps that need a chain over a cross-certificate get nothing new, as it is not valid: \(error)")
+                }
+            }
+            return chains
+        }
+        var chains = try all(signer, url: options.chainURL)
+        guard let trusted = chains.firstIndex(where: { policy.roots.roots.contains($0.verified.root) }) else {
+            throw .untrustedRoot(found: chains[0].verified.root, pinned: policy.roots.roots)
+        }
+        chains.insert(chains.remove(at: trusted), at: 0)
+        if let (other, url) = options.overlap { chains += try all(other, url: url) }
         return chains
     }
 

@@ -121,7 +121,7 @@ package struct SigningCertificate: Sendable {
     }
 
     package var role: CertificateRole {
-        isAuthority ? x509.subject == x509.issuer ? .root : .intermediate : .signer
+        isAuthority ? isIssued(by: self) ? .root : .intermediate : .signer
     }
 
     var dnsNames: [String] {
@@ -161,7 +161,7 @@ package struct CertificateAuthority: Sendable {
         try CertificateRole.root.check(name, place: "the name")
         let subject = try DistinguishedName { CommonName(name) }
         let root = try Self.certificate(
-            subject, key.p384.publicKey, issuer: (subject, key), from: now.advanced(by: .seconds(-86_400)),
+            subject, .init(key.p384.publicKey), issuer: nil, key, from: now.advanced(by: .seconds(-86_400)),
             until: now.adding(days: days), Self.authorityExtensions(maxPathLength: nil))
         certificates = [root]
         self.key = key
@@ -203,7 +203,7 @@ package struct CertificateAuthority: Sendable {
     ) throws -> SigningCertificate {
         try CertificateRole.intermediate.check(name, place: "the name")
         return try issue(
-            DistinguishedName { CommonName(name) }, key, from: now.advanced(by: .seconds(-86_400)),
+            DistinguishedName { CommonName(name) }, .init(key), from: now.advanced(by: .seconds(-86_400)),
             until: now.adding(days: days), at: now, Self.authorityExtensions(maxPathLength: 0))
     }
 
@@ -229,8 +229,38 @@ package struct CertificateAuthority: Sendable {
         try extensions.append(.init(KeyUsage(digitalSignature: true), critical: true))
         try extensions.append(.init(SubjectAlternativeNames([.dnsName(name.dnsName)]), critical: false))
         return try issue(
-            DistinguishedName { CommonName(name.dnsName) }, key, from: from ?? now.advanced(by: .seconds(-86_400)),
+            DistinguishedName { CommonName(name.dnsName) }, .init(key),
+            from: from ?? now.advanced(by: .seconds(-86_400)),
             until: now.adding(days: days), at: now, extensions)
+    }
+
+    /// Issues a cross-certificate: the name, the key and the constraints of another root, under this one's signature.
+    ///
+    /// - Parameters:
+    ///   - days: how long it is valid from `now` on; `nil` for as long as both roots are. It never is for longer.
+    ///   - place: where the other root is from, for the error.
+    /// - Throws: ``SigningKeyError`` if the other root is this one, is not valid at `now`, or is constrained in a way
+    ///   that is not known here.
+    func crossSign(
+        _ root: SigningCertificate, days: Int?, place: String, now: Timestamp
+    ) throws -> SigningCertificate {
+        let constraints: [ASN1ObjectIdentifier] = [
+            .X509ExtensionID.basicConstraints, .X509ExtensionID.keyUsage, .X509ExtensionID.extendedKeyUsage,
+            .X509ExtensionID.nameConstraints,
+        ]
+        let unknown = root.x509.extensions.first { $0.critical && !constraints.contains($0.oid) }
+        guard unknown == nil, !root.standsFor(certificate), root.notBefore <= now, now < root.notAfter else {
+            throw SigningKeyError(
+                place, kind: .untrusted, expected: "another root than this one, valid now, which apps understand",
+                found: unknown.map { "the critical extension \($0.oid)" }
+                    ?? "\(VisibleText.escape(root.name)), from \(root.notBefore.rfc3339) to \(root.notAfter.rfc3339)",
+                remedy: "make the new root with: rsdump keys create")
+        }
+        let known = root.x509.extensions.filter { constraints.contains($0.oid) }
+        return try issue(
+            root.x509.subject, root.x509.publicKey, from: max(now.advanced(by: .seconds(-86_400)), root.notBefore),
+            until: min(days.map { now.adding(days: $0) } ?? root.notAfter, root.notAfter), at: now,
+            Certificate.Extensions(known))
     }
 
     /// Issues the certificate that a request asks for, as PEM: the certificate, then its issuers.
@@ -252,7 +282,7 @@ package struct CertificateAuthority: Sendable {
     }
 
     private func issue(
-        _ subject: DistinguishedName, _ publicKey: P384.Signing.PublicKey, from: Timestamp, until: Timestamp,
+        _ subject: DistinguishedName, _ publicKey: Certificate.PublicKey, from: Timestamp, until: Timestamp,
         at now: Timestamp, _ extensions: Certificate.Extensions
     ) throws -> SigningCertificate {
         // A clock that is wrong by years would make a certificate that no client accepts.
@@ -264,20 +294,27 @@ package struct CertificateAuthority: Sendable {
                 found: now.rfc3339, remedy: "set this machine's clock, or let that certificate be renewed first")
         }
         return try Self.certificate(
-            subject, publicKey, issuer: (certificate.x509.subject, key), from: from,
-            until: min(until, certificate.notAfter), extensions)
+            subject, publicKey, issuer: certificate.x509, key, from: from, until: min(until, certificate.notAfter),
+            extensions)
     }
 
+    /// - Parameter issuer: `nil` for the certificate itself.
     private static func certificate(
-        _ subject: DistinguishedName, _ publicKey: P384.Signing.PublicKey,
-        issuer: (name: DistinguishedName, key: PrivateKey), from: Timestamp, until: Timestamp,
-        _ extensions: Certificate.Extensions
+        _ subject: DistinguishedName, _ publicKey: Certificate.PublicKey, issuer: Certificate?, _ issuerKey: PrivateKey,
+        from: Timestamp, until: Timestamp, _ extensions: Certificate.Extensions
     ) throws -> SigningCertificate {
-        SigningCertificate(
+        var extensions = extensions
+        // Where two roots have one name, OpenSSL tells them apart by these (RFC 5280, sections 4.2.1.1 and 4.2.1.2).
+        try extensions.append(.init(SubjectKeyIdentifier(hash: publicKey), critical: false))
+        if let issuer {
+            let own = try issuer.extensions.subjectKeyIdentifier ?? SubjectKeyIdentifier(hash: issuer.publicKey)
+            try extensions.append(.init(AuthorityKeyIdentifier(keyIdentifier: own.keyIdentifier), critical: false))
+        }
+        return SigningCertificate(
             x509: try Certificate(
-                version: .v3, serialNumber: .init(), publicKey: .init(publicKey), notValidBefore: from.date,
-                notValidAfter: until.date, issuer: issuer.name, subject: subject, extensions: extensions,
-                issuerPrivateKey: .init(issuer.key.p384)))
+                version: .v3, serialNumber: .init(), publicKey: publicKey, notValidBefore: from.date,
+                notValidAfter: until.date, issuer: issuer?.subject ?? subject, subject: subject,
+                extensions: extensions, issuerPrivateKey: .init(issuerKey.p384)))
     }
 
     private static func authorityExtensions(maxPathLength: Int?) throws -> Certificate.Extensions {

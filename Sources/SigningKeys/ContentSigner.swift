@@ -17,14 +17,19 @@ package struct ContentSigner: Sendable {
     package let name: SignerName
     /// The signing certificate, the intermediate one and the root, as PEM.
     package let chain: Bytes
+    /// The same chain over cross-certificates, each to the end at an older root, as PEM.
+    package let olderChains: [Bytes]
     private let key: PrivateKey
 
     /// - Parameters:
     ///   - chain: PEM, the signing certificate first, the root last.
+    ///   - olderChains: the same up to older roots.
     ///   - place: where the chain comes from, for the error.
     /// - Throws: ``SigningKeyError`` where the first certificate is not the key's, or is no signing certificate. Whether the
-    ///   chain is valid and trusted is a question for ``verifiedChain(by:of:at:limits:)``.
-    package init(key: PrivateKey, chain: Bytes, place: String) throws(SigningKeyError) {
+    ///   chains are valid and trusted is not looked at.
+    package init(
+        key: PrivateKey, chain: Bytes, olderChains: [Bytes] = [], place: String
+    ) throws(SigningKeyError) {
         let text = PEMText.normalized(chain)
         let leaf = try SigningCertificate.first(of: text, place: place)
         guard leaf.isFor(key) else {
@@ -40,6 +45,7 @@ package struct ContentSigner: Sendable {
         self.name = SignerName(name)
         // Only the certificates: a chain is public, and a key that somebody put beside it is not.
         self.chain = Bytes(utf8: PEMText.blocks(text).filter { $0.contains("BEGIN CERTIFICATE-") }.joined())
+        self.olderChains = olderChains
         self.key = key
     }
 
@@ -52,16 +58,5 @@ package struct ContentSigner: Sendable {
         unsafe payload.withUnsafeBytes { unsafe hash.update(bufferPointer: $0) }
         let raw = try key.p384.signature(for: hash.finalize()).rawRepresentation
         return String(raw.base64EncodedString().map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 })
-    }
-
-    /// Verifies the chain as clients do.
-    ///
-    /// - Parameter time: when every certificate must be valid.
-    /// - Throws: `ContentSignatureError`.
-    package func verifiedChain(
-        by policy: TrustPolicy, of collection: CollectionID, at time: Timestamp, limits: Limits
-    ) throws(ContentSignatureError) -> VerifiedChain {
-        try CertificateChain(pem: chain, limits: limits)
-            .verified(anchors: policy.roots, signer: policy.signer(for: collection), at: time)
     }
 }

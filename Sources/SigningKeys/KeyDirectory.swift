@@ -6,7 +6,7 @@ import RemoteSettingsModel
 ///
 /// `root.key`, `intermediate.key` and `signer.key` are private keys; any of them may be kept elsewhere. `root.pem` and
 /// `intermediate.pem` are certificates, and `chain.pem` is the signing certificate with its issuers, which signatures are
-/// published with. `.gitignore` keeps private keys out of a repository: every file that ever has one in it ends with `.key`.
+/// published with. `succession.pem` has the cross-certificates of older roots. `.gitignore` keeps private keys out of a repository: every file that ever has one in it ends with `.key`.
 /// `KeyDirectory+Files.swift` says how a key and its certificates are replaced together.
 package struct KeyDirectory: Sendable {
     package let path: String
@@ -150,7 +150,9 @@ package struct KeyDirectory: Sendable {
                 certificatePath(.signer), expected: "the chain of the signing certificate", found: "no such file",
                 remedy: "make keys with rsdump keys create DIR, or set \(Self.chainVariable)")
         }
-        return try ContentSigner(key: key, chain: CertificateAuthority.pem(held.certificates), place: held.place)
+        let chains = try succession().chains(of: held.certificates).map { try CertificateAuthority.pem($0) }
+        return try ContentSigner(
+            key: key, chain: chains[0], olderChains: Array(chains.dropFirst()), place: held.place)
     }
 
     /// What issues a certificate of this role: the root for an intermediate one, the intermediate certificate for a signer.

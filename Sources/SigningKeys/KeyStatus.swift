@@ -21,9 +21,8 @@ package struct KeyStatus: Sendable {
     /// The root, the intermediate and the signing certificate.
     package let entries: [Entry]
     package let root: SHA256Digest?
-
-    /// When the first certificate of the published chain ends; `nil` where there is no chain.
-    package var end: Timestamp? { entries.compactMap { $0.certificate?.notAfter }.min() }
+    /// The older roots that vouch for this one.
+    package let succession: Succession
 }
 
 extension KeyDirectory {
@@ -55,7 +54,7 @@ extension KeyDirectory {
                 return KeyStatus.Entry(role: role, certificate: certificate, key: .other, problem: "\(error)")
             }
         }
-        return KeyStatus(entries: entries, root: entries.first?.certificate?.sha256)
+        return try KeyStatus(entries: entries, root: entries.first?.certificate?.sha256, succession: succession())
     }
 
     private func certificates(

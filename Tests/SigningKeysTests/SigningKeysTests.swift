@@ -17,9 +17,9 @@ import Testing
     }
 
     private func verify(_ signer: ContentSigner, root: SHA256Digest, at time: Timestamp) throws {
-        let policy = TrustPolicy(roots: TrustAnchors([root]))
         let payload = Bytes(utf8: #"{"data":[],"last_modified":"1"}"#)
-        try signer.verifiedChain(by: policy, of: collection, at: time, limits: Limits())
+        try CertificateChain(pem: signer.chain)
+            .verified(anchors: TrustAnchors([root]), signer: .expected(for: collection), at: time)
             .verify(signer.signature(over: payload), over: payload)
     }
 

@@ -78,19 +78,10 @@ struct ServedMetadata {
         guard urls.count > 1 || chains.count > 1, let signature else {
             return Dictionary(uniqueKeysWithValues: urls.map { ($0, chains[0].url) })
         }
-        let unverified = try bundle.unverifiedSnapshot()
-        let signer = SignerName(signature.signer)
         var held: [String: String] = [:]
-        for chain in chains {
-            let verified = Result { () throws(ContentSignatureError) in
-                try CertificateChain(pem: chain.pem, limits: limits).ownVerdict(signer, at: signature.verifiedAt)
-            }
-            for url in urls
-            where held[url] == nil
-                && (try? unverified.verified(with: [url: verified], signer: signer, limits: limits)) != nil
-            {
-                held[url] = chain.url
-            }
+        let fitting = try bundle.unverifiedSnapshot().signatureChains(chains.map(\.pem), as: signature, limits: limits)
+        for case (let made, let chain?) in fitting where held[made.x5u] == nil {
+            held[made.x5u] = chains.first { $0.pem == chain.pem }?.url
         }
         return held
     }

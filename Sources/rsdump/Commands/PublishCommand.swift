@@ -84,8 +84,9 @@ struct PublishCommand: AsyncParsableCommand {
 
             The keys come from --keys, or from \(KeyDirectory.variable(.signer)) and \(KeyDirectory.chainVariable).
 
-            While apps move from one root to another, --overlap-keys adds a second signature. Bundles keep the chains of both, and \
-            origins serve them.
+            While apps move from one root to another, --overlap-keys adds a second signature. If an older root has signed the \
+            root of the keys (rsdump keys succeed), there is a signature for apps of that one too. Bundles keep the chains of \
+            all, and origins serve them.
 
             \(NotifyOptions.help)
 
