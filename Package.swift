@@ -131,7 +131,7 @@ let package = Package(
             dependencies: [
                 "Locks", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "Deflate",
                 "TargetFilter", "FileStorage", "SnapshotFetch", "MozillaLZ4", "UpdateEvents", "UpdateSchedule",
-                "WorkThreads",
+                "WorkThreads", "Catalogue",
                 .target(name: "URLSessionTransport", condition: apple),
                 .target(name: "CurlTransport", condition: notApple),
                 .product(name: "Logging", package: "swift-log"),
@@ -253,7 +253,7 @@ let package = Package(
             name: "InMemoryOrigin",
             dependencies: [
                 "Locks", "SnapshotOrigin", "SigningKeys", "SnapshotBundle", "ContentSignature", "RemoteSettingsHTTP",
-                "RemoteSettings", "RemoteSettingsModel", "Deflate",
+                "RemoteSettings", "RemoteSettingsModel", "Deflate", "Catalogue",
             ],
             swiftSettings: strict),
         .target(
@@ -533,6 +533,9 @@ let package = Package(
         .executableTarget(
             name: "storage-process", dependencies: ["RemoteSettings", "AsyncHTTPTransport"],
             path: "Tests/StorageProcess", swiftSettings: strict),
+        .executableTarget(
+            name: "release-process", dependencies: ["RemoteSettings", "RemoteSettingsHTTP", "AsyncHTTPTransport"],
+            path: "Tests/ReleaseProcess", swiftSettings: strict),
         .executableTarget(
             name: "blocking-process", dependencies: ["Locks", "RemoteSettingsBlocking", "InMemoryOrigin"],
             path: "Tests/BlockingProcess", swiftSettings: strict),

@@ -37,7 +37,8 @@ extension Catalogue {
                 throw .malformed("no SHA-256 of \(id)")
             }
             let count = try Self.number("records", of: record, in: 0...UInt64(Int32.max))
-            entries[id] = Entry(timestamp: try Self.time("timestamp", of: record), payload: payload, records: Int(count))
+            entries[id] = Entry(
+                timestamp: try Self.time("timestamp", of: record), payload: payload, records: Int(count))
         }
     }
 
@@ -56,7 +57,8 @@ extension Catalogue {
         _ name: String, of record: Record, in range: ClosedRange<UInt64>
     ) throws(CatalogueError) -> UInt64 {
         guard let number = record.field(name)?.number?.uint64, range ~= number else {
-            throw .malformed("no member \(name) from \(range.lowerBound) to \(range.upperBound) in the record \(record.id)")
+            throw .malformed(
+                "no member \(name) from \(range.lowerBound) to \(range.upperBound) in the record \(record.id)")
         }
         return number
     }

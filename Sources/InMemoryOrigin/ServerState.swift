@@ -1,3 +1,4 @@
+import Catalogue
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
@@ -14,6 +15,8 @@ struct ServerState {
     var faults: [Fault] = []
     var log: [OriginTransport.SeenRequest] = []
     var tombstonesHaveTimestamps = true
+    /// The last release.
+    var release: Catalogue?
     private var origin: Origin?
 
     init(time: Timestamp) { self.time = time }
@@ -117,7 +120,7 @@ struct AuthoredCollection {
             let body = #"{"metadata":\#(metadata),"timestamp":\#(timestamp),"changes":[\#(list)]}"#
             return try Changeset(parsing: Bytes(utf8: body), limits: Limits()).snapshot(of: id, onto: nil)
         }
-        let isSigned = ["main", "blocklists", "security-state", "main-preview", "security-state-preview"]
+        let isSigned = ["main", "blocklists", "security-state", "main-preview", "security-state-preview", "releases"]
             .contains(id.bucket)
         let payload = try changeset("{}").payload.bytes
         let entries = try isSigned ? signatures.map { try entry($0, payload, address) } : []
@@ -136,6 +139,13 @@ struct AuthoredCollection {
             bytes: bytes, reader: try BundleReader(bytes: bytes, name: name),
             lock: LockFile.Collection(
                 bundle, trust: snapshot.provenance, server: "\(address.url)/v1", attachmentRule: "all"))
+    }
+
+    /// What a catalogue lists of the present state.
+    mutating func listed(at address: OriginAddress) throws -> Catalogue.Entry {
+        let payload = try served(at: address).bundle.payload()
+        return Catalogue.Entry(
+            timestamp: payload.timestamp, payload: SHA256Digest(hashing: payload.bytes), records: payload.records.count)
     }
 
     /// A state of the collection as a bundle, and what a lock says of it.

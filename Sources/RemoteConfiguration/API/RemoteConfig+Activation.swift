@@ -18,7 +18,7 @@ extension RemoteConfig {
         var candidates: [CollectionAccess.Found] = []
         if let kept = start.newest(access, unused: &unused) { candidates.append(kept) }
         if activation == .onNextStart, let held = access.held(),
-            candidates.first.map({ held.snapshot.timestamp >= $0.snapshot.timestamp }) ?? true
+            held.isOfRelease || candidates.first.map({ held.snapshot.timestamp >= $0.snapshot.timestamp }) ?? true
         {
             candidates.insert(held, at: 0)
         }
@@ -94,7 +94,11 @@ extension RemoteConfig {
                 if let newer = try? layer(found) { target = newer } else { kept = nil }
             }
         }
-        if let found = access.held(), found.isNewer(than: target) { target = try layer(found) }
+        if let found = access.held(), found.isNewer(than: target) {
+            target = try layer(found)
+            // What was active may have a later timestamp that no release lists.
+            if found.isOfRelease { kept = nil }
+        }
         if let active = target, active.context != context {
             target = ParameterLayer(active, source: active.source, context: context, limits: limits)
         }
@@ -172,9 +176,11 @@ extension CollectionAccess.Found {
     }
 
     /// Whether it takes the place of an active state. One that the server has signed takes the place of a packaged one of the
-    /// same timestamp, which may have been imported.
+    /// same timestamp, which may have been imported. Where releases are read, the state that the release lists takes the place of
+    /// every other one.
     fileprivate func isNewer(than active: ParameterLayer?) -> Bool {
         guard let active else { return true }
+        if isOfRelease, snapshot.payload != active.snapshot.payload { return true }
         if snapshot.timestamp == active.timestamp { return configSource == .remote && active.source == .packaged }
         return snapshot.timestamp > active.timestamp
     }

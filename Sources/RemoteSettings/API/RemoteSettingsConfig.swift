@@ -12,6 +12,10 @@ public struct RemoteSettingsConfig: Sendable {
     /// not published yet, for people who review it. It has to be signed like everything else; snapshots that are packaged from
     /// the published bucket are not used. ``RemoteSettingsService/updateConfig(config:)`` switches it.
     public var isPreview: Bool
+    /// The name that the server's releases carry (`release:` in its `dumps.yaml`), so that those of another origin under the
+    /// same keys, such as a staging server, cannot stand in for them; `nil` to read collections one by one, without releases.
+    /// With a name, records are those of one release, which a sync shows as a whole; see <doc:Releases>.
+    public var origin: String?
     /// What the filters of records are evaluated against; `nil` for an app that says nothing about itself.
     public var appContext: RemoteSettingsContext?
     /// Snapshots that were shipped with the app. Where several sources have a collection, the newest snapshot is used.
@@ -61,8 +65,9 @@ public struct RemoteSettingsConfig: Sendable {
         userAgent: String = "swift-remote-settings/0.1", limits: Limits = Limits(),
         log: (@Sendable (RemoteSettingsLogEntry) -> Void)? = nil, telemetry: (any RemoteSettingsTelemetry)? = nil,
         environment: HTTPEnvironment = .system, transport: (any HTTPTransport)? = nil, isPreview: Bool = false,
-        updates: UpdatePolicy = UpdatePolicy()
+        updates: UpdatePolicy = UpdatePolicy(), origin: String? = nil
     ) {
+        self.origin = origin
         self.updates = updates
         self.isPreview = isPreview
         self.server = server
@@ -87,6 +92,7 @@ public struct RemoteSettingsConfig: Sendable {
 extension RemoteSettingsConfig: Equatable {
     public static func == (left: RemoteSettingsConfig, right: RemoteSettingsConfig) -> Bool {
         left.server == right.server && left.bucketName == right.bucketName && left.isPreview == right.isPreview
+            && left.origin == right.origin
             && left.appContext == right.appContext && left.packaged == right.packaged
             && left.trustRoots == right.trustRoots && left.signer == right.signer
             && left.acceptsUnsigned == right.acceptsUnsigned && left.allowsPlainHTTP == right.allowsPlainHTTP

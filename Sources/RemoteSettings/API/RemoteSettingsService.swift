@@ -44,6 +44,7 @@ public final class RemoteSettingsService: Sendable {
         state = Mutex(State(session: session))
         updates = UpdateChannel { [changes] in changes.hasListeners }
         updates.use(session, of: self)
+        session.service = self
         changes.onListeners { [weak updates] in updates?.evaluate() }
     }
 
@@ -61,6 +62,7 @@ public final class RemoteSettingsService: Sendable {
     public convenience init(storageDir: String, validating config: RemoteSettingsConfig) throws(RemoteSettingsError) {
         self.init(storageDir: storageDir, config: config)
         _ = try session.server.get()
+        try session.checkOrigin()
         try session.loader.validatePackaged()
     }
 
@@ -153,6 +155,7 @@ public final class RemoteSettingsService: Sendable {
 
     /// Has every collection read again what is held.
     func forgetCollections() {
+        session.forgetRelease()
         for collection in state.withLock({ Array($0.collections.values) }) { collection.forget() }
     }
 
@@ -164,8 +167,10 @@ public final class RemoteSettingsService: Sendable {
     public func updateConfig(config: RemoteSettingsConfig) throws(RemoteSettingsError) {
         let old = session
         let session = Session(config, storage: old.storage, changes: changes, telemetry: old.telemetry)
+        session.service = self
         _ = try session.server.get()
         _ = try session.collectionID("x")
+        try session.checkOrigin()
         let (replaced, isShutDown) = state.withLock { state in
             let replaced = state.session
             state.session = session

@@ -70,6 +70,9 @@ public struct UptakeEvent: Hashable, Sendable {
         case cleanupError = "cleanup_error"
         /// The collection has failed ten times or more since its last success. Reported after the failure itself.
         case syncBrokenError = "sync_broken_error"
+        /// The server answered, and the release that it has was not confirmed for longer than its origin allows: it may be kept
+        /// from what is newer. Reported of the catalogue, where ``RemoteSettingsConfig/origin`` names an origin.
+        case unconfirmed
         /// For an app's own use.
         case custom1Error = "custom_1_error"
         /// Not reported here: an expected timestamp that is older than what is held is ``upToDate``.

@@ -65,6 +65,8 @@ public struct SnapshotStatus: Hashable, Sendable {
     /// Whether the signature was verified in this process. It is not for a packaged snapshot that is as trusted as the
     /// program, whose signature was verified when it was packaged; nor where there is no signature.
     public var isVerifiedHere = false
+    /// The release that lists these records; `nil` without releases, or if the records are not those of the release that is read.
+    public var release: UInt64?
     /// The snapshots that are not used, with the reasons.
     public var unused: [Unused]
     /// The last sync, if it has just failed, and when `getRecords(syncIfEmpty:)` asks the network again; `nil` if it does so

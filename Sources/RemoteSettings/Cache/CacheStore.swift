@@ -91,7 +91,7 @@ extension LocalCollection {
 extension StorageDirectory {
     /// The stored attachments of `old` records whose `new` versions have other attachments that are not stored yet: they
     /// can stand in for those, for callers who accept that.
-    fileprivate func staleAttachments(
+    func staleAttachments(
         _ id: CollectionID, from old: RecordTable, to new: RecordTable
     ) throws(FileError) -> Set<SHA256Digest> {
         guard try FileStore.isDirectory(attachmentsPath(id)) else { return [] }
@@ -113,7 +113,7 @@ extension StorageDirectory {
     /// - Returns: how many files were removed.
     /// - Throws: `FileError` for the first file that cannot be removed; the others are removed.
     @discardableResult
-    fileprivate func removeOrphanedAttachments(
+    func removeOrphanedAttachments(
         _ id: CollectionID, keeping records: RecordTable, _ stale: Set<SHA256Digest>, now: Timestamp
     ) throws(FileError) -> Int {
         let directory = attachmentsPath(id)

@@ -13,6 +13,8 @@ typealias CacheIdentity = FileIdentity
 ///
 /// - `<bucket>/<collection>.snapshot` is a ``CacheFile``;
 /// - `<bucket>/<collection>.previous` is the one before it, where some of its attachments may still be of use;
+/// - `<bucket>/<collection>.staged` is the ``CacheFile`` of a release that is being stored, or that was stored by a process
+///   which ended before it could give the file its name;
 /// - `<bucket>/<collection>.attachments/<sha256>` is an attachment, which `<sha256>.keep` beside it protects from being removed
 ///   when no record has it any more;
 /// - `<bucket>/<collection>.config` is what remote config keeps of the collection;
@@ -41,6 +43,7 @@ struct StorageDirectory: Sendable {
     var updatesPath: String { "\(path)/.updates.json" }
 
     func snapshotPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).snapshot" }
+    func stagedPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).staged" }
     func damagedPath(_ id: CollectionID) -> String { snapshotPath(id) + ".damaged" }
     func previousPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).previous" }
     func keptPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).config" }
@@ -99,7 +102,9 @@ struct StorageDirectory: Sendable {
 
     /// Removes everything that was stored of a collection.
     func remove(_ id: CollectionID) throws(FileError) {
-        for file in [snapshotPath(id), previousPath(id), damagedPath(id), keptPath(id), keptOverridePath(id)] {
+        for file in [
+            snapshotPath(id), stagedPath(id), previousPath(id), damagedPath(id), keptPath(id), keptOverridePath(id),
+        ] {
             try FileStore.remove(file, below: path)
         }
         try FileStore.removeTree(attachmentsPath(id), below: path)
@@ -124,12 +129,17 @@ struct StorageDirectory: Sendable {
     }
 
     /// The collections of which something is stored, sorted. Nothing is read through a link.
-    func collections() throws(FileError) -> [CollectionID] {
+    func collections() throws(FileError) -> [CollectionID] { try collections(with: Self.endings) }
+
+    /// The collections of which a state of a release waits for its name, sorted.
+    func stagedCollections() throws(FileError) -> [CollectionID] { try collections(with: ["staged"]) }
+
+    private func collections(with endings: Set<String>) throws(FileError) -> [CollectionID] {
         var found: Set<CollectionID> = []
         for bucket in try FileStore.list(path) ?? [] where try FileStore.isDirectory("\(path)/\(bucket)") {
             for name in try FileStore.list("\(path)/\(bucket)") ?? [] {
                 let parts = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-                guard parts.count == 2, Self.endings.contains(String(parts[1])),
+                guard parts.count == 2, endings.contains(String(parts[1])),
                     let id = try? CollectionID(bucket: bucket, name: String(parts[0]))
                 else { continue }
                 found.insert(id)
@@ -139,7 +149,9 @@ struct StorageDirectory: Sendable {
     }
 
     /// What the names of a collection's files and directories end with.
-    private static let endings: Set = ["snapshot", "snapshot.damaged", "previous", "attachments", "config"]
+    private static let endings: Set<String> = [
+        "snapshot", "snapshot.damaged", "staged", "previous", "attachments", "config",
+    ]
 
     /// The version of the cache file that is there; `nil` where there is none.
     func identity(_ id: CollectionID) throws(FileError) -> CacheIdentity? {

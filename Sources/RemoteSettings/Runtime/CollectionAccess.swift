@@ -11,6 +11,8 @@ package struct CollectionAccess: Sendable {
         package var snapshot: Snapshot
         /// ``SnapshotStatus/Source/cached`` for what a sync has stored, or for what was kept.
         package var source: SnapshotStatus.Source
+        /// Whether it is the state that the release lists, so that its timestamp does not count.
+        package var isOfRelease = false
     }
 
     /// How a sync ended.
@@ -62,7 +64,7 @@ package struct CollectionAccess: Sendable {
     }
 
     private static func found(_ held: HeldState) -> Found? {
-        held.snapshot.map { Found(snapshot: $0, source: held.source) }
+        held.snapshot.map { Found(snapshot: $0, source: held.source, isOfRelease: held.isOfRelease) }
     }
 
     /// A snapshot with what vouches for it, as bytes to be kept.
@@ -82,7 +84,13 @@ package struct CollectionAccess: Sendable {
     package func warn(_ text: String) { session.logger.warning("\(text)") }
 
     /// Cancels a sync of the collection that nobody waits for any more, so that the next one does not wait for it.
-    package func cancelAbandonedSync() { session.syncs.cancelIfAbandoned(id) }
+    package func cancelAbandonedSync() {
+        if session.releaseOrigin == nil {
+            session.syncs.cancelIfAbandoned(id)
+        } else {
+            session.serviceSyncs.cancelIfAbandoned(true)
+        }
+    }
 
     /// Yields whenever another state of the collection serves, whatever filters the app has. Ends with the service.
     package func stores() -> AsyncStream<Void> { session.changes.stores(of: id) }

@@ -1,3 +1,4 @@
+import Catalogue
 import FileStorage
 import RemoteSettingsModel
 import Locks
@@ -17,11 +18,14 @@ final class LocalCollection: Sendable {
         var earlier: HeldState?
         /// The cached state that was last read in whose place a packaged one serves: below it, the collection does not go.
         var cachedBehindPackaged: HeldState?
+        /// The state that serves as soon as the session shows its release.
+        var next: HeldState?
         /// Stores by this process that are under way: the files that they replace need not be read again.
         var stores = 0
 
         mutating func replace(_ held: HeldState?) {
             self.held = held
+            next = nil
             answer = nil
             generation += 1
         }
@@ -63,11 +67,52 @@ final class LocalCollection: Sendable {
             if let before { sendChanges(from: before, to: held) }
             return held
         }
+        if id != Catalogue.collection, let view = session.currentRelease() { return held(of: view) }
         let (known, generation, isStoring) = state.withLock { ($0.held, $0.generation, $0.stores > 0) }
         guard let known else { return load(generation) }
         guard !isStoring, (try? FileStore.identity(cachePath)) != known.cacheIdentity else { return known }
         return reload(known, generation)
     }
+
+    /// What is held while a release is read. What is of the release needs no look at its file: its bytes are those that the
+    /// catalogue lists, whatever happens to the file.
+    private func held(of view: ReleaseView) -> HeldState {
+        let (known, next, generation) = state.withLock { ($0.held, $0.next, $0.generation) }
+        if let known, known.view === view, next?.view !== view || known.isOfRelease {
+            if known.isOfRelease { return known }
+            if (try? FileStore.identity(cachePath)) == known.cacheIdentity { return known }
+        }
+        var loaded: HeldState
+        if let next, next.view === view {
+            loaded = next
+        } else {
+            var view = view
+            loaded = session.loader.load(id, of: view)
+            // Another process may have stored a later release, and with it the file.
+            while !loaded.isOfRelease, let present = session.currentRelease(), present !== view {
+                view = present
+                loaded = session.loader.load(id, of: view)
+            }
+            let earlier = known ?? state.withLock { $0.earlier }
+            if !loaded.isOfRelease, let earlier {
+                loaded = loaded.notOlder(than: earlier)
+                loaded.view = view
+                loaded.isOfRelease = loaded.snapshot.map { view.lists($0.payload, of: id) } ?? false
+            }
+        }
+        let isTaken = state.withLock { state in
+            guard state.generation == generation else { return false }
+            state.replace(loaded)
+            state.earlier = nil
+            return true
+        }
+        guard isTaken else { return state.withLock { $0.held } ?? loaded }
+        if let known, known.snapshot?.payload != loaded.snapshot?.payload { sendChanges(from: known, to: loaded) }
+        return loaded
+    }
+
+    /// Has a state ready for the moment at which the session shows its release.
+    func prepare(_ next: HeldState) { state.withLock { $0.next = next } }
 
     private func load(_ generation: Int) -> HeldState {
         let found = session.loader.load(id)
@@ -92,15 +137,19 @@ final class LocalCollection: Sendable {
     }
 
     /// The records that are for this app, all of one snapshot; `nil` where nothing is held.
-    func records() -> [RemoteSettingsRecord]? {
+    func records() -> [RemoteSettingsRecord]? { recordsAndState().records }
+
+    /// Like ``records()``, with the state that they are of.
+    func recordsAndState() -> (records: [RemoteSettingsRecord]?, held: HeldState) {
         let noticed = held()
-        if overriding != nil { return noticed.snapshot.map { filtered($0.records) } }
+        if overriding != nil { return (noticed.snapshot.map { filtered($0.records) }, noticed) }
         let (answer, held, generation) = state.withLock { ($0.answer, $0.held, $0.generation) }
-        if let answer { return answer }
-        guard let snapshot = (held ?? noticed).snapshot else { return nil }
+        let present = held ?? noticed
+        if let answer { return (answer, present) }
+        guard let snapshot = present.snapshot else { return (nil, present) }
         let records = filtered(snapshot.records)
         state.withLock { if held != nil, $0.generation == generation { $0.answer = records } }
-        return records
+        return (records, present)
     }
 
     /// Like ``records()``.
@@ -128,7 +177,8 @@ final class LocalCollection: Sendable {
         return SnapshotStatus(
             collection: "\(id)", source: held.source, timestamp: held.timestamp,
             age: held.timestamp.map { session.now.elapsed(since: $0) }, records: held.snapshot?.records.count,
-            trust: held.snapshot?.provenance, isVerifiedHere: held.isVerifiedHere, unused: unused,
+            trust: held.snapshot?.provenance, isVerifiedHere: held.isVerifiedHere,
+            release: held.isOfRelease ? held.view?.catalogue.number : nil, unused: unused,
             recentFailure: session.failures.standing(id))
     }
 
@@ -152,6 +202,7 @@ final class LocalCollection: Sendable {
     func forget() {
         state.withLock { state in
             state.replace(nil)
+            state.next = nil
             (state.earlier, state.cachedBehindPackaged) = (nil, nil)
         }
     }

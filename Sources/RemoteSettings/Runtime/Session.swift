@@ -1,3 +1,4 @@
+import Catalogue
 import ContentSignature
 import FileStorage
 import RemoteSettingsHTTP
@@ -30,12 +31,18 @@ final class Session: Sendable {
         var onAnswer: (@Sendable () -> Void)?
         /// The state of the server up to which collections were synced together, in this process.
         var synced: (collections: Set<CollectionID>, timestamp: Timestamp)?
+        /// The service whose configuration this is.
+        weak var service: RemoteSettingsService?
     }
 
     let config: RemoteSettingsConfig
     let storage: StorageDirectory
     let server: Result<ServerURL, RemoteSettingsError>
     let trust: TrustPolicy
+    /// The origin whose releases are read; `nil` if the configuration names none, or a name that no origin can have.
+    let releaseOrigin: OriginName?
+    /// The release that is read.
+    let release = Mutex(KnownRelease())
     let changes: ChangeHub
     let filterContext: FilterContext
     let logger: ServiceLog
@@ -71,6 +78,8 @@ final class Session: Sendable {
         journal = SyncJournalKeeper(storage, of: identity, limits: config.limits)
         failures = RecentFailures(config.environment)
         trust = config.trustPolicy
+        // What is previewed is not published yet, and so in no release.
+        releaseOrigin = config.isPreview ? nil : config.origin.flatMap { OriginName($0) }
         logger = ServiceLog(config.log)
         filterContext = config.appContext?.filterContext ?? .empty
         state = Mutex(State(telemetry: config.telemetry ?? telemetry))
@@ -96,6 +105,22 @@ final class Session: Sendable {
     func trusts(likewise other: Session) -> Bool {
         guard let mine = try? server.get(), let theirs = try? other.server.get() else { return false }
         return ServerIdentity(mine) == ServerIdentity(theirs) && trust == other.trust
+            && releaseOrigin == other.releaseOrigin
+    }
+
+    /// - Throws: if ``RemoteSettingsConfig/origin`` is a name that no origin can have.
+    func checkOrigin() throws(RemoteSettingsError) {
+        guard let name = config.origin, OriginName(name) == nil else { return }
+        throw .Other(
+            reason:
+                "RemoteSettingsConfig.origin: expected \(OriginName.rule), found \(String(reflecting: name)); write the "
+                + "name that the origin's dumps.yaml has")
+    }
+
+    /// The service whose configuration this is; `nil` once it is gone.
+    var service: RemoteSettingsService? {
+        get { state.withLock { $0.service } }
+        set { state.withLock { $0.service = newValue } }
     }
 
     /// Receives the outcomes of syncs, of those under way too.

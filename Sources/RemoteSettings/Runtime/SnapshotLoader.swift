@@ -1,4 +1,5 @@
 import ContentSignature
+import FileStorage
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
@@ -28,6 +29,13 @@ struct HeldState: Sendable {
     /// Whether the cache file is of the state that serves, be it that it serves itself or that a packaged snapshot of the
     /// same state does, which need not be verified again.
     var isCached = false
+    /// The release that was read when this state was found; `nil` without releases.
+    var view: ReleaseView?
+    /// Whether this is the state that the release lists.
+    var isOfRelease = false
+    /// Which version of a file in the storage directory has the state that the release lists; `nil` if none has, or if that is
+    /// not known.
+    var storedIdentity: CacheIdentity?
     /// The packaged bundles of the collection that may be used, newest first, for their attachments.
     var bundles: [PackagedBundle] = []
 
@@ -117,6 +125,55 @@ struct SnapshotLoader: Sendable {
         }
         choose(id, file, usesPackaged: usesPackaged, packagedCanStandIn: false, &held)
         return held
+    }
+
+    /// Finds the state that a release lists: packaged, stored, or about to be stored by a process that has shown the release.
+    /// Where there is none, or the release does not list the collection, the newest state serves. Does I/O and never fails.
+    func load(_ id: CollectionID, of view: ReleaseView) -> HeldState {
+        if let held = listedState(id, of: view) { return held }
+        var held = load(id)
+        held.view = view
+        // The newest state may be the one that is listed, put there since the first look.
+        held.isOfRelease = held.snapshot.map { view.lists($0.payload, of: id) } ?? false
+        return held
+    }
+
+    private func listedState(_ id: CollectionID, of view: ReleaseView) -> HeldState? {
+        guard let entry = view.catalogue.entries[id] else { return nil }
+        var held = HeldState()
+        held.view = view
+        held.isOfRelease = true
+        var problems: [SnapshotStatus.Unused] = []
+        let bundles = packaged.bundles(of: id, problems: &problems)
+        for bundle in bundles { note(bundle, &held) }
+        held.bundles = bundles.filter { (try? check($0)) != nil }
+        held.cacheIdentity = (try? storage.identity(id)) ?? nil
+        let listed = held.bundles.filter { $0.lock.timestamp == entry.timestamp }
+        // Whoever packaged the catalogue with the program packaged this bundle as well.
+        for bundle in listed where bundle.isTrusted && view.source == .packaged(bundle.sourceName) {
+            guard let snapshot = try? bundle.snapshot(verifier, now: now()) else { continue }
+            held.serve(snapshot, from: .packaged(bundle.sourceName), isVerifiedHere: false)
+            return held
+        }
+        for path in [storage.snapshotPath(id), storage.stagedPath(id), storage.snapshotPath(id)] {
+            guard let identity = try? FileStore.identity(path),
+                let file = try? storage.cacheFile(id, at: path, limits: limits), ServerIdentity(file.server) == server,
+                let snapshot = try? view.snapshot(of: file)
+            else { continue }
+            held.storedIdentity = identity
+            note(file.highWaterMark, wasSigned: file.chain != nil, &held)
+            held.serve(snapshot, from: .cached, isVerifiedHere: true)
+            held.isCached = true
+            return held
+        }
+        for bundle in listed {
+            guard let snapshot = try? bundle.snapshot(verifier, now: now()), view.lists(snapshot.payload, of: id) else {
+                continue
+            }
+            held.serve(snapshot, from: .packaged(bundle.sourceName), isVerifiedHere: !bundle.isTrusted)
+            return held
+        }
+        return nil
     }
 
     /// Serves the newest that can be trusted of a cache file and what is packaged.

@@ -10,6 +10,8 @@ extension RemoteSettingsService {
     /// all, in place of one for each collection. Each state is verified as one that a sync has fetched, and is stored only where
     /// it is newer than what is held. The bundle may be some hours old; sync afterwards.
     ///
+    /// If ``RemoteSettingsConfig/origin`` names an origin, this is a sync: a startup bundle is of no release.
+    ///
     /// - Parameter collections: the collections' names, in the bucket of the configuration, or `bucket/name`; `nil` for those
     ///   that have a client. Others in the bundle are left alone.
     /// - Returns: the results of those that are in the bundle, sorted by collection.
@@ -18,6 +20,8 @@ extension RemoteSettingsService {
     public func importStartupBundle(
         of collections: [String]? = nil
     ) async throws(RemoteSettingsError) -> [CollectionSyncResult] {
+        // The bundle may be older than the release, which then could not be read as a whole.
+        if session.releaseOrigin != nil { return try await syncCollections(trigger: .startup) }
         var wanted = collections == nil ? clientCollections : []
         for name in collections ?? [] { wanted.append(try collection(name)) }
         wanted.removeAll { $0.overriding != nil }

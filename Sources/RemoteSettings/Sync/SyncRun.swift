@@ -1,3 +1,4 @@
+import Catalogue
 import ContentSignature
 import RemoteSettingsHTTP
 import RemoteSettingsModel
@@ -13,6 +14,9 @@ extension LocalCollection {
         expected: Timestamp? = nil, trigger: UptakeEvent.Trigger, owner: ObjectIdentifier
     ) async -> Result<SyncOutcome, RemoteSettingsError> {
         if let outcome = overriddenOutcome { return outcome }
+        if session.config.origin != nil, !session.config.isPreview {
+            return await session.syncRelease(with: self, expected: expected, trigger: trigger, owner: owner)
+        }
         return await session.syncs.run(id, expected: expected, owner: owner) { [self] _ in
             do throws(SyncRunFailure) {
                 return try await SyncRun(session, expected: expected, trigger: trigger).sync(self)
@@ -47,7 +51,7 @@ extension LocalCollection {
 
 extension Session {
     /// Collections that are synced at once: as many as there are connections to a host.
-    private static var width: Int { 8 }
+    static var width: Int { 8 }
 
     /// Brings collections to the server's state, each on its own, after one request for the monitor. Uses the network.
     /// Calls at the same time share one sync.
@@ -57,24 +61,55 @@ extension Session {
         _ collections: [LocalCollection], expected: Timestamp?, trigger: UptakeEvent.Trigger
     ) async -> Result<[CollectionSyncResult], RemoteSettingsError> {
         await serviceSyncs.run(true, expected: expected) { [self] _ in
-            let began = now
-            do throws(SyncRunFailure) {
-                let run = try await SyncRun(self, expected: expected, trigger: trigger)
-                let results = await collections.concurrentMap(width: Self.width) { collection in
+            await syncTogether(collections, expected: expected, trigger: trigger)
+        }
+    }
+
+    /// A sync of one collection where releases are read: everything of this service comes along, so that all of it is of one
+    /// release.
+    fileprivate func syncRelease(
+        with collection: LocalCollection, expected: Timestamp?, trigger: UptakeEvent.Trigger, owner: ObjectIdentifier
+    ) async -> Result<SyncOutcome, RemoteSettingsError> {
+        // A sync that was under way before the collection was asked for is joined, and does not have it.
+        for _ in 0..<2 {
+            let results = await serviceSyncs.run(true, expected: expected, owner: owner) { [self] _ in
+                let others = (service?.clientCollections ?? []).filter { $0.id != collection.id }
+                return await syncTogether([collection] + others, expected: expected, trigger: trigger)
+            }
+            switch results {
+            case .failure(let error): return .failure(error)
+            case .success(let results):
+                if let own = results.first(where: { $0.collection == "\(collection.id)" }) { return own.result }
+            }
+        }
+        return .failure(.closed)
+    }
+
+    private func syncTogether(
+        _ collections: [LocalCollection], expected: Timestamp?, trigger: UptakeEvent.Trigger
+    ) async -> Result<[CollectionSyncResult], RemoteSettingsError> {
+        let began = now
+        do throws(SyncRunFailure) {
+            let run = try await SyncRun(self, expected: expected, trigger: trigger)
+            let results: [CollectionSyncResult]
+            if let origin = releaseOrigin {
+                results = try await run.release(of: origin, collections, expected: expected)
+            } else {
+                results = await collections.concurrentMap(width: Self.width) { collection in
                     let result =
                         if let outcome = collection.overriddenOutcome { outcome } else {
                             await self.syncs.run(collection.id, expected: expected) { _ in await run.sync(collection) }
                         }
                     return CollectionSyncResult(collection: "\(collection.id)", result: result)
                 }
-                let hasFailures = results.contains { !$0.isSynced }
-                if !hasFailures { noteSynced(collections.map(\.id), upTo: run.timestamp) }
-                report("settings-sync", hasFailures ? .syncError : .success, trigger, since: began)
-                return .success(results.sorted { $0.collection < $1.collection })
-            } catch {
-                report("settings-sync", error.status, trigger, since: began, error: error.error)
-                return .failure(error.error)
             }
+            let hasFailures = results.contains { !$0.isSynced }
+            if !hasFailures { noteSynced(collections.map(\.id), upTo: run.timestamp) }
+            report("settings-sync", hasFailures ? .syncError : .success, trigger, since: began)
+            return .success(results.sorted { $0.collection < $1.collection })
+        } catch {
+            report("settings-sync", error.status, trigger, since: began, error: error.error)
+            return .failure(error.error)
         }
     }
 }
@@ -87,11 +122,11 @@ struct SyncRunFailure: Error {
 
 /// The monitor's answer, and the syncs of collections that follow from it.
 struct SyncRun: Sendable {
-    private let session: Session
-    private let trigger: UptakeEvent.Trigger
-    private let client: ServerClient
-    private let fetcher: CollectionFetcher
-    private let monitor: MonitorChangeset
+    let session: Session
+    let trigger: UptakeEvent.Trigger
+    let client: ServerClient
+    let fetcher: CollectionFetcher
+    let monitor: MonitorChangeset
     /// The monitor's own.
     var timestamp: Timestamp { monitor.timestamp }
 
@@ -103,6 +138,7 @@ struct SyncRun: Sendable {
         self.session = session
         self.trigger = trigger
         do throws(RemoteSettingsError) {
+            try session.checkOrigin()
             client = try session.startingRun()
         } catch {
             throw SyncRunFailure(error: error, status: .init(error))
@@ -140,25 +176,70 @@ struct SyncRun: Sendable {
     /// Brings one collection to the server's state.
     func sync(_ collection: LocalCollection) async -> Result<SyncOutcome, RemoteSettingsError> {
         let began = session.now
+        let result: Result<SyncOutcome, any Error>
         do {
-            let outcome = try await outcome(of: collection)
-            let status: UptakeEvent.Status =
-                if case .upToDate = outcome { .upToDate } else { .success }
-            session.keepBackoff(client)
-            session.report("\(collection.id)", status, trigger, timestamp: outcome.timestamp, since: began)
-            session.failures.noteSuccess(of: collection.id)
-            session.journal.noteSuccess(of: collection.id)
-            await session.changes.noteSync(of: collection.id, began: began)
-            return .success(outcome)
+            result = .success(try await outcome(of: collection))
         } catch {
-            session.keepBackoff(client)
-            // A delta that does not verify is followed by a full fetch before the sync fails.
-            let wasRetried = collection.held().snapshot != nil
-            let status = UptakeEvent.Status(error, wasRetried: wasRetried)
-            session.report("\(collection.id)", status, trigger, since: began, error: error)
-            session.logger.warning("\(collection.id): sync failed: \(error)")
-            await noteFailure(of: collection.id, status, error, since: began)
+            result = .failure(error)
+        }
+        // A delta that does not verify is followed by a full fetch before the sync fails.
+        return await note(
+            result, of: collection.id, since: began, wasRetried: { collection.held().snapshot != nil })
+    }
+
+    /// Brings collections to the release that the server has. If the server has published another one meanwhile, everything is
+    /// asked for once more.
+    func release(
+        of origin: OriginName, _ collections: [LocalCollection], expected: Timestamp?
+    ) async throws(SyncRunFailure) -> [CollectionSyncResult] {
+        let overridden = collections.compactMap { collection in
+            collection.overriddenOutcome.map { CollectionSyncResult(collection: "\(collection.id)", result: $0) }
+        }
+        let others = collections.filter { $0.overriding == nil }
+        do {
+            var results = try await ReleaseSync(run: self, origin: origin).results(of: others, isLast: false)
+            if results == nil {
+                let again = try await SyncRun(session, expected: expected, trigger: trigger)
+                results = try await ReleaseSync(run: again, origin: origin).results(of: others, isLast: true)
+            }
+            return (overridden + (results ?? [])).sorted { $0.collection < $1.collection }
+        } catch let error as SyncRunFailure {
+            throw error
+        } catch {
+            throw SyncRunFailure(error: RemoteSettingsError(error), status: UptakeEvent.Status(error))
+        }
+    }
+
+    /// Remembers how the sync of a collection ended, and tells telemetry and those who listen.
+    @discardableResult
+    func note(
+        _ result: Result<SyncOutcome, any Error>, of id: CollectionID, since began: Timestamp,
+        wasRetried: () -> Bool = { false }
+    ) async -> Result<SyncOutcome, RemoteSettingsError> {
+        session.keepBackoff(client)
+        switch result {
+        case .success(let outcome):
+            let status: UptakeEvent.Status = if case .upToDate = outcome { .upToDate } else { .success }
+            session.report("\(id)", status, trigger, timestamp: outcome.timestamp, since: began)
+            session.failures.noteSuccess(of: id)
+            session.journal.noteSuccess(of: id)
+            await session.changes.noteSync(of: id, began: began)
+            return .success(outcome)
+        case .failure(let error):
+            let status = UptakeEvent.Status(error, wasRetried: wasRetried())
+            session.report("\(id)", status, trigger, since: began, error: error)
+            session.logger.warning("\(id): sync failed: \(error)")
+            await noteFailure(of: id, status, error, since: began)
             return .failure(RemoteSettingsError(error))
+        }
+    }
+
+    /// Tells telemetry of a cache file that cannot be read.
+    func reportDamage(_ held: HeldState, of id: CollectionID) {
+        for unused in held.unused where unused.source == .cached {
+            guard case .damaged(let problem) = unused.reason else { continue }
+            let error = RemoteSettingsError.Other(reason: problem)
+            session.report("\(id)", .corruptionError, trigger, since: session.now, error: error)
         }
     }
 
@@ -178,11 +259,7 @@ struct SyncRun: Sendable {
     private func outcome(of collection: LocalCollection) async throws -> SyncOutcome {
         let id = collection.id
         let held = collection.held()
-        for unused in held.unused where unused.source == .cached {
-            guard case .damaged(let problem) = unused.reason else { continue }
-            let error = RemoteSettingsError.Other(reason: problem)
-            session.report("\(id)", .corruptionError, trigger, since: session.now, error: error)
-        }
+        reportDamage(held, of: id)
         // Nobody has vouched for an imported snapshot: the server's own state replaces it even where it is no newer.
         let isImported = held.snapshot?.provenance == .imported
         let expected = monitor.collections[id]

@@ -1,3 +1,4 @@
+import Catalogue
 import ContentSignature
 import FileStorage
 import RemoteSettingsHTTP
@@ -18,6 +19,7 @@ extension UptakeEvent.Status {
             case .Backoff: self = .backoff
             case .Other: self = error == .closed ? .shutdownError : .unknownError
             }
+        case is ReleaseError, is CatalogueError: self = .syncError
         case is FileError: self = .applyError
         case is CancellationError: self = .shutdownError
         default: self = .unknownError

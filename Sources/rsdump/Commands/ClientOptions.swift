@@ -17,6 +17,12 @@ struct ClientOptions: ParsableArguments {
     @OptionGroup var server: ServerOptions
 
     @Option(
+        help: ArgumentHelp(
+            "The origin whose releases are read: collections are shown together, as its signed catalogue lists them. Without "
+                + "it, each collection is read by itself.", valueName: "name"))
+    var origin: String?
+
+    @Option(
         parsing: .singleValue,
         help: ArgumentHelp(
             "A property of the app, for filters; may be repeated. Keys: channel, version, appId, locale, os, osVersion, "
@@ -46,7 +52,7 @@ struct ClientOptions: ParsableArguments {
             packaged: packaged.map { [.directory($0)] } ?? [], trustRoots: policy.roots, signer: settings.trust.signer,
             acceptsUnsigned: settings.trust.acceptsUnsigned, allowsPlainHTTP: settings.allowsPlainHTTP,
             userAgent: "rsdump/\(RSDump.version)",
-            log: { _ in }, transport: transport)
+            log: { _ in }, transport: transport, origin: origin)
         let service = RemoteSettingsService(storageDir: storage, config: config)
         return (service, { await transport.shutdown() })
     }

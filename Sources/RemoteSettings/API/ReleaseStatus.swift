@@ -1,0 +1,59 @@
+import Catalogue
+import RemoteSettingsModel
+
+/// The release whose states are read, and since when nothing has confirmed it. See <doc:Releases>.
+public struct ReleaseStatus: Hashable, Sendable {
+    /// Whether the origin has said lately that this is its present release.
+    public enum Freshness: Hashable, Sendable {
+        /// It has, and its word holds until this time.
+        case confirmed(until: Timestamp)
+        /// Its word has not held since this time: the device was offline, the origin does not confirm any more, or
+        /// somebody between keeps back what is newer. Records are served all the same.
+        case unconfirmed(since: Timestamp)
+    }
+
+    /// The name that the origin gives itself.
+    public var origin: String
+    /// Which release it is. Each release of an origin has a higher number than the one before it.
+    public var number: UInt64
+    /// When it was published.
+    public var made: Timestamp
+    /// When the origin last said that it is its present release.
+    public var confirmed: Timestamp
+    /// Whether that still holds, by this device's clock.
+    public var freshness: Freshness
+    /// Where the catalogue comes from: ``SnapshotStatus/Source/cached``, or the packaged source of this name.
+    public var source: SnapshotStatus.Source
+    /// `bucket/collection` of those that it lists, sorted.
+    public var collections: [String]
+}
+
+extension ReleaseStatus {
+    init(_ view: ReleaseView, now: Timestamp) {
+        let catalogue = view.catalogue
+        origin = "\(catalogue.origin)"
+        number = catalogue.number
+        made = catalogue.made
+        confirmed = catalogue.confirmed
+        freshness =
+            now <= catalogue.expires ? .confirmed(until: catalogue.expires) : .unconfirmed(since: catalogue.expires)
+        source = view.source
+        collections = catalogue.entries.keys.sorted().map { "\($0)" }
+    }
+}
+
+extension ReleaseStatus.Freshness {
+    /// Whether the origin's word holds.
+    public var isConfirmed: Bool { if case .confirmed = self { true } else { false } }
+}
+
+extension ReleaseStatus: CustomStringConvertible {
+    public var description: String {
+        let state =
+            switch freshness {
+            case .confirmed(let until): "confirmed until \(until.rfc3339)"
+            case .unconfirmed(let since): "unconfirmed since \(since.rfc3339)"
+            }
+        return "release \(number) of \(origin), published \(made.rfc3339), \(state)"
+    }
+}

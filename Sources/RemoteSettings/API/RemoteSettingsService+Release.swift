@@ -1,0 +1,104 @@
+import Catalogue
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+
+/// Several collections in the states of one release. Made by ``RemoteSettingsService/read(_:)``.
+public struct ReleaseReading: Sendable {
+    /// The release; `nil` if the configuration names no origin, or if no catalogue of it is held: then each collection
+    /// is in the newest state that is held.
+    public let release: ReleaseStatus?
+    private let session: Session
+    private let view: ReleaseView?
+    private let held: [CollectionID: (records: [RemoteSettingsRecord]?, isOfRelease: Bool)]
+
+    /// Reads the collections. If another process stores a release meanwhile, they are read again.
+    init(_ session: Session, _ collections: [LocalCollection]) {
+        var held: [CollectionID: (records: [RemoteSettingsRecord]?, isOfRelease: Bool)] = [:]
+        var view: ReleaseView?
+        // A release is never followed by an earlier one, and each takes somebody a publication.
+        for _ in 0..<100 {
+            view = session.currentRelease()
+            held = [:]
+            var isWhole = true
+            for collection in collections {
+                let (records, state) = collection.recordsAndState()
+                held[collection.id] = (records, state.isOfRelease)
+                isWhole = isWhole && state.view === view
+            }
+            if isWhole, session.currentRelease() === view { break }
+        }
+        self.session = session
+        self.view = view
+        self.held = held
+        release = view.map { ReleaseStatus($0, now: session.now) }
+    }
+
+    /// The records of a collection that are for this app; `nil` if nothing is held, or if the collection had no client
+    /// when the reading began. Does no I/O.
+    ///
+    /// - Parameter collection: the collection's name, in the bucket of the configuration; or `bucket/name`.
+    public func getRecords(_ collection: String) -> [RemoteSettingsRecord]? {
+        (try? session.collectionID(collection)).flatMap { held[$0]?.records }
+    }
+
+    /// The collections that are not in the state that the release lists, sorted, as `bucket/collection`: those whose
+    /// client was made after the last sync and that are packaged in another state, and those that the release does not
+    /// list. The next sync brings the former to the release.
+    public var others: [String] {
+        view == nil ? [] : held.filter { !$0.value.isOfRelease }.keys.sorted().map { "\($0)" }
+    }
+}
+
+extension RemoteSettingsService {
+    /// The release whose states are read; `nil` if the configuration names no origin, or if no catalogue of it is held.
+    /// Never uses the network. Does I/O as a read of records does.
+    public var release: ReleaseStatus? {
+        let session = session
+        return session.currentRelease().map { ReleaseStatus($0, now: session.now) }
+    }
+
+    /// Reads the collections that have a client in the states of one release, whatever is synced meanwhile, by this
+    /// process or by another one that shares the storage directory. Never uses the network. Does I/O as reads of their
+    /// records do.
+    ///
+    ///     let (plans, texts) = service.read { ($0.getRecords("plans"), $0.getRecords("texts")) }
+    ///
+    /// - Parameter body: is called once.
+    public func read<Value>(_ body: (ReleaseReading) throws -> Value) rethrows -> Value {
+        try body(ReleaseReading(session, clientCollections))
+    }
+
+    /// The release that is read, and then each one that follows it; also the same release again whenever its
+    /// ``ReleaseStatus/freshness`` has changed, so that an app can say how old its data is. Ends with the service.
+    ///
+    /// What another process has stored is told when a read or a sync of this process notices it.
+    public var releases: AsyncStream<ReleaseStatus> {
+        let stores = changes.stores(of: Catalogue.collection)
+        let environment = session.config.environment
+        return AsyncStream { continuation in
+            let alarm = Alarm()
+            let teller = Task { [weak self] in
+                var told: ReleaseStatus?
+                while !Task.isCancelled, let (present, pause) = self.map({ ($0.release, $0.untilExpiry) }) {
+                    if let present, present != told {
+                        told = present
+                        continuation.yield(present)
+                    }
+                    await alarm.wait(pause, environment)
+                }
+            }
+            let follower = Task {
+                for await _ in stores { alarm.ring() }
+                teller.cancel()
+                continuation.finish()
+            }
+            continuation.onTermination = { _ in follower.cancel() }
+        }
+    }
+
+    /// The time until the release counts as unconfirmed; `nil` if it does already, or if there is none.
+    private var untilExpiry: Duration? {
+        guard case .confirmed(let until)? = release?.freshness else { return nil }
+        return until.elapsed(since: session.now) + .milliseconds(1)
+    }
+}

@@ -1,0 +1,273 @@
+import Catalogue
+import ContentSignature
+import FileStorage
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotFetch
+
+/// Brings collections to the release that the server has now: the catalogue first, then what it lists, and everything
+/// becomes visible at once.
+struct ReleaseSync: Sendable {
+    /// One collection on its way to the release.
+    fileprivate struct Wanted: Sendable {
+        let collection: LocalCollection
+        /// Whether somebody asked for it; else it is brought along, as an earlier state of it is stored.
+        let isAsked: Bool
+        let began: Timestamp
+        /// What was held before.
+        let before: HeldState
+        /// What is held once the release is shown, with the snapshot if it has to be stored.
+        var state: Result<(held: HeldState, fetched: Snapshot?), any Error>
+    }
+
+    let run: SyncRun
+    let origin: OriginName
+    private var session: Session { run.session }
+
+    /// - Parameters:
+    ///   - asked: the collections that somebody asked for.
+    ///   - isLast: whether this is not tried again if the server has published another release meanwhile.
+    /// - Returns: the results of what was asked for; `nil` to be tried again.
+    /// - Throws: if the catalogue could not be had, or is not one that may follow what is held.
+    func results(of asked: [LocalCollection], isLast: Bool) async throws -> [CollectionSyncResult]? {
+        let known = session.currentRelease()
+        let began = session.now
+        let view: ReleaseView
+        do {
+            view = try await presentRelease(after: known)
+        } catch {
+            await run.note(.failure(error), of: Catalogue.collection, since: began)
+            throw error
+        }
+        let others = view === known ? [] : companions(of: Set(asked.map(\.id)), in: known)
+        var wanted = await (asked.map { ($0, true) } + others.map { ($0, false) })
+            .concurrentMap(width: Session.width) { collection, isAsked in
+                await self.prepared(collection, isAsked: isAsked, for: view)
+            }
+        if !isLast, wanted.contains(where: \.isOvertaken) { return nil }
+        let missing = wanted.filter { $0.isAsked && $0.isMissing }.map(\.collection.id)
+        var shown = known
+        if !missing.isEmpty, view !== known {
+            let error = ReleaseError.incomplete(release: view.catalogue.number, missing: missing)
+            for index in wanted.indices { wanted[index].fail(error) }
+        } else if view !== known || wanted.contains(where: \.isFetched) {
+            do {
+                shown = try await store(view, wanted)
+            } catch {
+                for index in wanted.indices { wanted[index].fail(error) }
+            }
+        }
+        if shown === view {
+            let timestamp = view.snapshot.timestamp
+            await run.note(
+                .success(view === known ? .upToDate(timestamp) : .updated(timestamp)), of: Catalogue.collection,
+                since: began)
+        }
+        if let shown { reportFreshness(of: shown) }
+        var results: [CollectionSyncResult] = []
+        for wanted in wanted {
+            let result = await run.note(wanted.outcome, of: wanted.collection.id, since: wanted.began)
+            if wanted.isAsked {
+                results.append(CollectionSyncResult(collection: "\(wanted.collection.id)", result: result))
+            }
+        }
+        return results
+    }
+
+    /// Collections that nobody asked for now and that would be left behind: those of this process, and those that are
+    /// stored.
+    private func companions(of asked: Set<CollectionID>, in known: ReleaseView?) -> [LocalCollection] {
+        guard let service = session.service else { return [] }
+        let stored = (try? session.storage.collections()) ?? []
+        return Set(stored + service.clientCollections.map(\.id)).subtracting(asked)
+            .filter { $0 != Catalogue.collection && (known.map { $0.catalogue.entries }?[$0]) != nil }.sorted()
+            .map { service.collection(id: $0) }
+            .filter { $0.overriding == nil && $0.held().isOfRelease }
+    }
+
+    /// The release that the server has now, verified; `known` if that is still it.
+    private func presentRelease(after known: ReleaseView?) async throws -> ReleaseView {
+        let id = Catalogue.collection
+        guard let expected = run.monitor.collections[id] else {
+            throw ReleaseError.noCatalogue(server: "\(run.client.server)", origin: origin)
+        }
+        if let known, known.snapshot.timestamp == expected { return known }
+        var wanted = CollectionFetcher.Wanted(
+            id: id, expected: expected,
+            base: known.flatMap { $0.snapshot.timestamp < expected ? $0.snapshot.payload : nil }, floor: nil,
+            wasSigned: known?.snapshot.provenance.isSigned ?? false)
+        // Succession decides, not the timestamp: whoever had the key before it was replaced could have taken any.
+        wanted.refusesEquivocation = false
+        guard let fetched = try await run.fetcher.fetch(wanted) else {
+            guard let known else { throw FetchError.noAnswer(url: "\(run.client.server)") }
+            return known
+        }
+        let view = try ReleaseView(fetched.snapshot, from: .cached, of: origin, limits: session.limits)
+        guard let known else { return view }
+        if view.snapshot.payload == known.snapshot.payload { return known }
+        do throws(CatalogueError) {
+            try view.checkSuccession(of: known)
+        } catch {
+            // A list of collections that is older than what is held may come from a cache: then there is nothing new.
+            if expected < known.snapshot.timestamp, error.isOlder { return known }
+            throw error
+        }
+        return view
+    }
+
+    /// Finds the state of one collection that the release lists, here or on the server.
+    private func prepared(_ collection: LocalCollection, isAsked: Bool, for view: ReleaseView) async -> Wanted {
+        let (began, held) = (session.now, collection.held())
+        run.reportDamage(held, of: collection.id)
+        let state: Result<(held: HeldState, fetched: Snapshot?), any Error>
+        do {
+            state = .success(try await self.state(of: collection.id, after: held, in: view))
+        } catch {
+            state = .failure(error)
+        }
+        return Wanted(collection: collection, isAsked: isAsked, began: began, before: held, state: state)
+    }
+
+    private func state(
+        of id: CollectionID, after held: HeldState, in view: ReleaseView
+    ) async throws -> (held: HeldState, fetched: Snapshot?) {
+        guard let entry = view.catalogue.entries[id] else {
+            guard view.catalogue.removed[id] != nil else {
+                throw ReleaseError.notListed(id, release: view.catalogue.number)
+            }
+            var kept = held
+            (kept.view, kept.isOfRelease) = (view, false)
+            return (kept, nil)
+        }
+        if held.isOfRelease, held.view?.catalogue.entries[id] == entry {
+            var same = held
+            same.view = view
+            return (same, nil)
+        }
+        let local = session.loader.load(id, of: view)
+        if local.isOfRelease { return (local, nil) }
+        let snapshot = try await fetched(id, onto: held, entry, in: view)
+        var stored = held
+        stored.unused.removeAll { $0.source == .cached }
+        stored.serve(snapshot, from: .cached, isVerifiedHere: true)
+        (stored.view, stored.isOfRelease, stored.isCached) = (view, true, true)
+        stored.highWaterMark = snapshot.timestamp
+        if snapshot.chain != nil { stored.noteSigned(asOf: snapshot.timestamp) }
+        return (stored, snapshot)
+    }
+
+    /// Fetches a state and checks that it is the one that the catalogue lists.
+    private func fetched(
+        _ id: CollectionID, onto held: HeldState, _ entry: Catalogue.Entry, in view: ReleaseView
+    ) async throws -> Snapshot {
+        // The catalogue vouches for the state that it lists: what is held is no floor.
+        var wanted = CollectionFetcher.Wanted(
+            id: id, expected: entry.timestamp,
+            base: held.snapshot.flatMap { $0.timestamp < entry.timestamp ? $0.payload : nil }, floor: nil,
+            wasSigned: held.snapshot?.provenance.isSigned ?? held.isKnownSigned)
+        wanted.refusesEquivocation = false
+        wanted.needsState = true
+        var found = try await run.fetcher.fetch(wanted)
+        if let retried = found?.retried {
+            session.logger.notice("\(id): a delta could not be used, everything was fetched: \(retried)")
+            session.report("\(id)", .init(retried), run.trigger, since: session.now, error: retried)
+        }
+        if let snapshot = found?.snapshot, !view.lists(snapshot.payload, of: id), wanted.base != nil,
+            found?.retried == nil
+        {
+            wanted.base = nil
+            found = try await run.fetcher.fetch(wanted)
+        }
+        guard let snapshot = found?.snapshot else { throw FetchError.noAnswer(url: "\(run.client.server)") }
+        guard view.lists(snapshot.payload, of: id) else {
+            throw ReleaseError.otherState(
+                id, release: view.catalogue.number, expected: entry.timestamp, found: snapshot.timestamp)
+        }
+        return snapshot
+    }
+
+    /// Stores a release and shows it.
+    ///
+    /// - Returns: what is shown afterwards: the release, or a later one that another process has stored meanwhile.
+    private func store(_ view: ReleaseView, _ wanted: [Wanted]) async throws -> ReleaseView {
+        var prepared: [(collection: LocalCollection, state: ReleaseStore.ListedState)] = []
+        for wanted in wanted {
+            guard case .success((let held, let snapshot)) = wanted.state else { continue }
+            let id = wanted.collection.id
+            prepared.append(
+                (wanted.collection, .init(id: id, held: held, fetched: snapshot, before: wanted.before)))
+        }
+        session.release.withLock { $0.isStoring = true }
+        defer { session.release.withLock { $0.isStoring = false } }
+        let shown = try await session.withStorageLock { () throws -> ReleaseView in
+            // Asked under the lock, so that a session that was closed cannot write behind the one that follows it.
+            guard !session.isClosed else { throw RemoteSettingsError.closed }
+            let store = ReleaseStore(session: session, origin: origin, trigger: run.trigger)
+            return try store.commit(view, prepared.map(\.state)) { shown, identity, stored in
+                if shown === view {
+                    for (collection, state) in prepared {
+                        var held = state.held
+                        held.storedIdentity = stored[state.id]
+                        collection.prepare(held)
+                    }
+                }
+                session.show(shown, identity: identity)
+            }
+        }
+        // Listeners hear of the release once all of it is visible.
+        for (collection, _) in prepared { _ = collection.held() }
+        return shown
+    }
+
+    /// Tells telemetry if nothing has confirmed the release for longer than its origin allows.
+    private func reportFreshness(of view: ReleaseView) {
+        guard view.catalogue.expires < session.now else { return }
+        session.logger.warning(
+            "release \(view.catalogue.number) of \(origin): unconfirmed since \(view.catalogue.expires.rfc3339); the server "
+                + "answers, and nothing that it says is newer")
+        session.report(
+            "\(Catalogue.collection)", .unconfirmed, run.trigger, timestamp: view.snapshot.timestamp,
+            since: session.now)
+    }
+}
+
+extension ReleaseSync.Wanted {
+    /// Whether the release cannot be shown without it. What the catalogue does not list keeps nothing back.
+    fileprivate var isMissing: Bool {
+        guard case .failure(let error) = state else { return false }
+        if case ReleaseError.notListed = error { return false }
+        return true
+    }
+
+    /// Whether the server has a later state than the catalogue lists, as if it had published since.
+    fileprivate var isOvertaken: Bool {
+        guard case .failure(ReleaseError.otherState(_, _, let expected, let found)) = state else { return false }
+        return found > expected
+    }
+
+    fileprivate var isFetched: Bool { if case .success((_, .some)) = state { true } else { false } }
+
+    /// What was found is not stored.
+    fileprivate mutating func fail(_ error: any Error) {
+        if case .success = state { state = .failure(error) }
+    }
+
+    /// What has become of the collection.
+    fileprivate var outcome: Result<SyncOutcome, any Error> {
+        state.map { _ in
+            let after = collection.held()
+            let timestamp = after.timestamp ?? Timestamp(milliseconds: 0)
+            return after.snapshot?.payload == before.snapshot?.payload ? .upToDate(timestamp) : .updated(timestamp)
+        }
+    }
+}
+
+extension CatalogueError {
+    /// Whether it says only that what was found is older than what is held.
+    fileprivate var isOlder: Bool {
+        switch self {
+        case .olderRelease, .olderConfirmation, .earlierCertificate: true
+        default: false
+        }
+    }
+}

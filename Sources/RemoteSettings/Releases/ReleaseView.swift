@@ -1,0 +1,95 @@
+import Catalogue
+import ContentSignature
+import RemoteSettingsModel
+
+/// A release as this process reads it: a verified catalogue of the configured origin, with where it came from.
+///
+/// States that were read of one view belong together.
+final class ReleaseView: Sendable {
+    let catalogue: Catalogue
+    /// The catalogue as a collection, verified.
+    let snapshot: Snapshot
+    let source: SnapshotStatus.Source
+    private let limits: Limits
+
+    /// - Throws: ``CatalogueError`` if the records are no catalogue, or that of another origin.
+    init(
+        _ snapshot: Snapshot, from source: SnapshotStatus.Source, of origin: OriginName, limits: Limits
+    ) throws(CatalogueError) {
+        catalogue = try Catalogue(snapshot.records)
+        guard catalogue.origin == origin else { throw .otherOrigin(found: catalogue.origin, expected: origin) }
+        self.snapshot = snapshot
+        self.source = source
+        self.limits = limits
+    }
+
+    /// The catalogue with what its succession depends on. Verifies the catalogue's signatures again, which takes
+    /// milliseconds.
+    private var verified: VerifiedCatalogue {
+        let root = snapshot.provenance.verdict?.root
+        let chain = snapshot.signatureChains(limits: limits).lazy.compactMap(\.chain).first { $0.root == root }
+        return VerifiedCatalogue(catalogue, certificateBegins: chain?.notBefore, root: root)
+    }
+
+    /// - Throws: ``CatalogueError`` if this release cannot take the place of `held`.
+    func checkSuccession(of held: ReleaseView) throws(CatalogueError) {
+        guard snapshot.payload != held.snapshot.payload else { return }
+        try verified.checkSuccession(of: held.verified)
+    }
+
+    /// Whether the catalogue lists these bytes as the collection's state.
+    func lists(_ payload: Payload, of id: CollectionID) -> Bool {
+        guard let entry = catalogue.entries[id], entry.timestamp == payload.timestamp else { return false }
+        return SHA256Digest(hashing: payload.bytes) == entry.payload
+    }
+
+    /// The state of a cache file if the catalogue lists it; `nil` if it does not.
+    ///
+    /// The catalogue's signature vouches for the bytes, by their SHA-256: the signature over them was verified before
+    /// they were stored, and is not verified again.
+    ///
+    /// - Throws: `ChangesetError` or `JSONError` if the file cannot be read.
+    func snapshot(of file: CacheFile) throws -> Snapshot? {
+        guard let entry = catalogue.entries[file.collection], entry.timestamp == file.timestamp else { return nil }
+        let limits = limits
+        let (digest, payload) = sideBySide(bytes: file.payload.count) {
+            SHA256Digest(hashing: file.payload)
+        } _: {
+            Result { () throws(ChangesetError) in try Payload(parsing: file.payload, limits: limits) }
+        }
+        guard digest == entry.payload else { return nil }
+        let unverified = UnverifiedSnapshot(
+            collection: file.collection, payload: try payload.get(),
+            metadata: try CollectionMetadata(parsing: file.metadata, limits: limits))
+        return Snapshot(vouchingFor: unverified, chain: file.chain, provenance: snapshot.provenance)
+    }
+}
+
+/// Why a collection could not be brought to a release. What was held is still served.
+enum ReleaseError: Error, CustomStringConvertible {
+    /// The server does not list a catalogue.
+    case noCatalogue(server: String, origin: OriginName)
+    /// The catalogue does not list the collection.
+    case notListed(CollectionID, release: UInt64)
+    /// The server's state of the collection is not the one that the catalogue lists.
+    case otherState(CollectionID, release: UInt64, expected: Timestamp, found: Timestamp)
+    /// Other collections of the release could not be had, so that it is not shown.
+    case incomplete(release: UInt64, missing: [CollectionID])
+
+    var description: String {
+        switch self {
+        case .noCatalogue(let server, let origin):
+            "\(server): expected \(Catalogue.collection) among its collections, as RemoteSettingsConfig.origin is \(origin); "
+                + "found none; publish with an origin in dumps.yaml, or configure none"
+        case .notListed(let id, let release):
+            "\(id): expected it in the catalogue of release \(release), found that it is not listed; publish it, or correct "
+                + "the collection's name"
+        case .otherState(let id, let release, let expected, let found):
+            "\(id): expected the state that release \(release) lists, of \(expected.rfc3339); found another one, of "
+                + "\(found.rfc3339); what was held stays, try again later"
+        case .incomplete(let release, let missing):
+            "release \(release) is not shown, as \(missing.map { "\($0)" }.joined(separator: ", ")) could not be had; what "
+                + "was held stays"
+        }
+    }
+}

@@ -1,0 +1,95 @@
+"""`kill -9` at random moments of processes that store a release, while others read: every reading is of one release.
+
+RELEASE_KILL_ROUNDS says how many processes are killed (60), KILL_SEED repeats a run; both are in every failure message. The
+model of the steps is Tests/Models/release.pml.
+"""
+import os
+import random
+import secrets
+import signal
+import subprocess
+import time
+
+import rsdump
+from serve import Serving
+
+PROGRAM = rsdump.REPOSITORY / ".build/debug/release-process"
+ROUNDS = int(os.environ.get("RELEASE_KILL_ROUNDS", "60"))
+SEED = os.environ.get("KILL_SEED") or secrets.token_hex(4)
+NAMES = ["one", "two", "three", "four", "five"]
+
+
+class Shop:
+    """An origin that publishes releases: each record's `number` is the release's."""
+
+    def __init__(self, path):
+        self.path = path
+        self.number = 0
+        (path / "sources/main").mkdir(parents=True)
+        made = rsdump.run("keys", "create", path / "keys")
+        assert made.code == rsdump.DONE, str(made)
+        self.root = rsdump.run("keys", "status", path / "keys", "--format", "json").json()["root"]
+
+    def publish(self):
+        self.number += 1
+        for name in NAMES:
+            (self.path / f"sources/main/{name}.yaml").write_text(f"records:\n  - {{id: a, number: {self.number}}}\n")
+        outcome = rsdump.run(
+            "publish", "--sources", self.path / "sources", "--keys", self.path / "keys", "--dumps", self.path / "dumps")
+        assert outcome.code == rsdump.DONE, str(outcome)
+
+    def begin(self):
+        """The first publication makes dumps.yaml, which then gets the origin's name."""
+        self.publish()
+        self.number = 0
+        config = self.path / "dumps/dumps.yaml"
+        config.write_text(config.read_text() + "\nrelease:\n  origin: shop\n")
+        self.publish()
+
+
+def process(mode, storage, server, shop, **options):
+    return subprocess.Popen(
+        [PROGRAM, mode, storage, f"{server.url}/v2", shop.root, "shop", *NAMES], stdout=subprocess.PIPE, text=True,
+        env=rsdump.environment(), **options)
+
+
+def test_every_reader_sees_one_release(tmp_path):
+    chance = random.Random(SEED)
+    shop = Shop(tmp_path)
+    shop.begin()
+    storage = tmp_path / "storage"
+    killed = 0
+    with Serving("--watch", "--dumps", tmp_path / "dumps") as server:
+        began = time.monotonic()
+        first = process("sync", storage, server, shop)
+        printed = first.communicate(timeout=60)[0]
+        assert first.returncode == 0 and printed == "1\n", printed
+        seconds = time.monotonic() - began
+        readers = [process("read", storage, server, shop, stdin=subprocess.PIPE) for _ in range(2)]
+        for number in range(ROUNDS):
+            where = f"round {number} of KILL_SEED={SEED} RELEASE_KILL_ROUNDS={ROUNDS}"
+            if number % 5 == 0:
+                shop.publish()
+            # Two at once, each killed at a moment of its own.
+            ending = [process("sync", storage, server, shop) for _ in range(2)]
+            time.sleep(chance.uniform(0, seconds * 1.2))
+            for victim in ending:
+                victim.send_signal(signal.SIGKILL)
+                killed += victim.wait() == -signal.SIGKILL
+                victim.stdout.close()
+            for reader in readers:
+                assert reader.poll() is None, f"{where}: {reader.communicate()[0]}"
+        last = process("sync", storage, server, shop)
+        printed = last.communicate(timeout=60)[0]
+        assert last.returncode == 0 and printed == f"{shop.number}\n", printed
+        time.sleep(0.2)
+        for reader in readers:
+            printed = reader.communicate(timeout=60)[0]
+            assert reader.returncode == 0, f"KILL_SEED={SEED}: {printed}"
+            assert printed.split()[-1] == str(shop.number), printed
+        # What killed processes have left is gone after the next release.
+        shop.publish()
+        last = process("sync", storage, server, shop)
+        assert last.communicate(timeout=60)[0] == f"{shop.number}\n"
+    assert killed > ROUNDS / 4
+    assert sorted(path.name for path in (storage / "main").iterdir()) == sorted(f"{name}.snapshot" for name in NAMES)
