@@ -220,6 +220,14 @@ let package = Package(
                 "Dumps", "FileStorage", "LibC",
             ],
             swiftSettings: strict),
+        .target(
+            name: "MirrorUpload",
+            dependencies: [
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "FileStorage",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Subprocess", package: "swift-subprocess", condition: tools),
+            ],
+            swiftSettings: strict),
         .target(name: "CMappedFaults"),
         .target(
             name: "SnapshotServer",
@@ -315,7 +323,7 @@ let package = Package(
                 "Locks", "CMappedFaults", "RemoteSettingsModel", "RemoteSettingsHTTP", "AsyncHTTPTransport",
                 "ContentSignature",
                 "SnapshotBundle", "Dumps", "DumpsRefresh", "SnapshotServer", "SnapshotExchange", "SnapshotDiff",
-                "SnapshotHistory", "SnapshotOrigin", "StaticMirror", "DemoOrigin", "RemoteSettings",
+                "SnapshotHistory", "SnapshotOrigin", "StaticMirror", "MirrorUpload", "DemoOrigin", "RemoteSettings",
                 "FileStorage", "LibC", "SigningKeys", "AuthoredText", "CollectionSources", "FirebaseFormats", "Publish",
                 "ConfigParameters", "TargetFilter", "Notifications", "DumpsWatch", "UpdateEvents",
                 "UpdateSchedule",

@@ -26,6 +26,8 @@ package struct StaticMirror: Sendable {
     package static let configurationName = "nginx.conf"
     /// The file beside the trees in which undelivered notifications of a new tree are kept; it is not served.
     package static let notificationsName = "notify.json"
+    /// What the names of files begin with in which an upload notes that it is at work; they are not served.
+    static let uploadPrefix = "upload-"
     static let linkName = "current"
     private static let treePrefix = "tree-"
     private static let temporaryPrefix = ".new-"
@@ -121,7 +123,7 @@ package struct StaticMirror: Sendable {
         }
         let foreign = names.first { name in
             ![linkName, configurationName, notificationsName].contains(name) && !name.hasPrefix(treePrefix)
-                && !isTemporary(name)
+                && !name.hasPrefix(uploadPrefix) && !isTemporary(name)
         }
         if let foreign { throw MirrorError.notAMirror(folder, found: foreign) }
     }

@@ -39,7 +39,7 @@ struct RSDump: AsyncParsableCommand {
                 name: "Dumps",
                 subcommands: [RefreshCommand.self, Status.self, Verify.self, Diff.self, RebuildCommand.self]),
             .init(name: "Publishing", subcommands: [KeysCommand.self, CheckCommand.self, PublishCommand.self]),
-            .init(name: "Exchange", subcommands: [ImportCommand.self, ExportCommand.self, Embed.self]),
+            .init(name: "Exchange", subcommands: [ImportCommand.self, ExportCommand.self, Upload.self, Embed.self]),
             .init(name: "Server", subcommands: [Serve.self, WatchCommand.self]),
             .init(name: "App", subcommands: [Sync.self, Get.self, ConfigCommand.self]),
             .init(name: "Bundle", subcommands: [Inspect.self, Records.self, AttachmentCommand.self]),

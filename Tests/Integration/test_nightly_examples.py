@@ -15,11 +15,13 @@ TOOLS = os.path.dirname(sys.executable)
 # The project's own; one of them is an example, to be copied where it is to run.
 WORKFLOWS = [
     *sorted((rsdump.REPOSITORY / ".github/workflows").glob("*.yml")),
-    rsdump.REPOSITORY / "Examples/nightly-tests/github-actions.yml"]
+    rsdump.REPOSITORY / "Examples/nightly-tests/github-actions.yml",
+    rsdump.REPOSITORY / "Examples/object-store/github-actions.yml"]
 PUBLISH = EXAMPLES.parent / "publish/github-actions.yml"
 ACTION = rsdump.REPOSITORY / ".github/actions/nightly/action.yml"
 WATCH = rsdump.REPOSITORY / "Examples/watch/remote-settings-watch.service"
-UNITS = ("remote-settings-dumps.service", "remote-settings-dumps.timer", WATCH.name)
+UPLOAD = [rsdump.REPOSITORY / f"Examples/object-store/remote-settings-upload.{kind}" for kind in ("service", "timer")]
+UNITS = ("remote-settings-dumps.service", "remote-settings-dumps.timer", WATCH.name, *(path.name for path in UPLOAD))
 
 
 def run(*command):
@@ -41,7 +43,8 @@ def systemd_root(tmp_path):
     shutil.copy("/bin/true", script.parent / "rsdump")
     for unit in UNITS[:2]:
         shutil.copy(EXAMPLES / unit, units)
-    shutil.copy(WATCH, units)
+    for path in (WATCH, *UPLOAD):
+        shutil.copy(path, units)
     return tmp_path
 
 
@@ -54,7 +57,7 @@ def test_the_units_verify(systemd_root):
     assert "PrivateTemp" in run("systemd-analyze", "verify", f"--root={systemd_root}", *UNITS).stderr
 
 
-@pytest.mark.parametrize("unit", [UNITS[0], WATCH.name])
+@pytest.mark.parametrize("unit", [UNITS[0], WATCH.name, UPLOAD[0].name])
 def test_the_service_is_hardened(systemd_root, unit):
     judged = run("systemd-analyze", "security", "--offline=true", f"--root={systemd_root}", "--threshold=15", unit)
     assert judged.returncode == 0, judged.stdout[-2000:] + judged.stderr
@@ -128,7 +131,8 @@ def test_the_projects_own_workflows_match_their_schema(schema, path):
 
 @pytest.mark.parametrize("path", [
     EXAMPLES / "github-actions.yml", EXAMPLES / "gitlab-ci.yml", ACTION,
-    EXAMPLES.parent / "publish/github-actions.yml", EXAMPLES.parent / "publish/gitlab-ci.yml"], ids=str)
+    EXAMPLES.parent / "publish/github-actions.yml", EXAMPLES.parent / "publish/gitlab-ci.yml",
+    EXAMPLES.parent / "object-store/github-actions.yml"], ids=str)
 def test_a_users_job_compiles_nothing(path):
     text = path.read_text()
     assert not re.search(r"swift build|swift:|-dev\b|actions/cache", text)
@@ -146,7 +150,7 @@ def test_actions_are_pinned_by_commit_and_permissions_are_few():
         assert "permissions: {}" in text
         # What comes from outside of the file is in settings and variables, never in the text of a shell command.
         expressions = [line for line in text.splitlines() if "${{" in line]
-        assert all(re.fullmatch(r" *(group|options|GH_TOKEN|GH_REPO|TAG): .*", line) for line in expressions), path
+        assert all(re.fullmatch(r" *(group|options|GH_TOKEN|GH_REPO|TAG|STORE|URL|AWS_[A-Z_]+): .*", line) for line in expressions), path
     # An action's inputs reach its commands by the environment.
     for block in re.findall(r"run: \|\n((?: {8}.*\n|\n)+)", ACTION.read_text()):
         assert "${{" not in block

@@ -16,16 +16,7 @@ struct NginxConfiguration {
     private var path: String { PercentEncoding.decode(address.path) }
 
     /// The path as part of a quoted regular expression.
-    private var prefix: String {
-        path.unicodeScalars.reduce(into: "") { text, scalar in
-            let isPlain =
-                switch scalar {
-                case "a"..."z", "A"..."Z", "0"..."9", "/", "-", "_": true
-                default: !scalar.isASCII
-                }
-            text += isPlain ? "\(scalar)" : "\\\(scalar)"
-        }
-    }
+    private var prefix: String { PathPattern.escape(path) }
 
     /// The path of a folder as it is, quoted, for a location that is no regular expression.
     private func literal(_ folder: String) -> String {

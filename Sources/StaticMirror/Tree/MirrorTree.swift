@@ -27,21 +27,43 @@ struct MirrorTree {
     /// - Throws: `BundleError` or `FileError`.
     mutating func write(_ origin: Origin) throws {
         notes = origin.conflicts.map(VisibleText.escape)
-        try origin.forEachPath { path, resource in try add(path, resource) }
+        let states = states(of: origin)
+        try origin.forEachPath { path, resource in try add(path, resource, states[path]) }
         for version in APIVersion.allCases {
             for collection in origin.collections {
                 let times = [collection.timestamp] + collection.history.map(\.head.timestamp)
                 for time in times {
                     guard let delta = try collection.delta(since: time, version) else { continue }
-                    try add(Self.since(time, of: "\(collection.id)", version), delta)
+                    let changeset = MirrorChangeset(
+                        collection: "\(collection.id)", state: collection.timestamp, since: time)
+                    try add(Self.since(time, of: changeset.collection, version), delta, changeset)
                 }
             }
             for time in monitorTimes(origin) {
-                try add(Self.since(time, of: "monitor/changes", version), origin.monitorChangeset(since: time))
+                let changeset = MirrorChangeset(
+                    collection: MirrorChangeset.monitor, state: origin.monitorTimestamp, since: time)
+                try add(
+                    Self.since(time, of: changeset.collection, version), origin.monitorChangeset(since: time), changeset
+                )
             }
         }
         objects.sort { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }
         try writeFile(JSONText.indented(.array(objects.map(\.json))), to: "objects.json", newest)
+    }
+
+    /// What the paths of whole changesets lead to.
+    private func states(of origin: Origin) -> [String: MirrorChangeset] {
+        var states: [String: MirrorChangeset] = [:]
+        for version in APIVersion.allCases {
+            func note(_ collection: String, _ state: Timestamp) {
+                let folder = collection.split(separator: "/").joined(separator: "/collections/")
+                states["/\(version.rawValue)/buckets/\(folder)/changeset"] = MirrorChangeset(
+                    collection: collection, state: state)
+            }
+            note(MirrorChangeset.monitor, origin.monitorTimestamp)
+            for collection in origin.collections { note("\(collection.id)", collection.timestamp) }
+        }
+        return states
     }
 
     /// Where the answer to a `_since` lies: beside the full changeset.
@@ -57,7 +79,9 @@ struct MirrorTree {
         return Array(Set(times).sorted(by: >).prefix(1000))
     }
 
-    private mutating func add(_ name: String, _ resource: OriginResource) throws {
+    private mutating func add(
+        _ name: String, _ resource: OriginResource, _ changeset: MirrorChangeset? = nil
+    ) throws {
         let path = prefix + name
         guard let place = MirrorPath(path), !folders.contains(place.file), !files.contains(place.file),
             !place.folders.contains(where: files.contains)
@@ -69,16 +93,16 @@ struct MirrorTree {
         folders.formUnion(place.folders)
         let time = resource.lastModified ?? newest
         let (size, digest) = try write(resource.content, to: place.file, time)
-        var gzipSize: Int?
+        var gzip: (size: Int, sha256: SHA256Digest)?
         // Attachments are served uncompressed: clients resume a broken download by ranges of these bytes.
         if resource.route != .attachment, let packed = resource.gzip() {
-            gzipSize = try write(.segments(packed), to: place.file + ".gz", time).size
+            gzip = try write(.segments(packed), to: place.file + ".gz", time)
         }
         objects.append(
             MirrorObject(
                 path: path, file: place.file, contentType: resource.contentType,
                 cacheControl: resource.freshness.cacheControl, size: size, sha256: digest,
-                gzipSize: gzipSize, lastModified: time))
+                gzipSize: gzip?.size, gzipSHA256: gzip?.sha256, changeset: changeset, lastModified: time))
     }
 
     private func write(

@@ -15,6 +15,7 @@ struct ExportCommand: AsyncParsableCommand {
         discussion: """
             Layouts:\(ExportLayout.allCases.reduce("") { "\($0)\n  \($1.rawValue): \($1.summary)" })
               mirror: plain files that nginx, an object store or a CDN serves as an origin
+              edge: the rules by which a CDN or proxy answers from the objects of rsdump upload
 
             The bundles are first checked against the lock, byte by byte. The output appears complete or not at all, and \
             anything that is already there is replaced only with --force. The same bundles produce the same output.
@@ -38,6 +39,10 @@ struct ExportCommand: AsyncParsableCommand {
             kept in notify.json in the output. Where several hosts serve the mirror, --updates-redis lets them share the \
             channel: an event that is posted to one of them reaches the clients of all.
 
+            With --to edge, the output is a folder with rules for CloudFront, Cloudflare, Fastly, Varnish and nginx, which say the \
+            same: --url is the address at which clients reach the edge, --bucket-url is where the edge reads the bucket. The \
+            rules do not depend on the collections, so once is enough.
+
             \(NotifyOptions.help)
 
             Examples:
@@ -49,6 +54,9 @@ struct ExportCommand: AsyncParsableCommand {
               rsdump export --to mirror --output /srv/mirror --history git \\
                 --url https://settings.example.org --updates 8889 \\
                 --notify http://127.0.0.1:8889/publish
+              rsdump export --to edge --output edge \
+                --url https://settings.example.org \
+                --bucket-url https://bucket.s3.eu-central-1.amazonaws.com
             """)
 
     @Argument(
@@ -80,9 +88,14 @@ struct ExportCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "For a mirror: the address at which clients reach it, such as https://settings.example.org.",
+            "For a mirror or edge: the address at which clients reach it, such as https://settings.example.org.",
             valueName: "url"))
     var url: String?
+
+    @Option(
+        name: .customLong("bucket-url"),
+        help: ArgumentHelp("For an edge: where it reads the bucket, with the prefix of the upload.", valueName: "url"))
+    var bucketURL: String?
 
     @Option(
         parsing: .singleValue,
@@ -112,7 +125,16 @@ struct ExportCommand: AsyncParsableCommand {
 
     func validate() throws {
         if output.isEmpty { throw ValidationError("--output is empty, expected a path") }
+        if bucketURL != nil, form != .edge { throw ValidationError("--bucket-url goes with --to edge") }
         switch form {
+        case .edge:
+            guard let url, let bucketURL else { throw ValidationError("--to edge needs --url and --bucket-url") }
+            do { _ = try OriginAddress(url) } catch { throw ValidationError("--url: \(error)") }
+            do { _ = try OriginAddress(bucketURL) } catch { throw ValidationError("--bucket-url: \(error)") }
+            let others = [key, value, updatesRedis] + history + notify.names
+            guard collections.isEmpty, !update, updatesPort == nil, others.allSatisfy({ $0 == nil }) else {
+                throw ValidationError("--to edge takes --url, --bucket-url, --output and --force only")
+            }
         case .mirror:
             guard let url else { throw ValidationError("--to mirror needs --url, the address where clients reach it") }
             do { _ = try OriginAddress(url) } catch { throw ValidationError("--url: \(error)") }
@@ -152,7 +174,30 @@ struct ExportCommand: AsyncParsableCommand {
         switch form {
         case .layout(let layout): try export(to: target, layout)
         case .mirror: try await publish(to: target)
+        case .edge: try writeEdge(to: target)
         }
+    }
+
+    private func writeEdge(to folder: String) throws {
+        let rules = try EdgeRules(address: OriginAddress(url ?? ""), bucket: OriginAddress(bucketURL ?? ""))
+        for (name, text) in rules.files {
+            let path = "\(folder)/\(name)"
+            guard !force, let present = try FileStore.read(path, limit: Limits().configurationBytes) else { continue }
+            guard present == Bytes(utf8: text) else {
+                throw CommandFailure(
+                    .usage, "\(path): expected no such file, or the same, found another; replace it with --force")
+            }
+        }
+        try FileStore.makeDirectories(folder)
+        for (name, text) in rules.files {
+            try FileStore.replace("\(folder)/\(name)", with: Bytes(utf8: text))
+        }
+        let names = rules.files.map(\.name)
+        format.print(
+            "\(folder): \(names.joined(separator: ", "))",
+            .members([
+                "output": .string(folder), "layout": .string("edge"), "files": .array(names.map(JSONValue.string)),
+            ]))
     }
 
     private func export(to target: String, _ layout: ExportLayout) throws {
@@ -200,13 +245,16 @@ struct ExportCommand: AsyncParsableCommand {
 }
 
 /// A value of `--to`.
-enum ExportForm: ExpressibleByArgument {
+enum ExportForm: ExpressibleByArgument, Equatable {
     case layout(ExportLayout)
     case mirror
+    case edge
 
     init?(argument: String) {
         if argument == "mirror" {
             self = .mirror
+        } else if argument == "edge" {
+            self = .edge
         } else if let layout = ExportLayout(rawValue: argument) {
             self = .layout(layout)
         } else {
@@ -214,5 +262,5 @@ enum ExportForm: ExpressibleByArgument {
         }
     }
 
-    static var allValueStrings: [String] { ExportLayout.allCases.map(\.rawValue) + ["mirror"] }
+    static var allValueStrings: [String] { ExportLayout.allCases.map(\.rawValue) + ["mirror", "edge"] }
 }

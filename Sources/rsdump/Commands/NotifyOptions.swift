@@ -97,9 +97,22 @@ struct NotifyOptions: ParsableArguments {
             recipients, keeping: "\(folder)/\(StaticMirror.notificationsName)", change, state: state)
     }
 
+    /// Makes a change elsewhere, and tells the targets of it.
+    ///
+    /// - Parameters:
+    ///   - path: the file in which is kept what the targets know.
+    ///   - state: the state before the change, and then after it. If the second one throws, nobody is told yet.
+    func telling<Value>(
+        keeping path: String, state: () async throws -> Notifier.State,
+        _ configuration: @autoclosure () throws -> DumpsConfiguration, file: String, _ change: () async throws -> Value
+    ) async throws -> (Value, [Notifier.Outcome]) {
+        guard !names.isEmpty else { return (try await change(), []) }
+        return try await tell(recipients(configuration(), file: file), keeping: path, change, state: state)
+    }
+
     private func tell<Value>(
         _ recipients: [Notifier.Recipient], keeping path: String, _ change: () async throws -> Value,
-        state: () throws -> Notifier.State
+        state: () async throws -> Notifier.State
     ) async throws -> (Value, [Notifier.Outcome]) {
         let transport = AsyncHTTPClientTransport(allowsHTTP2: true)
         let notifier = Notifier(
@@ -108,7 +121,7 @@ struct NotifyOptions: ParsableArguments {
             let answer = try await transport.post(body, by: request, limit: 0)
             return (answer.status, answer.headers)
         }
-        try notifier.begin(state())
+        try notifier.begin(await state())
         let result: Result<Value, any Error>
         do { result = .success(try await change()) } catch { result = .failure(error) }
         var outcomes: [Notifier.Outcome] = []

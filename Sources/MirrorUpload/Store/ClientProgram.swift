@@ -1,0 +1,81 @@
+import RemoteSettingsModel
+import Subprocess
+
+/// Runs a store's client: without a shell, with this process's environment, which has the credentials.
+struct ClientProgram: Sendable {
+    let name: String
+    /// Where it comes from, for people who do not have it.
+    let package: String
+    let store: String
+    /// Bytes of output that are taken: a listing has about 150 for each object.
+    private static let outputBytes = 256 << 20
+
+    struct Result {
+        let status: Int32
+        let output: [UInt8]
+        let errors: String
+
+        /// Whether the store refused to write because of the condition.
+        var isRefused: Bool {
+            ["PreconditionFailed", "ConditionalRequestConflict", "StatusCode: 412", "status code: 412"].contains {
+                errors.contains($0)
+            }
+        }
+    }
+
+    /// Runs the program to its end. Its standard input is this process's: a lock, which it holds as long as it runs.
+    ///
+    /// - Parameter action: what the program is to do, for an error: "list the objects".
+    func run(_ action: String, _ arguments: [String]) async throws(UploadError) -> Result {
+        do {
+            let result = try await Subprocess.run(
+                .name(name), arguments: Arguments(arguments), input: .currentStandardInput,
+                output: .bytes(limit: Self.outputBytes), error: .string(limit: 1 << 20))
+            guard case .exited(let status) = result.terminationStatus else {
+                throw failure(action, "it was ended by a signal")
+            }
+            return Result(status: status, output: result.standardOutput, errors: result.standardError)
+        } catch let error as UploadError {
+            throw error
+        } catch let error as SubprocessError where error.code == .executableNotFound {
+            throw .noProgram(name, package: package)
+        } catch {
+            throw failure(action, "\(error)")
+        }
+    }
+
+    /// Runs the program, and throws if it fails.
+    func check(_ action: String, _ arguments: [String]) async throws(UploadError) -> [UInt8] {
+        let result = try await run(action, arguments)
+        guard result.status == 0 else { throw failure(action, result) }
+        return result.output
+    }
+
+    func failure(_ action: String, _ result: Result) -> UploadError {
+        // The reason is in the last lines.
+        let lines = result.errors.split(whereSeparator: \.isNewline).suffix(4).joined(separator: "; ")
+        return failure(action, lines.isEmpty ? "it ended with exit code \(result.status)" : String(lines.suffix(700)))
+    }
+
+    func failure(_ action: String, _ problem: String) -> UploadError {
+        .failed(program: name, action: action, store: store, problem: problem)
+    }
+
+    func parse(_ output: [UInt8], _ action: String) throws(UploadError) -> JSONValue {
+        do throws(JSONError) {
+            return try JSONValue(parsing: Bytes(output), limits: .lists)
+        } catch {
+            throw failure(action, "its output cannot be read: \(error)")
+        }
+    }
+}
+
+extension Limits {
+    /// For lists that have a few values for each of up to a million objects.
+    static var lists: Limits {
+        var limits = Limits()
+        limits.jsonMembers = 2_000_000
+        limits.jsonValues = 20_000_000
+        return limits
+    }
+}

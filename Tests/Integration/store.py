@@ -1,0 +1,105 @@
+"""A real object store: SeaweedFS with its S3 interface, one bucket for each test, and the clients that reach it."""
+import json
+import os
+import pathlib
+import subprocess
+import sysconfig
+import time
+
+import requests
+
+import nginx
+
+PROGRAMS = pathlib.Path(sysconfig.get_path("scripts"))
+KEY, SECRET = "upload-key", "upload-secret"
+
+
+class Store:
+    """Runs for as long as a `with` block does. Everybody may read; writing needs the key."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.port = nginx.free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def __enter__(self):
+        (self.folder / "data").mkdir(parents=True)
+        identities = [
+            {"name": "uploader", "credentials": [{"accessKey": KEY, "secretKey": SECRET}], "actions": ["Admin"]},
+            {"name": "anonymous", "actions": ["Read"]},
+        ]
+        (self.folder / "s3.json").write_text(json.dumps({"identities": identities}))
+        self.output = open(self.folder / "log", "wb")
+        # Each of its parts also listens 10,000 above its port.
+        master, volume, filer = (nginx.free_port() for _ in range(3))
+        self.process = subprocess.Popen(
+            [PROGRAMS / "weed", "server", f"-dir={self.folder / 'data'}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1",
+             f"-master.port={master}", f"-volume.port={volume}", "-filer", f"-filer.port={filer}", "-s3",
+             f"-s3.port={self.port}", f"-s3.config={self.folder / 's3.json'}", "-volume.max=50",
+             "-master.volumeSizeLimitMB=64", "-master.telemetry=false", "-s3.port.iceberg=0", "-s3.port.lance=0"],
+            cwd=self.folder, stdin=subprocess.DEVNULL, stdout=self.output, stderr=self.output)
+        for _ in range(600):
+            assert self.process.poll() is None, (self.folder / "log").read_text()
+            try:
+                requests.get(f"{self.url}/", timeout=5)
+                return self
+            except requests.ConnectionError:
+                time.sleep(0.05)
+        raise AssertionError("SeaweedFS did not answer within 30 s")
+
+    def __exit__(self, *_):
+        # It would wait for half a minute for others of its cluster.
+        self.process.kill()
+        self.process.wait(30)
+        self.output.close()
+
+    def bucket(self, prefix):
+        """A place of its own: a prefix in the one bucket that there is, as the store takes seconds for a new bucket."""
+        bucket = Bucket(self, prefix)
+        # The store answers before it can place an object.
+        for _ in range(100):
+            if bucket.rclone("mkdir", "store:settings", check=False).returncode == 0:
+                return bucket
+            time.sleep(0.1)
+        raise AssertionError("the store made no bucket within 10 s")
+
+
+class Bucket:
+    """`url` is that of a proxy in front of the store."""
+
+    def __init__(self, store, prefix, url=None):
+        self.store, self.prefix = store, prefix
+        self.endpoint = url or store.url
+        self.url = f"{store.url}/settings/{prefix}"
+        self.at_rclone, self.at_aws = f"store:settings/{prefix}", f"s3://settings/{prefix}"
+
+    @property
+    def environment(self):
+        """What the clients take their credentials from, and the endpoint."""
+        # A certificate bundle of this machine's is nothing for plain HTTP, and old versions of rclone stumble over it.
+        return {
+            "PATH": f"{PROGRAMS}:{os.environ['PATH']}",
+            "RCLONE_CONFIG": "/dev/null", "RCLONE_CONFIG_STORE_TYPE": "s3", "RCLONE_CONFIG_STORE_PROVIDER": "Other",
+            "RCLONE_CONFIG_STORE_ACCESS_KEY_ID": KEY, "RCLONE_CONFIG_STORE_SECRET_ACCESS_KEY": SECRET,
+            "RCLONE_CONFIG_STORE_ENDPOINT": self.endpoint,
+            "AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_ENDPOINT_URL": self.endpoint,
+            "AWS_DEFAULT_REGION": "us-east-1", "AWS_CONFIG_FILE": "/dev/null",
+        }
+
+    def rclone(self, *arguments, check=True, **options):
+        return subprocess.run(
+            [PROGRAMS / "rclone", *arguments], env={**os.environ, **self.environment}, capture_output=True, text=True,
+            check=check, timeout=60, **({"stdin": subprocess.DEVNULL} | options if "input" not in options else options))
+
+    def keys(self):
+        listed = self.rclone("lsf", "--recursive", "--files-only", self.at_rclone).stdout
+        return sorted(listed.splitlines())
+
+    def state(self):
+        return json.loads(self.rclone("cat", f"{self.at_rclone}/.rsdump/state.json").stdout)
+
+    def put(self, key, content):
+        self.rclone("rcat", f"{self.at_rclone}/{key}", input=content)
+
+    def get(self, key, **options):
+        return requests.get(f"{self.url}/{key}", timeout=30, **options)
