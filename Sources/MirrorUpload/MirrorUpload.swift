@@ -81,14 +81,14 @@ package struct MirrorUpload: Sendable {
         var tag: String?
     }
 
-    /// The collections of the state that the store has. Does I/O and network.
+    /// The collections of the state that was uploaded last as a whole. Does I/O and network.
     ///
     /// - Throws: ``UploadError`` or `FileError`.
     package func uploaded() async throws -> [CollectionID: Timestamp] {
         guard try await client.list()[StoreState.key] != nil else { return [:] }
         let scratch = try FileStore.makeTemporaryDirectory("rsdump-upload")
         defer { try? FileStore.removeTree(scratch) }
-        return try await readState(scratch).state.collections
+        return try await readState(scratch).state.visible
     }
 
     /// Uploads what has changed. Does I/O and network. A run that is killed at any moment leaves one state or the other, and the
@@ -147,7 +147,7 @@ package struct MirrorUpload: Sendable {
 
         let phases = Dictionary(grouping: plan.writes, by: \.phase)
         var lastSign = environment.uptime()
-        for phase in [UploadObject.Phase.content, .current, .root] {
+        for phase in [UploadObject.Phase.content, .state, .current, .root] {
             for batches in batches(of: phases[phase] ?? []) {
                 if environment.uptime() - lastSign > .seconds(Int(Self.leaseSeconds) / 3) {
                     try await renew(&held, isConditional, scratch)
@@ -171,6 +171,7 @@ package struct MirrorUpload: Sendable {
         held.state.objects = held.state.objects.filter { isThere.contains($0.key) }
         held.state.pending = []
         held.state.tree = mirror.tree
+        held.state.visible = mirror.collections
         held.state.uploader = nil
         try await write(&held, scratch)
         try FileStore.remove(tokenPath)

@@ -12,10 +12,9 @@ import rsdump
 
 EXAMPLES = rsdump.REPOSITORY / "Examples/nightly"
 TOOLS = os.path.dirname(sys.executable)
-# The project's own; one of them is an example, to be copied where it is to run.
+# The project's own, and an example, to be copied where it is to run.
 WORKFLOWS = [
     *sorted((rsdump.REPOSITORY / ".github/workflows").glob("*.yml")),
-    rsdump.REPOSITORY / "Examples/nightly-tests/github-actions.yml",
     rsdump.REPOSITORY / "Examples/object-store/github-actions.yml"]
 PUBLISH = EXAMPLES.parent / "publish/github-actions.yml"
 ACTION = rsdump.REPOSITORY / ".github/actions/nightly/action.yml"
@@ -95,6 +94,20 @@ def test_zizmor_has_nothing_to_say_of_the_workflows(tmp_path):
     broken.write_text(PUBLISH.read_text().replace("          persist-credentials: false\n", "          fetch-depth: 1\n"))
     judged = run("zizmor", "--offline", "--no-config", "--no-progress", broken)
     assert judged.returncode != 0 and "artipacked" in judged.stdout, judged.stdout + judged.stderr
+
+
+def test_the_issue_form_matches_its_schema(tmp_path):
+    forms = rsdump.REPOSITORY / ".github/ISSUE_TEMPLATE"
+    for schema, path in (("github-issue-forms", forms / "bug.yml"), ("github-issue-config", forms / "config.yml")):
+        judged = run("check-jsonschema", "--builtin-schema", f"vendor.{schema}", path)
+        assert judged.returncode == 0, judged.stdout + judged.stderr
+
+
+def test_the_documentation_is_that_of_the_products():
+    """What Swift Package Index builds is what people link."""
+    products = re.findall(r'\.library\(name: "(\w+)"', (rsdump.REPOSITORY / "Package.swift").read_text())
+    built = re.findall(r"^ +- (\w+)$", (rsdump.REPOSITORY / ".spi.yml").read_text(), re.MULTILINE)
+    assert sorted(built) == sorted(products)
 
 
 def test_containers_are_pinned_by_digest():

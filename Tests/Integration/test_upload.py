@@ -231,6 +231,35 @@ def test_from_dumps_to_readers_in_three_commands(dumps, bucket, tmp_path):
         assert len(got) == record["attachment"]["size"]
 
 
+def test_without_rules_the_library_still_gets_there(team, bucket, tmp_path):
+    """A bare bucket ignores queries: the library notices by the signature what it merged wrongly, and asks once more."""
+    root = rsdump.run("keys", "status", team.path / "keys").out.split("trust-root ")[1].split()[0]
+    source = team.path / "sources/main/one.yaml"
+    asked = []
+    with StoreProxy(bucket.store, before=lambda method, path: asked.append(path)) as proxy:
+        origin = proxy.url + bucket.url.removeprefix(bucket.store.url)
+
+        def sync():
+            asked.clear()
+            trust = ("--storage", tmp_path / "app", "--server", f"{origin}/v2", "--trust-root", root)
+            outcome = rsdump.run("sync", "main/one", *trust)
+            assert outcome.code == rsdump.DONE, str(outcome)
+            got = rsdump.run("get", "main/one", *trust)
+            assert got.code == rsdump.DONE, str(got)
+            return got.out, sum("/one/changeset" in path for path in asked)
+
+        for values, requests_made in (({"a": 1, "b": 2}, 1), ({"a": 1, "b": 3}, 1), ({"a": 1}, 2)):
+            source.write_text("records:\n" + "".join(f"  - {{id: {key}, value: {value}}}\n" for key, value in values.items()))
+            arguments = ("publish", "--sources", team.path / "sources", "--keys", team.path / "keys", "--dumps", team.dumps.path)
+            assert rsdump.run(*arguments).code == rsdump.DONE
+            export(team.dumps, tmp_path / "mirror", origin)
+            upload(tmp_path / "mirror", bucket)
+            text, count = sync()
+            records = [json.loads(line) for line in text.splitlines()]
+            assert {each["id"]: each["value"] for each in records} == values
+            assert count == requests_made, asked
+
+
 # What uploads do.
 
 def test_only_what_changed_is_written_and_what_is_unnamed_goes_later(team, bucket, tmp_path):
@@ -379,11 +408,16 @@ def test_after_each_request_the_store_has_one_state(team, bucket, tmp_path):
 
     with StoreProxy(bucket.store, after=after) as proxy:
         through = Bucket(bucket.store, bucket.prefix, proxy.url)
-        for round_number in range(2):
+        for what in ("first", "changed", "signed again"):
+            if what == "changed":
+                team.change("one")
+                team.publish()
+            if what == "signed again":
+                # The same states with another chain, which has to be there before them.
+                assert rsdump.run("keys", "renew", team.path / "keys").code == rsdump.DONE
+                team.publish("--resign")
             export(team.dumps, tmp_path / "mirror", "http://settings.example.org")
-            upload(tmp_path / "mirror", through)
-            team.change("one")
-            team.publish()
+            assert upload(tmp_path / "mirror", through)["written"] > 10, what
     assert not failures, failures[0]
     assert len(looks) > 50
     monitors = [index for index, path in enumerate(looks) if "/monitor/" in path]

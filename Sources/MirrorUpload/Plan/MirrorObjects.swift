@@ -76,7 +76,7 @@ struct MirrorObjects: Sendable {
             collections[try CollectionID(collection)] = state
             let name = since.map { "/since/\($0)" } ?? "/changeset"
             guard file.hasSuffix(name) else { throw malformed("a changeset has another name") }
-            addDocument("\(file.dropLast(name.utf8.count))/at/\(state)\(name)", Self.namedStateCaching, .content)
+            addDocument("\(file.dropLast(name.utf8.count))/at/\(state)\(name)", Self.namedStateCaching, .state)
             addDocument(file, caching, .current)
         }
         guard objects.contains(where: { $0.phase == .monitor }) else { throw malformed("no monitor is listed") }

@@ -17,6 +17,8 @@ struct StoreState: Hashable, Sendable {
 
     /// The newest state of each collection that an upload has begun to write.
     var collections: [CollectionID: Timestamp] = [:]
+    /// The state that was uploaded last as a whole.
+    var visible: [CollectionID: Timestamp] = [:]
     /// The tree that was uploaded last as a whole; `nil` before the first one.
     var tree: String?
     var uploader: Uploader?
@@ -53,10 +55,16 @@ struct StoreState: Hashable, Sendable {
         if let token = value["uploader"]?["token"]?.string, let until = value["uploader"]?["until"]?.number?.uint64 {
             uploader = Uploader(token: token, until: Timestamp(milliseconds: until))
         }
-        for member in members("collections") {
-            guard let id = try? CollectionID(member.key), let time = member.value.number?.uint64 else { continue }
-            collections[id] = Timestamp(milliseconds: time)
+        func timestamps(_ name: String) -> [CollectionID: Timestamp] {
+            var found: [CollectionID: Timestamp] = [:]
+            for member in members(name) {
+                guard let id = try? CollectionID(member.key), let time = member.value.number?.uint64 else { continue }
+                found[id] = Timestamp(milliseconds: time)
+            }
+            return found
         }
+        collections = timestamps("collections")
+        visible = timestamps("visible")
         for member in members("objects") { objects[member.key] = member.value.string }
         pending = Set((value["pending"]?.array ?? []).compactMap(\.string))
         for member in members("superseded") {
@@ -73,15 +81,14 @@ struct StoreState: Hashable, Sendable {
                 .members([
                     "version": .count(1), "tree": tree.map(JSONValue.string),
                     "conditional": .bool(isConditional),
-                    "collections": object(
-                        collections.map { (key: "\($0.key)", value: JSONValue.count($0.value.milliseconds)) }),
+                    "collections": object(collections.map { ("\($0.key)", .count($0.value.milliseconds)) }),
+                    "visible": object(visible.map { ("\($0.key)", .count($0.value.milliseconds)) }),
                     "uploader": uploader.map {
                         .members(["token": .string($0.token), "until": .count($0.until.milliseconds)])
                     },
                     "pending": .array(pending.sorted().map(JSONValue.string)),
-                    "superseded": object(
-                        superseded.map { (key: $0.key, value: JSONValue.count($0.value.milliseconds)) }),
-                    "objects": object(objects.map { (key: $0.key, value: JSONValue.string($0.value)) }),
+                    "superseded": object(superseded.map { ($0.key, .count($0.value.milliseconds)) }),
+                    "objects": object(objects.map { ($0.key, .string($0.value)) }),
                 ])))
     }
 }

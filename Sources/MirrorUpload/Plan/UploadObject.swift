@@ -5,8 +5,10 @@ import SnapshotBundle
 struct UploadObject: Hashable, Sendable {
     /// When an object is written, in this order.
     enum Phase: Int, Comparable, Sendable {
-        /// Under a name that no reader knows yet.
+        /// Chains and attachments, under names that no reader knows yet.
         case content
+        /// Changesets under names that have their state. They name chains, which are there before them.
+        case state
         /// Under a name that readers know, for those that name no state.
         case current
         /// The root documents.

@@ -38,7 +38,7 @@ struct UploadPlan: Sendable {
             superseded[key] = since
             // A delta under a name without a state leads to an outdated one, and no list of collections names it.
             let isOutdated = key.contains("/since/") && !key.contains("/at/")
-            if isOutdated || now.milliseconds - since.milliseconds >= UInt64(clamping: keepSeconds) * 1000 {
+            if isOutdated || now.elapsed(since: since) >= .seconds(keepSeconds) {
                 removals.append(key)
             }
         }

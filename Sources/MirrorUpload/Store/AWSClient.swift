@@ -15,7 +15,7 @@ package struct AWSClient: StoreClient {
         self.place = place
         self.bucket = bucket
         program = ClientProgram(
-            name: "aws", package: "the AWS command line, 2.22 or newer, or pip install awscli", store: "\(place)")
+            name: "aws", package: "the AWS command line of 2025 or newer, or pip install awscli", store: "\(place)")
     }
 
     package func list() async throws(UploadError) -> [String: StoredObject] {

@@ -14,7 +14,7 @@ struct Upload: AsyncParsableCommand {
         abstract: "Bring a mirror into an object store.",
         discussion: """
             MIRROR is a folder of rsdump export --to mirror. STORE is a bucket with a prefix, as the client that reaches it \
-            writes it: s3://BUCKET/PREFIX for the AWS command line (2.22 or newer), REMOTE:BUCKET/PREFIX for rclone. The \
+            writes it: s3://BUCKET/PREFIX for the AWS command line (of 2025 or newer), REMOTE:BUCKET/PREFIX for rclone. The \
             client takes its credentials and the store's address from its own configuration or environment.
 
             Only what has changed is written, in an order in which every reader sees one state: content under names that \
@@ -202,12 +202,13 @@ struct Upload: AsyncParsableCommand {
 }
 
 /// The file of undelivered notifications, which lies in the store between the runs: each may be on a machine of its own.
-private struct StoredNotifications {
+private final class StoredNotifications {
     private static let key = ".rsdump/notify.json"
     private let client: any StoreClient
     private let folder: String
     /// The file, while the command runs.
     let path: String
+    private var isStored = false
 
     init(_ client: any StoreClient) throws {
         self.client = client
@@ -218,14 +219,17 @@ private struct StoredNotifications {
     func fetch() async throws {
         guard try await client.list()[Self.key] != nil else { return }
         _ = try await client.read(Self.key, to: path)
+        isStored = true
     }
 
     func store() async throws {
         let headers = ObjectHeaders(contentType: "application/json", cacheControl: "no-store", contentEncoding: nil)
         if try FileStore.exists(path) {
             _ = try await client.write(Self.key, from: path, headers, .always)
-        } else {
+            isStored = true
+        } else if isStored {
             try await client.remove([Self.key], scratch: folder)
+            isStored = false
         }
     }
 
