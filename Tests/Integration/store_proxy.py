@@ -11,10 +11,12 @@ class StoreProxy:
 
     `before(method, path)` returns a status to answer with in place of the store, `DROPPED` to break the connection off, or
     nothing. `after(method, path)` is called when the store has answered. Headers named in `hidden` do not reach the store.
+    `below` is put in front of each path: a bucket with a host name of its own.
     """
 
-    def __init__(self, store, before=lambda method, path: None, after=lambda method, path: None, hidden=()):
-        self.store, self.before, self.after, self.hidden = store, before, after, {name.lower() for name in hidden}
+    def __init__(self, store, before=lambda method, path: None, after=lambda method, path: None, hidden=(), below=""):
+        self.store, self.before, self.after, self.below = store, before, after, below
+        self.hidden = {name.lower() for name in hidden}
 
     def __enter__(self):
         proxy = self
@@ -32,7 +34,7 @@ class StoreProxy:
                     self.answer(fault, [], b"")
                     return
                 upstream = http.client.HTTPConnection("127.0.0.1", proxy.store.port, timeout=60)
-                upstream.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
+                upstream.putrequest(self.command, proxy.below + self.path, skip_host=True, skip_accept_encoding=True)
                 for name, value in self.headers.items():
                     if name.lower() not in proxy.hidden:
                         upstream.putheader(name, value)
