@@ -2,16 +2,29 @@
 import json
 import os
 import pathlib
+import random
+import socket
 import subprocess
 import sysconfig
 import time
 
 import requests
 
-import nginx
-
 PROGRAMS = pathlib.Path(sysconfig.get_path("scripts"))
 KEY, SECRET = "upload-key", "upload-secret"
+
+
+def free_pair():
+    """A port that is free as well as the one 10,000 above it, on which the store's parts talk to each other."""
+    while True:
+        port = random.randrange(20000, 22700)
+        with socket.socket() as first, socket.socket() as second:
+            try:
+                first.bind(("127.0.0.1", port))
+                second.bind(("127.0.0.1", port + 10000))
+                return port
+            except OSError:
+                continue
 
 
 class Store:
@@ -19,33 +32,43 @@ class Store:
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
-        self.port = nginx.free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
 
     def __enter__(self):
-        (self.folder / "data").mkdir(parents=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
         identities = [
             {"name": "uploader", "credentials": [{"accessKey": KEY, "secretKey": SECRET}], "actions": ["Admin"]},
             {"name": "anonymous", "actions": ["Read"]},
         ]
         (self.folder / "s3.json").write_text(json.dumps({"identities": identities}))
         self.output = open(self.folder / "log", "wb")
-        # Each of its parts also listens 10,000 above its port.
-        master, volume, filer = (nginx.free_port() for _ in range(3))
+        # Another program may take a port between the look and the start.
+        for _ in range(4):
+            if self.start():
+                return self
+        raise AssertionError((self.folder / "log").read_text()[-3000:])
+
+    def start(self):
+        """Whether it answers; not if it has ended, as where a port was taken."""
+        self.port, master, volume, filer = (free_pair() for _ in range(4))
+        self.url = f"http://127.0.0.1:{self.port}"
+        data = self.folder / f"data-{self.port}"
+        data.mkdir()
         self.process = subprocess.Popen(
-            [PROGRAMS / "weed", "server", f"-dir={self.folder / 'data'}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1",
+            [PROGRAMS / "weed", "server", f"-dir={data}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1",
              f"-master.port={master}", f"-volume.port={volume}", "-filer", f"-filer.port={filer}", "-s3",
              f"-s3.port={self.port}", f"-s3.config={self.folder / 's3.json'}", "-volume.max=50",
              "-master.volumeSizeLimitMB=64", "-master.telemetry=false", "-s3.port.iceberg=0", "-s3.port.lance=0"],
             cwd=self.folder, stdin=subprocess.DEVNULL, stdout=self.output, stderr=self.output)
         for _ in range(600):
-            assert self.process.poll() is None, (self.folder / "log").read_text()
+            if self.process.poll() is not None:
+                return False
             try:
                 requests.get(f"{self.url}/", timeout=5)
-                return self
+                return True
             except requests.ConnectionError:
                 time.sleep(0.05)
-        raise AssertionError("SeaweedFS did not answer within 30 s")
+        self.process.kill()
+        return False
 
     def __exit__(self, *_):
         # It would wait for half a minute for others of its cluster.
