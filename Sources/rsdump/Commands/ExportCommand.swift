@@ -54,8 +54,8 @@ struct ExportCommand: AsyncParsableCommand {
               rsdump export --to mirror --output /srv/mirror --history git \\
                 --url https://settings.example.org --updates 8889 \\
                 --notify http://127.0.0.1:8889/publish
-              rsdump export --to edge --output edge \
-                --url https://settings.example.org \
+              rsdump export --to edge --output edge \\
+                --url https://settings.example.org \\
                 --bucket-url https://bucket.s3.eu-central-1.amazonaws.com
             """)
 
