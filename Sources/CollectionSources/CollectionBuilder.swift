@@ -19,6 +19,7 @@ struct CollectionBuilder {
     private var records: [String: SourceRecord] = [:]
     private var attachments: [SHA256Digest: AttachmentInput] = [:]
     private var metadata: [JSONValue.Member] = []
+    private var metadataPlace: (file: String, line: Int)?
     /// The metadata's schema, which records are held against.
     private var schema: RecordSchema?
     private var idMember: String?
@@ -82,6 +83,7 @@ struct CollectionBuilder {
             if !node.isNull { problems.add(file, node.line, "metadata is \(node.kind)", "write key: value pairs") }
             return
         }
+        metadataPlace = (file, node.line)
         for member in members {
             if Self.reserved.contains(member.key) {
                 problems.add(file, member.line, "publish sets \(member.key) itself", "leave it out")
@@ -259,6 +261,10 @@ struct CollectionBuilder {
                 "split the collection")
             break
         }
+        checkMetadata(&problems)
+        if attachments.count > limits.attachments {
+            problems.add(root, nil, "there are more than \(limits.attachments) attachments", "split the collection")
+        }
         if hasParameters, size <= limits.changesetBytes { checkParameters(sorted, limits, &problems) }
         guard problems.problems.isEmpty else {
             throw SourceProblems(
@@ -266,6 +272,24 @@ struct CollectionBuilder {
         }
         return CollectionSource(
             id: id, records: sorted, attachments: attachments, metadata: metadata, notes: problems.notes)
+    }
+
+    /// What publishing adds to the metadata: the collection's name, its time, and as many signatures as are looked at.
+    private static let signatures = (bytes: 64 << 10, values: 256)
+
+    /// The metadata have room for their signatures, which nobody knows before publishing.
+    private func checkMetadata(_ problems: inout ProblemList) {
+        var room = limits
+        room.metadataBytes -= Self.signatures.bytes
+        room.jsonValues -= Self.signatures.values
+        do throws(JSONError) {
+            _ = try CollectionMetadata(parsing: Bytes(JSONText.compact(.object(metadata))), limits: room)
+        } catch {
+            problems.add(
+                metadataPlace?.file ?? root, metadataPlace?.line,
+                "the metadata, with room for signatures: \(error.reason)",
+                "put what is large into a record or an attachment")
+        }
     }
 
     /// A collection that apps read as remote config has no other records.
@@ -348,6 +372,11 @@ extension CollectionBuilder {
                 return nil
             }
             let (digest, size) = try FileStore.digestAndSize(of: path)
+            guard size <= limits.attachmentBytes else {
+                problems.add(
+                    file, line, "\(path) has \(size) bytes, more than \(limits.attachmentBytes)", "make it smaller")
+                return nil
+            }
             let name = String(parts[parts.count - 1])
             let ending = name.split(separator: ".", omittingEmptySubsequences: false).dropFirst().last.map {
                 String($0)
