@@ -9,7 +9,7 @@ import RemoteSettingsModel
 package struct KeptChains: Sendable {
     private static let separator = Array("\n|\n".utf8)
     /// Further ones are not looked at: signatures of a change of roots have two chains, or three.
-    private static let most = 8
+    package static let most = 8
 
     /// PEM texts, each without the marks.
     package let chains: [Bytes]

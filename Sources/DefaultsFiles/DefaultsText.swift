@@ -41,13 +41,7 @@ package struct DefaultsText {
             "<!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">"
         )
         line(0, "<plist version=\"1.0\">")
-        line(0, "<dict>")
-        for member in values {
-            key = member.key
-            line(1, "<key>\(try text(member.key))</key>")
-            try write(member.value, level: 1)
-        }
-        line(0, "</dict>")
+        try write(.object(values), level: 0)
         line(0, "</plist>")
     }
 
@@ -64,6 +58,7 @@ package struct DefaultsText {
         case .object(let members):
             line(level, "<dict>")
             for member in members {
+                if level == 0 { key = member.key }
                 line(level + 1, "<key>\(try text(member.key))</key>")
                 try write(member.value, level: level + 1)
             }

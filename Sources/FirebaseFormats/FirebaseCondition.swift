@@ -159,12 +159,12 @@ private struct ConditionParser {
         switch name {
         case "true", "false": return name
         case "percent": return try percent()
-        case "app.version": return try version()
+        case "app.version": return try subject("env.version", isVersion: true)
         case "app.build":
             needs.insert("build")
             return try subject("env.build", isVersion: true)
         case "app.id": return try equality("env.appinfo.ID")
-        case "app.customSignal": return try signal(isVersion: false)
+        case "app.customSignal": return try subject(try signalName(), isVersion: false)
         case "version": return try versionOfSignal()
         case "app.firstOpenTimestamp": return try time("env.firstOpen", "firstOpen")
         case "dateTime", "device.dateTime": return try time("env.now", "now")
@@ -173,7 +173,7 @@ private struct ConditionParser {
             return try membership("env.installationID")
         case "device.country": return try membership("env.country")
         case "device.language": return try membership("env.locale")
-        case "device.os": return try operatingSystem()
+        case "device.os": return try equality("env.appinfo.OS", Self.operatingSystem)
         case "app.userProperty", "app.audiences", "app.importedSegments", "app.operatingSystemAndVersion",
             "app.browserAndVersion":
             throw Refusal(element: name, problem: "only Google's servers know it")
@@ -218,14 +218,6 @@ private struct ConditionParser {
         return steps
     }
 
-    private mutating func version() throws(FirebaseCondition.Refusal) -> String {
-        try subject("env.version", isVersion: true)
-    }
-
-    private mutating func signal(isVersion: Bool) throws(FirebaseCondition.Refusal) -> String {
-        try subject(try signalName(), isVersion: isVersion)
-    }
-
     private mutating func signalName() throws(FirebaseCondition.Refusal) -> String {
         try expect("[")
         let key = try text()
@@ -242,8 +234,11 @@ private struct ConditionParser {
         }
         let name = try signalName()
         try expect(")")
-        let comparison = try comparison()
-        return Self.guarded(name, "\(name)|versionCompare(\(Self.literal(try text()))) \(comparison) 0", comparison)
+        let next = tokens.popFirst()
+        guard case .symbol(let comparison)? = next, Self.comparisons.contains(comparison) else {
+            throw unexpected(next, "a comparison")
+        }
+        return try compared(name, comparison, try text(), isVersion: true)
     }
 
     /// Methods over lists of texts; and comparisons, of versions or of numbers.
@@ -282,7 +277,7 @@ private struct ConditionParser {
         }
     }
 
-    private mutating func oneOperand() throws(FirebaseCondition.Refusal) -> ConditionToken {
+    private mutating func oneOperand() throws(FirebaseCondition.Refusal) -> String {
         guard tokens.first == .symbol("[") else { return try operand() }
         try expect("[")
         let value = try operand()
@@ -290,54 +285,41 @@ private struct ConditionParser {
         return value
     }
 
-    private mutating func operand() throws(FirebaseCondition.Refusal) -> ConditionToken {
+    private mutating func operand() throws(FirebaseCondition.Refusal) -> String {
         let next = tokens.popFirst()
         switch next {
-        case .text?, .number?: break
+        case .text(let text)?, .number(let text)?: return text
         default: throw unexpected(next, "a text or a number")
         }
-        return next ?? .text("")
     }
 
     private func compared(
-        _ name: String, _ comparison: String, _ operand: ConditionToken, isVersion: Bool
+        _ name: String, _ comparison: String, _ operand: String, isVersion: Bool
     ) throws(FirebaseCondition.Refusal) -> String {
         if isVersion {
-            let text =
-                switch operand {
-                case .text(let text), .number(let text): text
-                default: ""
-                }
-            return Self.guarded(name, "\(name)|versionCompare(\(Self.literal(text))) \(comparison) 0", comparison)
+            return Self.guarded(name, "\(name)|versionCompare(\(Self.literal(operand))) \(comparison) 0", comparison)
         }
-        let text =
-            switch operand {
-            case .text(let text), .number(let text): text
-            default: ""
-            }
-        guard let number = jsonNumber(text) else {
-            throw Refusal(element: nil, problem: "\(operand.shown) is compared as a number")
+        guard let number = jsonNumber(operand) else {
+            throw Refusal(element: nil, problem: "'\(operand.prefix(60))' is compared as a number")
         }
         return Self.guarded(name, "\(name) \(comparison) \(number.text)", comparison)
     }
 
-    private mutating func equality(_ name: String) throws(FirebaseCondition.Refusal) -> String {
-        let next = tokens.popFirst()
-        guard case .symbol(let symbol)? = next, symbol == "==" || symbol == "!=" else { throw unexpected(next, "==") }
-        return Self.guarded(name, "\(name) \(symbol) \(Self.literal(try text()))", symbol)
-    }
-
-    private mutating func operatingSystem() throws(FirebaseCondition.Refusal) -> String {
+    /// - Parameter value: the value that a text stands for.
+    private mutating func equality(
+        _ name: String, _ value: (String) throws(FirebaseCondition.Refusal) -> String = { $0 }
+    ) throws(FirebaseCondition.Refusal) -> String {
         let next = tokens.popFirst()
         guard case .symbol(let symbol)? = next, symbol == "==" || symbol == "!=" else {
             throw unexpected(next, "== or !=")
         }
-        let text = try text()
-        let names = ["ios": "iOS", "android": "Android", "web": "web"]
-        guard let name = names[text.lowercased()] else {
-            throw Refusal(element: "device.os", problem: "there is no system \(text)")
-        }
-        return Self.guarded("env.appinfo.OS", "env.appinfo.OS \(symbol) \(Self.literal(name))", symbol)
+        return Self.guarded(name, "\(name) \(symbol) \(Self.literal(try value(try text())))", symbol)
+    }
+
+    private static func operatingSystem(_ text: String) throws(FirebaseCondition.Refusal) -> String {
+        let name = ["ios": "iOS", "android": "Android", "web": "web"][text.lowercased()]
+        guard let name else { throw Refusal(element: "device.os", problem: "there is no system \(text)") }
+        return name
     }
 
     private mutating func membership(_ name: String) throws(FirebaseCondition.Refusal) -> String {
@@ -436,14 +418,6 @@ private struct ConditionParser {
     private mutating func expect(_ symbol: String) throws(FirebaseCondition.Refusal) {
         let next = tokens.popFirst()
         guard next == .symbol(symbol) else { throw unexpected(next, symbol) }
-    }
-
-    private mutating func comparison() throws(FirebaseCondition.Refusal) -> String {
-        let next = tokens.popFirst()
-        guard case .symbol(let symbol)? = next, Self.comparisons.contains(symbol) else {
-            throw unexpected(next, "a comparison")
-        }
-        return symbol
     }
 
     private func unexpected(_ token: ConditionToken?, _ expected: String) -> Refusal {

@@ -20,7 +20,7 @@ package struct NextState: Sendable {
     }
 
     package let collection: CollectionID
-    package let status: Status
+    package private(set) var status: Status
     package let payload: Payload
     package let differences: [RecordDifference]
     /// The metadata without signatures.
@@ -95,18 +95,9 @@ package struct NextState: Sendable {
 
     /// The same state with another status.
     func with(_ status: Status) -> NextState {
-        NextState(collection, status, payload, differences, metadata)
-    }
-
-    private init(
-        _ collection: CollectionID, _ status: Status, _ payload: Payload, _ differences: [RecordDifference],
-        _ metadata: CollectionMetadata
-    ) {
-        self.collection = collection
-        self.status = status
-        self.payload = payload
-        self.differences = differences
-        self.metadata = metadata
+        var state = self
+        state.status = status
+        return state
     }
 
     private static func timestamp(

@@ -297,7 +297,10 @@ package struct Publish: Sendable {
         }
         chains.insert(chains.remove(at: trusted), at: 0)
         if let (other, url) = options.overlap { chains += try all(other, url: url) }
-        return chains
+        if chains.count > KeptChains.most {
+            notes.append("a bundle keeps \(KeptChains.most) chains; the last of \(chains.count) are left out")
+        }
+        return Array(chains.prefix(KeptChains.most))
     }
 
     /// Signs a state, and verifies it as apps do, those of each root.

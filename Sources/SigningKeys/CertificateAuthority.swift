@@ -194,11 +194,11 @@ package struct CertificateAuthority: Sendable {
     package func issueIntermediate(
         named name: String, key: PrivateKey, days: Int, now: Timestamp
     ) throws -> CertificateAuthority {
-        let certificate = try issueIntermediate(named: name, for: key.p384.publicKey, days: days, now: now)
+        let certificate = try intermediate(named: name, for: key.p384.publicKey, days: days, now: now)
         return try CertificateAuthority(key: key, certificates: [certificate] + certificates, place: name)
     }
 
-    private func issueIntermediate(
+    private func intermediate(
         named name: String, for key: P384.Signing.PublicKey, days: Int, now: Timestamp
     ) throws -> SigningCertificate {
         try CertificateRole.intermediate.check(name, place: "the name")
@@ -273,7 +273,7 @@ package struct CertificateAuthority: Sendable {
         let certificate =
             role == .signer
             ? try issueSigner(SignerName(name), for: key, days: days, now: now)
-            : try issueIntermediate(named: name, for: key, days: days, now: now)
+            : try intermediate(named: name, for: key, days: days, now: now)
         return try Self.pem([certificate] + certificates)
     }
 

@@ -74,7 +74,9 @@ extension KeyDirectory {
         try changing {
             let certificates = try SigningCertificate.all(of: pem, place: place)
             let role = certificates[0].role
-            if let present = try held(role, [:]).certificates.first, present.x509 == certificates[0].x509 {
+            if role != .root, let present = try held(role, [:]).certificates.first,
+                present.x509 == certificates[0].x509
+            {
                 // An earlier run was killed when all was done.
                 return role
             }

@@ -57,23 +57,9 @@ package struct PrivateKey: Sendable, CustomStringConvertible {
 enum PEMText {
     /// The text with line feeds only, also where each is written as a backslash and an n.
     static func normalized(_ text: Bytes) -> String {
-        var scalars = String.UnicodeScalarView()
-        var isEscaped = false
-        for scalar in text.text.unicodeScalars {
-            if isEscaped {
-                isEscaped = false
-                if scalar == "n" {
-                    scalars.append("\n")
-                } else if scalar != "r" {
-                    scalars.append(contentsOf: ["\\", scalar])
-                }
-            } else if scalar == "\\" {
-                isEscaped = true
-            } else if scalar != "\r" {
-                scalars.append(scalar)
-            }
-        }
-        return String(scalars)
+        // By scalars: a carriage return and a line feed are one character.
+        String(String.UnicodeScalarView(text.text.unicodeScalars.filter { $0 != "\r" }))
+            .replacing("\\n", with: "\n").replacing("\\r", with: "")
     }
 
     /// Each block with its first and last line; what is between blocks is left out.

@@ -220,10 +220,15 @@ def test_the_library_syncs_under_either_root(team, tmp_path):
         assert outcome.code == rsdump.DONE, str(outcome)
         new_root = team.keys("status", "new-keys", "--format", "json").json()["root"]
         with Serving("--dumps", team.dumps.path) as serving:
-            for number, root in enumerate([team.root, new_root]):
-                synced = rsdump.run("sync", "main/settings", "--storage", tmp_path / f"app-{number}", "--server",
-                                    f"{serving.url}/v1", "--trust-root", root)
+            # Two apps with one storage, and each keeps what it has.
+            apps = [("main/settings", "--storage", tmp_path / "app", "--server", f"{serving.url}/v1", "--trust-root", root)
+                    for root in (team.root, new_root)]
+            for app in apps:
+                synced = rsdump.run("sync", *app)
                 assert synced.code == rsdump.DONE, str(synced)
+            for app in apps:
+                had = rsdump.run("get", *app)
+                assert had.code == rsdump.DONE and had.says("25"), str(had)
             refused = rsdump.run("sync", "main/settings", "--storage", tmp_path / "foreign", "--server",
                                  f"{serving.url}/v1", "--trust-root", "ab" * 32)
             assert refused.code != rsdump.DONE
@@ -605,16 +610,28 @@ def test_killed_renewals_leave_keys_that_sign(team, tmp_path):
     assert team.publish("--resign").code == rsdump.DONE
 
 
+def at_another_time(tmp_path, days):
+    """What a process needs in its environment, so that its clock is so many days ahead."""
+    library, shift = tmp_path / "clock.so", tmp_path / "shift"
+    if not library.exists():
+        subprocess.run([toolchain.clang(), "-std=gnu17", "-shared", "-fPIC", "-o", library,
+                        rsdump.REPOSITORY / "Tests/Servers/clock/shifted_clock.c"], check=True)
+    shift.write_text(str(days * 86_400))
+    return {"LD_PRELOAD": str(library), "SHIFTED_CLOCK": str(shift)}
+
+
+def test_an_ended_signature_is_replaced_by_plain_publish(team, tmp_path):
+    later = at_another_time(tmp_path, 91)
+    assert team.run("keys", "renew", "keys", env=later).code == rsdump.DONE
+    published = team.run("publish", env=later)
+    assert published.code == rsdump.DONE and published.says("signed again"), str(published)
+
+
 def test_a_wrong_clock_replaces_no_certificate(team, tmp_path):
     """What a machine with an empty battery does: its clock is years off."""
     chain = (team.path / "keys/chain.pem").read_bytes()
-    library, shift = tmp_path / "clock.so", tmp_path / "shift"
-    subprocess.run([toolchain.clang(), "-std=gnu17", "-shared", "-fPIC", "-o", library,
-                    rsdump.REPOSITORY / "Tests/Servers/clock/shifted_clock.c"], check=True)
     for years in (-6, 30):
-        shift.write_text(str(years * 365 * 86400))
-        refused = team.run(
-            "keys", "renew", "keys", env={"LD_PRELOAD": str(library), "SHIFTED_CLOCK": str(shift)})
+        refused = team.run("keys", "renew", "keys", env=at_another_time(tmp_path, years * 365))
         assert refused.code == rsdump.USAGE and refused.says("clock"), str(refused)
         assert (team.path / "keys/chain.pem").read_bytes() == chain
 

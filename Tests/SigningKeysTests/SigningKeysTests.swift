@@ -229,6 +229,9 @@ import Testing
                 let second = try online.request(.signer, named: SignerName.remoteSettings.dnsName)
                 let chain = try issue(second, by: offline, as: .signer)
                 #expect(throws: SigningKeyError.self) { try online.request(.signer, named: "again") }
+                // A root answers no request, though the directory has it.
+                let own = try #require(try FileStore.read(online.certificatePath(.root), limit: 65_536))
+                #expect(throws: SigningKeyError.self) { try online.install(own, place: "root.pem", now: now) }
                 // It is in place already: whoever was killed right after that may run it again.
                 #expect(try online.install(issued, place: "issued", now: now) == .intermediate)
                 #expect(try online.install(chain, place: "issued", now: now) == .signer)

@@ -23,19 +23,13 @@ struct DefaultsTable {
 
     /// What messages call the collection.
     let name: String
+    /// Sorted by key.
     let rows: [Row]
     /// What somebody does whose key or value a layout cannot express.
-    private let remedy: String
+    let remedy: String
+}
 
-    /// - Parameters:
-    ///   - rows: sorted by key.
-    ///   - remedy: what somebody does whose key or value a layout cannot express.
-    init(name: String, rows: [Row], remedy: String) {
-        self.name = name
-        self.rows = rows
-        self.remedy = remedy
-    }
-
+extension DefaultsTable {
     /// - Throws: ``ExchangeError`` that names a record without one of the fields, with a key that is not a string, or with
     ///   the key of another record.
     init(_ collection: ExportedCollection, _ fields: DefaultsFields) throws(ExchangeError) {
@@ -54,9 +48,9 @@ struct DefaultsTable {
             }
             rows[text] = Row(key: text, value: value, record: entry.id)
         }
-        name = "\(collection.id)"
-        self.rows = rows.values.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-        remedy = "export to json, or choose another field with --value"
+        self.init(
+            name: "\(collection.id)", rows: rows.values.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) },
+            remedy: "export to json, or choose another field with --value")
     }
 
     /// The file in one of the layouts of defaults; JSON for any other.

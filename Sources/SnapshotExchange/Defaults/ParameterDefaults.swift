@@ -52,25 +52,23 @@ package struct ParameterAccessors {
 
     private static func accessor(_ key: String, _ parameters: ParameterSet) -> (type: String, body: String) {
         let name = literal(key)
-        var values: [JSONValue] = []
-        for record in parameters.candidates(for: key) {
-            guard case .value(let json) = record.content else { continue }
-            values.append((try? JSONValue(parsing: json, limits: Limits())) ?? .null)
+        func value(_ record: ParameterRecord) -> JSONValue? {
+            guard case .value(let json) = record.content else { return nil }
+            return (try? JSONValue(parsing: json, limits: Limits())) ?? .null
         }
-        var fallback: JSONValue?
-        if let record = parameters.defaultRecord(of: key), case .value(let json) = record.content {
-            fallback = try? JSONValue(parsing: json, limits: Limits())
-        }
-        if !values.isEmpty, values.allSatisfy({ $0.string != nil }) {
+        let values = parameters.candidates(for: key).compactMap(value)
+        let fallback = parameters.defaultRecord(of: key).flatMap(value)
+        func all(_ isOfType: (JSONValue) -> Bool) -> Bool { !values.isEmpty && values.allSatisfy(isOfType) }
+        if all({ $0.string != nil }) {
             return ("String", "string(forKey: \(name), default: \(literal(fallback?.string ?? "")))")
         }
-        if !values.isEmpty, values.allSatisfy({ $0.bool != nil }) {
+        if all({ $0.bool != nil }) {
             return ("Bool", "bool(forKey: \(name), default: \(fallback?.bool ?? false))")
         }
-        if !values.isEmpty, values.allSatisfy({ $0.number?.int64 != nil }) {
+        if all({ $0.number?.int64 != nil }) {
             return ("Int", "number(forKey: \(name), default: \(fallback?.number?.int64 ?? 0)).intValue")
         }
-        if !values.isEmpty, values.allSatisfy({ $0.number != nil }) {
+        if all({ $0.number != nil }) {
             return ("Double", "number(forKey: \(name), default: \(fallback?.number?.double ?? 0)).doubleValue")
         }
         return ("RemoteConfigValue", "configValue(forKey: \(name))")
