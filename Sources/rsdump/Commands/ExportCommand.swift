@@ -15,7 +15,7 @@ struct ExportCommand: AsyncParsableCommand {
         discussion: """
             Layouts:\(ExportLayout.allCases.reduce("") { "\($0)\n  \($1.rawValue): \($1.summary)" })
               mirror: plain files that nginx, an object store or a CDN serves as an origin
-              edge: the rules by which a CDN or proxy answers from the objects of rsdump upload
+              edge: rules by which a CDN or proxy serves what rsdump upload wrote
 
             The bundles are first checked against the lock, byte by byte. The output appears complete or not at all, and \
             anything that is already there is replaced only with --force. The same bundles produce the same output.
