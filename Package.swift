@@ -23,7 +23,7 @@ let unexported = LinkerSetting.unsafeFlags(["-Xlinker", "--no-export-dynamic"], 
 
 let package = Package(
     name: "swift-remote-settings",
-    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+    platforms: [.macOS(.v14), .iOS(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
     products: [
         .library(name: "RemoteSettings", targets: ["RemoteSettings"]),
         .library(name: "RemoteSettingsBlocking", targets: ["RemoteSettingsBlocking"]),
@@ -63,7 +63,8 @@ let package = Package(
         .target(name: "Locks", swiftSettings: strict),
         .target(name: "CThreads"),
         .target(name: "WorkThreads", dependencies: ["Locks", "CThreads", "LibC"], swiftSettings: strict),
-        .target(name: "RemoteSettingsModel", swiftSettings: strict),
+        .target(
+            name: "RemoteSettingsModel", swiftSettings: strict + [.enableExperimentalFeature("Lifetimes")]),
         .target(
             name: "ContentSignature",
             dependencies: [
@@ -529,6 +530,18 @@ let package = Package(
         .executableTarget(
             name: "config-process", dependencies: ["RemoteConfiguration", "AsyncHTTPTransport", "PushBroadcasts"],
             path: "Tests/ConfigProcess", swiftSettings: strict),
+        .target(
+            name: "EmbeddedSampleDumps", path: "Examples/SampleApp/EmbeddedSampleDumps"),
+        .target(
+            name: "SampleAppLogic", dependencies: ["EmbeddedSampleDumps", "RemoteConfiguration"],
+            path: "Examples/SampleApp/Logic", swiftSettings: strict),
+        .executableTarget(
+            name: "sample-terminal", dependencies: ["SampleAppLogic", "RemoteConfiguration"],
+            path: "Examples/SampleApp/Terminal", swiftSettings: strict),
+        .testTarget(
+            name: "SampleAppTests",
+            dependencies: ["SampleAppLogic", "RemoteConfiguration", "RemoteSettingsTesting"],
+            path: "Examples/SampleApp/Tests", swiftSettings: strict),
         .testTarget(
             name: "RemoteConfigurationTests",
             dependencies: [
@@ -568,3 +581,21 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// Apple asks for a privacy manifest where a file's times or size are looked at. It is a resource, which a build on Linux would
+// put beside each program, so that it is one on Macs only.
+for target in package.targets where ["FileStorage", "SnapshotBundle"].contains(target.name) {
+    #if os(macOS)
+        target.resources = [.copy("PrivacyInfo.xcprivacy")]
+    #else
+        target.exclude = ["PrivacyInfo.xcprivacy"]
+    #endif
+}
+
+#if os(macOS)
+    // The screens of the sample app: open Package.swift in Xcode, and run the scheme SampleApp.
+    package.targets.append(
+        .executableTarget(
+            name: "SampleApp", dependencies: ["SampleAppLogic", "RemoteConfiguration"],
+            path: "Examples/SampleApp/App", swiftSettings: strict))
+#endif

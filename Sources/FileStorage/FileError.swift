@@ -69,6 +69,16 @@ package func systemExchange(_ path: String, _ other: String) -> Int32 {
     #endif
 }
 
+/// Waits until what a file has is on the disk. On Apple systems `fsync` leaves it in the disk's own memory, from which the disk
+/// writes it when it likes (fsync(2)).
+package func systemFlush(_ descriptor: Int32) -> Int32 {
+    #if canImport(Darwin)
+        // A file system that cannot, such as one over a network, gets what it can.
+        if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
+    #endif
+    return fsync(descriptor)
+}
+
 package func systemLink(_ path: String, _ other: String) -> Int32 {
     unsafe link(path, other)
 }

@@ -75,7 +75,7 @@ struct FilePlace: ~Copyable {
     borrowing func flushDirectory() throws(FileError) {
         guard directory != AT_FDCWD else { return try FileStore.flushDirectory(of: path) }
         // As in `FileStore.flush(directory:)`.
-        guard fsync(directory) == 0 || errno == EINVAL else {
+        guard systemFlush(directory) == 0 || errno == EINVAL else {
             throw FileError("flush", FileStore.parent(of: path))
         }
     }

@@ -212,7 +212,7 @@ package enum FileStore {
         guard descriptor >= 0 else { throw FileError("open", directory) }
         defer { close(descriptor) }
         // Some file systems cannot flush a directory and say so; the rename itself is still atomic there.
-        guard fsync(descriptor) == 0 || errno == EINVAL else { throw FileError("flush", directory) }
+        guard systemFlush(descriptor) == 0 || errno == EINVAL else { throw FileError("flush", directory) }
     }
 
     /// Waits until every file and every name below a directory is on the disk. Links are not followed.
@@ -225,7 +225,7 @@ package enum FileStore {
                 let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
                 guard descriptor >= 0 else { throw FileError("open", path) }
                 defer { close(descriptor) }
-                guard fsync(descriptor) == 0 else { throw FileError("flush", path) }
+                guard systemFlush(descriptor) == 0 else { throw FileError("flush", path) }
             }
         }
         try flush(directory: tree)

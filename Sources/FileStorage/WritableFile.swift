@@ -92,7 +92,7 @@ package final class WritableFile {
     /// - Parameter flushing: whether to wait until the content is on the disk.
     package func finish(flushing: Bool) throws(FileError) {
         if let memory { return MemoryFiles.replace(path, with: Bytes(memory)) }
-        if flushing, fsync(descriptor) != 0 { throw FileError("flush", path) }
+        if flushing, systemFlush(descriptor) != 0 { throw FileError("flush", path) }
         let result = close(descriptor)
         descriptor = -1
         guard result == 0 else { throw FileError("close", path) }

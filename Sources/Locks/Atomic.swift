@@ -1,6 +1,6 @@
 #if canImport(Darwin)
-    /// A value that threads read and change in single steps, with the part of Swift's `Atomic` that this package uses; Swift's
-    /// needs iOS 18. Each step takes an unfair lock, so that all orderings are as strict as the strictest.
+    /// A value that threads read and change in single steps, with the part of Swift's `Atomic` that this package uses;
+    /// Swift's needs iOS 18. Each step takes an unfair lock, so that all orderings are as strict as the strictest.
     public struct Atomic<Value: Sendable>: ~Copyable, Sendable {
         private let value: Mutex<Value>
 

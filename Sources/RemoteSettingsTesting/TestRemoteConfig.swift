@@ -9,14 +9,14 @@ import Locks
 ///     config.set("Goodbye", forKey: "banner")
 ///
 /// What is set is in force at once, and observers are told of it as of an activation.
-public final class TestRemoteConfig: RemoteConfigReading, Observable, Sendable {
+public final class TestRemoteConfig: RemoteConfigReading, Sendable {
     private struct State {
         var values: [String: RemoteConfigValue]
         let defaults: [String: RemoteConfigValue]
     }
 
     private let state: Mutex<State>
-    private let registrar = ObservationRegistrar()
+    private let observation = ValuesObservation()
 
     /// - Parameters:
     ///   - values: what the server is to have said, by key.
@@ -35,13 +35,21 @@ public final class TestRemoteConfig: RemoteConfigReading, Observable, Sendable {
     /// Sets what the server is to have said of a key; `nil` removes it, so that the default counts.
     public func set(_ value: (any RemoteConfigDefault)?, forKey key: String) {
         let value = value.map { RemoteConfigValue($0) }
-        registrar.withMutation(of: self, keyPath: \.observed) { state.withLock { $0.values[key] = value } }
+        guard #available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *) else {
+            return state.withLock { $0.values[key] = value }
+        }
+        observation.registrar.withMutation(of: self, keyPath: \.observed) { state.withLock { $0.values[key] = value } }
     }
 
     /// The values of this moment.
     public func snapshot() -> RemoteConfigSnapshot {
-        registrar.access(self, keyPath: \.observed)
+        if #available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *) {
+            observation.registrar.access(self, keyPath: \.observed)
+        }
         let state = state.withLock { $0 }
         return RemoteConfigSnapshot(values: state.values, defaults: state.defaults)
     }
 }
+
+@available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *)
+extension TestRemoteConfig: Observable {}

@@ -10,7 +10,10 @@ import Locks
 /// ``start(_:)`` or ``startLikewise(_:)``, and nothing sleeps by `Task.sleep`, which needs a thread of the pool at its end.
 ///
 /// Threads are started when there is work for them, and end after some seconds without.
-package final class WorkThreads: TaskExecutor {
+///
+/// Before iOS 18 and macOS 15 a task cannot say where it runs. There tasks run on Swift's pool, so that they wait while every
+/// thread of the pool is blocked: a caller must not block one.
+package final class WorkThreads: Sendable {
     package static let shared = WorkThreads(most: max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
 
     private struct Sleeper {
@@ -54,28 +57,40 @@ package final class WorkThreads: TaskExecutor {
     /// Starts a task on these threads.
     @discardableResult
     package static func start<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) -> Task<Value, Never> {
-        Task(executorPreference: shared, operation: body)
+        guard #available(iOS 18, macOS 15, tvOS 18, watchOS 11, visionOS 2, *) else {
+            return Task(operation: body)
+        }
+        return Task(executorPreference: shared, operation: body)
     }
 
     /// Starts a task on these threads if the caller's task runs on them, else on Swift's pool.
     package static func startLikewise<Value: Sendable>(
         _ body: @escaping @Sendable () async -> Value
     ) -> Task<Value, Never> {
-        Task(executorPreference: isCurrent ? shared : nil, operation: body)
+        guard #available(iOS 18, macOS 15, tvOS 18, watchOS 11, visionOS 2, *) else {
+            return Task(operation: body)
+        }
+        return Task(executorPreference: isCurrent ? shared : nil, operation: body)
     }
 
     /// Like the other `startLikewise`, for a task that may fail.
     package static func startLikewise<Value: Sendable>(
         _ body: @escaping @Sendable () async throws -> Value
     ) -> Task<Value, any Error> {
-        Task(executorPreference: isCurrent ? shared : nil, operation: body)
+        guard #available(iOS 18, macOS 15, tvOS 18, watchOS 11, visionOS 2, *) else {
+            return Task(operation: body)
+        }
+        return Task(executorPreference: isCurrent ? shared : nil, operation: body)
     }
 
     /// Runs a part of the present task on these threads.
     package static func run<Value: Sendable, Failure: Error>(
         _ body: () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
-        try await withTaskExecutorPreference(shared, operation: body)
+        guard #available(iOS 18, macOS 15, tvOS 18, watchOS 11, visionOS 2, *) else {
+            return try await body()
+        }
+        return try await withTaskExecutorPreference(shared, operation: body)
     }
 
     /// Waits. Throws `CancellationError` if the task is cancelled meanwhile.
@@ -99,16 +114,9 @@ package final class WorkThreads: TaskExecutor {
 
     /// Whether the present task prefers these threads.
     private static var isCurrent: Bool {
+        guard #available(iOS 18, macOS 15, tvOS 18, watchOS 11, visionOS 2, *) else { return false }
         let mine = unsafe shared.asUnownedTaskExecutor()
         return unsafe withUnsafeCurrentTask { unsafe $0?.unownedTaskExecutor == mine }
-    }
-
-    package func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        state.withLock { state in
-            state.jobs.append(job)
-            call(&state)
-        }
     }
 
     private func sleep(until end: ContinuousClock.Instant) async {
@@ -162,7 +170,11 @@ package final class WorkThreads: TaskExecutor {
     private func work() {
         while true {
             switch state.withLock({ next(&$0) }) {
-            case .run(let job): unsafe job.runSynchronously(on: asUnownedTaskExecutor())
+            case .run(let job):
+                // Where tasks cannot say where they run, nothing is enqueued.
+                if #available(iOS 18, macOS 15, tvOS 18, watchOS 11, visionOS 2, *) {
+                    unsafe job.runSynchronously(on: asUnownedTaskExecutor())
+                }
             case .wake(let continuation): continuation.resume()
             case .wait(let time): if !wait(time) { return }
             case .end: return
@@ -206,6 +218,17 @@ package final class WorkThreads: TaskExecutor {
             }
             state.threads -= 1
             return false
+        }
+    }
+}
+
+@available(iOS 18, macOS 15, tvOS 18, watchOS 11, visionOS 2, *)
+extension WorkThreads: TaskExecutor {
+    package func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        state.withLock { state in
+            state.jobs.append(job)
+            call(&state)
         }
     }
 }

@@ -22,6 +22,28 @@ extension ServerTests {
             URL(fileURLWithPath: "\(place.storage)/main/\(collection.name).snapshot")
         }
 
+        /// iOS ends an app that it suspends while the app holds a lock in a container which an extension shares. So nothing is
+        /// locked while a server is waited for, which is when an app is suspended.
+        @Test(arguments: ["monitor", "/changeset", "/attachments/"])
+        func nothingIsLockedWhileTheServerIsAwaited(_ held: String) async throws {
+            let collection = try place.server.makeCollection()
+            try collection.attach(Data("hello".utf8), to: "a")
+            try await place.service().makeClient(collectionName: collection.name).sync()
+            try collection.put("b")
+            let gate = GatedTransport(place.server, holding: held)
+            let service = place.service { $0.transport = gate }
+            let client = service.makeClient(collectionName: collection.name)
+            let work = Task {
+                try await service.sync()
+                let record = try #require(client.getRecordsMap()?["a"])
+                return try await client.getAttachment(record: record)
+            }
+            await gate.hasHeld()
+            #expect(try DirectoryLock(place.storage) != nil)
+            gate.open()
+            #expect(try await work.value == Data("hello".utf8))
+        }
+
         /// While roots change, a program of each kind: what one of them has synced serves the other as well, online and packaged.
         @Test func programsWithDifferentRootsShareOneState() async throws {
             let collection = try place.server.makeCollection()

@@ -55,6 +55,7 @@ extension RemoteConfig {
     }
 
     /// Like ``addObserver(on:_:)``, on an executor.
+    @available(iOS 18, macOS 15, tvOS 18, watchOS 11, visionOS 2, *)
     @discardableResult
     public func addObserver(
         on executor: any TaskExecutor, _ observer: @escaping @Sendable (RemoteConfigEvent) -> Void

@@ -22,9 +22,9 @@ import Locks
 /// fetched waits for ``activate()``. Reading never uses the network, never fails, and takes no lock under which I/O is done.
 /// The first read in a process does I/O: it reads and verifies what serves. Instances may be used from many threads.
 ///
-/// It is `Observable`: a SwiftUI view, or `withObservationTracking` on any system, that reads a value is told when an
-/// activation changes values.
-public final class RemoteConfig: RemoteConfigReading, Observable, Sendable {
+/// It is `Observable`, on Apple systems since iOS 17 and macOS 14: a SwiftUI view, or `withObservationTracking` on any system,
+/// that reads a value is told when an activation changes values. On older systems, ``addObserver(on:_:)`` with a queue tells.
+public final class RemoteConfig: RemoteConfigReading, Sendable {
     struct State {
         /// What values are read from; `nil` until it is first needed.
         var layers: ConfigLayers?
@@ -53,7 +53,7 @@ public final class RemoteConfig: RemoteConfigReading, Observable, Sendable {
     let hub = ObserverHub()
     let fetches = SharedWork<RemoteConfigFetchKey, RemoteConfigFetchOutcome, Never>(endsWithLastCaller: true)
     private let settings: Mutex<RemoteConfigSettings>
-    private let registrar = ObservationRegistrar()
+    private let observation = ValuesObservation()
     /// Hears of syncs that others than ``fetch()`` have asked for.
     private let syncs = Mutex<UpdateListening?>(nil)
 
@@ -138,7 +138,9 @@ public final class RemoteConfig: RemoteConfigReading, Observable, Sendable {
     private var observed: Bool { true }
 
     func layers() -> ConfigLayers {
-        registrar.access(self, keyPath: \.observed)
+        if #available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *) {
+            observation.registrar.access(self, keyPath: \.observed)
+        }
         if let layers = state.withLock({ $0.layers }) { return layers }
         return load()
     }
@@ -158,6 +160,12 @@ public final class RemoteConfig: RemoteConfigReading, Observable, Sendable {
 
     /// Puts other layers in the place of those that values are read from, and tells observers.
     func replaceLayers(_ change: (inout State) -> Void) {
-        registrar.withMutation(of: self, keyPath: \.observed) { state.withLock { change(&$0) } }
+        guard #available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *) else {
+            return state.withLock { change(&$0) }
+        }
+        observation.registrar.withMutation(of: self, keyPath: \.observed) { state.withLock { change(&$0) } }
     }
 }
+
+@available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *)
+extension RemoteConfig: Observable {}

@@ -50,13 +50,23 @@ public struct RemoteConfigNumber: Hashable, Sendable {
         }
     }
 
-    private var exact: Int128? {
-        bits.map { doubleValue < 0 ? Int128(Int64(bitPattern: $0)) : Int128($0) }
+    /// An integer that no double is equal to.
+    private enum Exact {
+        case negative(Int64)
+        case positive(UInt64)
+    }
+
+    private var exact: Exact? {
+        bits.map { doubleValue < 0 ? .negative(Int64(bitPattern: $0)) : .positive($0) }
     }
 
     /// The integer part, or the nearest number of the type.
     private func clamped<Integer: FixedWidthInteger>() -> Integer {
-        if let exact { return Integer(clamping: exact) }
+        switch exact {
+        case .negative(let integer): return Integer(clamping: integer)
+        case .positive(let integer): return Integer(clamping: integer)
+        case nil: break
+        }
         let whole = doubleValue.rounded(.towardZero)
         if let whole = Int64(exactly: whole) { return Integer(clamping: whole) }
         return Integer(exactly: whole) ?? (whole < 0 ? .min : .max)
@@ -64,7 +74,11 @@ public struct RemoteConfigNumber: Hashable, Sendable {
 
     /// The number as a type of integers, if that can hold exactly this number.
     func exactly<Integer: FixedWidthInteger>(_ type: Integer.Type) -> Integer? {
-        if let exact { Integer(exactly: exact) } else { Integer(exactly: doubleValue) }
+        switch exact {
+        case .negative(let integer): Integer(exactly: integer)
+        case .positive(let integer): Integer(exactly: integer)
+        case nil: Integer(exactly: doubleValue)
+        }
     }
 
     /// The integer part.
@@ -99,14 +113,22 @@ public struct RemoteConfigNumber: Hashable, Sendable {
     public var boolValue: Bool { doubleValue != 0 }
     /// The number as JSON writes it, an integer without a point.
     public var stringValue: String {
-        if let exact { return String(exact) }
+        switch exact {
+        case .negative(let integer): return String(integer)
+        case .positive(let integer): return String(integer)
+        case nil: break
+        }
         if let integer = Int64(exactly: doubleValue) { return String(integer) }
         let text = String(doubleValue)
         return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
     }
 
     var json: JSONValue {
-        if let exact { return .number(JSONNumber(exact)) }
+        switch exact {
+        case .negative(let integer): return .number(JSONNumber(integer))
+        case .positive(let integer): return .number(JSONNumber(integer))
+        case nil: break
+        }
         if let integer = Int64(exactly: doubleValue) { return .number(JSONNumber(integer)) }
         return (try? JSONValue(parsing: Bytes(utf8: stringValue), limits: Limits())) ?? .null
     }
@@ -117,8 +139,11 @@ extension RemoteConfigNumber: ExpressibleByIntegerLiteral, ExpressibleByFloatLit
     public init(floatLiteral value: Double) { self.init(value) }
 
     public static func < (left: RemoteConfigNumber, right: RemoteConfigNumber) -> Bool {
-        if let left = left.exact, let right = right.exact { return left < right }
-        return left.doubleValue < right.doubleValue
+        switch (left.exact, right.exact) {
+        case (.negative(let left), .negative(let right)): left < right
+        case (.positive(let left), .positive(let right)): left < right
+        default: left.doubleValue < right.doubleValue
+        }
     }
 }
 
@@ -130,7 +155,11 @@ extension RemoteConfigNumber: CustomStringConvertible {
     extension RemoteConfigNumber {
         /// The same number as Objective-C has it.
         var object: NSNumber {
-            if let exact { return exact < 0 ? NSNumber(value: int64Value) : NSNumber(value: uint64Value) }
+            switch exact {
+            case .negative(let integer): return NSNumber(value: integer)
+            case .positive(let integer): return NSNumber(value: integer)
+            case nil: break
+            }
             if let integer = Int64(exactly: doubleValue) { return NSNumber(value: integer) }
             return NSNumber(value: doubleValue)
         }

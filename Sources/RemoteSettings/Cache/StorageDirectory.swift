@@ -4,6 +4,7 @@ import SnapshotFetch
 
 #if canImport(Darwin)
     import Foundation
+    import Locks
 #endif
 
 /// Which version of a cache file was read.
@@ -57,19 +58,32 @@ struct StorageDirectory: Sendable {
         "\(chainsPath)/\(SHA256Digest(hashing: Bytes(utf8: x5u)).hex).pem"
     }
 
-    /// Makes the directory. On Apple systems it is left out of device backups: what is in it can be fetched again.
+    /// Makes the directory if there is none. On Apple systems it is left out of device backups, for what is in it can be
+    /// fetched again, and can be read from the first unlock of the device on.
     func prepare() throws(FileError) {
-        guard try !FileStore.isDirectory(path) else { return }
-        try FileStore.makeDirectories(path)
+        let isThere = try FileStore.isDirectory(path)
+        if !isThere { try FileStore.makeDirectories(path) }
         #if canImport(Darwin)
-            if isInMemory { return }
+            if !isInMemory, Self.attributed.withLock({ $0.insert(path).inserted }) || !isThere { setAttributes() }
+        #endif
+    }
+
+    #if canImport(Darwin)
+        /// The paths whose attributes this process has set: an app may have made the directory itself.
+        private static let attributed = Mutex<Set<String>>([])
+
+        /// What a file system does not know is left out; nothing depends on it.
+        private func setAttributes() {
             var url = URL(fileURLWithPath: path, isDirectory: true)
             var values = URLResourceValues()
             values.isExcludedFromBackup = true
-            // Where the file system has no such attribute, the directory is backed up; nothing depends on it.
             try? url.setResourceValues(values)
-        #endif
-    }
+            // Files that are made below it get the same. An app can ask for stricter protection of all its files, with which a
+            // refresh in the background could read nothing while the device is locked.
+            try? FileManager.default.setAttributes(
+                [.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication], ofItemAtPath: path)
+        }
+    #endif
 
     /// Reads a collection's cache file into memory of its own, so that nobody can change what was verified.
     ///

@@ -25,7 +25,7 @@ extension UpdateChannel {
                 watch("NSExtensionHostWillEnterForegroundNotification") { $0.set(isInBackground: false) },
                 Task { [weak self] in
                     // The first path is the present one.
-                    for await path in NWPathMonitor().dropFirst() where path.status == .satisfied {
+                    for await path in Self.networkPaths().dropFirst() where path.status == .satisfied {
                         guard let self else { return }
                         self.networkChanged()
                     }
@@ -36,3 +36,17 @@ extension UpdateChannel {
         #endif
     }
 }
+
+#if canImport(Darwin)
+    extension UpdateChannel {
+        /// The device's network paths. The monitor itself is a sequence of them since iOS 17.
+        private static func networkPaths() -> AsyncStream<NWPath> {
+            AsyncStream { continuation in
+                let monitor = NWPathMonitor()
+                monitor.pathUpdateHandler = { continuation.yield($0) }
+                continuation.onTermination = { _ in monitor.cancel() }
+                monitor.start(queue: DispatchQueue(label: "remote-settings.network-paths"))
+            }
+        }
+    }
+#endif

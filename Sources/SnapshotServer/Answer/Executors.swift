@@ -4,6 +4,7 @@ import NIOPosix
 
 /// Runs what serves a connection on the connection's own event loop, so that a request changes threads only where its
 /// answer takes long.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class LoopExecutor: TaskExecutor {
     private let eventLoop: any EventLoop
 
@@ -18,6 +19,7 @@ final class LoopExecutor: TaskExecutor {
 }
 
 /// Runs what takes long, such as making a delta, on threads of its own, so that no other connection waits for it.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class SlowWorkExecutor: TaskExecutor {
     static let shared = SlowWorkExecutor(.singleton)
     /// Makes the pages for people, one after another: programs come first.
@@ -49,4 +51,12 @@ final class SlowWorkExecutor: TaskExecutor {
         let job = UnownedJob(job)
         threads.submit { _ in unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
+}
+
+/// Runs what takes long where no connection waits for it; on macOS 14, which cannot, where it is.
+///
+/// - Parameter forPeople: whether it is a page, which comes after what programs ask for.
+func slowly<Value>(forPeople: Bool = false, _ work: () async -> Value) async -> Value {
+    guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return await work() }
+    return await withTaskExecutorPreference(forPeople ? SlowWorkExecutor.pages : .shared, operation: work)
 }

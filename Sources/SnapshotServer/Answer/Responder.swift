@@ -76,10 +76,10 @@ struct Responder: HTTPResponder {
         }
         let answer =
             target.isSlow
-            ? await withTaskExecutorPreference(SlowWorkExecutor.shared) { api(state, request, target) }
+            ? await slowly { api(state, request, target) }
             : api(state, request, target)
         if let answer { return answer }
-        let page = await withTaskExecutorPreference(SlowWorkExecutor.pages) {
+        let page = await slowly(forPeople: true) {
             await pages.answer(
                 state, target, acceptsHTML: request.headers.accepts("text/html"), now: now())
         }

@@ -62,6 +62,9 @@ struct GuardedChannel: ServerChildChannel {
             channel.close(promise: nil)
         }
         guard isForHTTP != false else { return }
+        guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else {
+            return await base.handle(value: value.http, logger: logger)
+        }
         await withTaskExecutorPreference(LoopExecutor(channel.eventLoop)) {
             await base.handle(value: value.http, logger: logger)
         }

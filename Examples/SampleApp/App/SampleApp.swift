@@ -1,0 +1,200 @@
+import Foundation
+import RemoteConfiguration
+import SampleAppLogic
+import SwiftUI
+
+#if os(iOS)
+    import BackgroundTasks
+    import UIKit
+#endif
+
+/// The sample app: records with pictures that are packaged and then kept up to date, and parameters that change its
+/// looks.
+@main
+struct SampleApp: App {
+    #if os(iOS)
+        @UIApplicationDelegateAdaptor private var delegate: AppDelegate
+    #endif
+    @StateObject private var model = SampleModel.shared
+
+    var body: some Scene {
+        WindowGroup {
+            RegionsView(model: model)
+        }
+        #if os(iOS)
+            .backgroundTask(.appRefresh(SampleModel.refreshTask)) {
+                await SampleModel.shared.refreshInBackground()
+            }
+        #endif
+    }
+}
+
+/// What the screens show. It draws again whenever the store has something new.
+@MainActor
+final class SampleModel: ObservableObject {
+    static let shared = SampleModel()
+    /// The name of the background task, which the app's Info.plist lists under BGTaskSchedulerPermittedIdentifiers.
+    nonisolated static let refreshTask = "org.example.sample.refresh"
+
+    @Published private(set) var title = ""
+    @Published private(set) var regions: [SampleStore.Region] = []
+    /// Why there is nothing to show, or why the last refresh failed.
+    @Published private(set) var problem: String?
+    private let store: SampleStore?
+
+    private init() {
+        do {
+            let caches = try FileManager.default.url(
+                for: .applicationSupportDirectory, in: .userDomainMask, appropriateFor: nil, create: true)
+            store = SampleStore(
+                storage: caches.appendingPathComponent("remote-settings").path, settings: try .ofSampleApp())
+        } catch {
+            store = nil
+            problem = "\(error)"
+        }
+        draw()
+    }
+
+    func draw() {
+        guard let store else { return }
+        title = store.title
+        regions = store.rows
+    }
+
+    /// Draws whenever something has changed, for as long as the screen is there.
+    func follow() async {
+        guard let store else { return }
+        for await _ in store.changes { draw() }
+    }
+
+    func refresh() async {
+        guard let store else { return }
+        problem = await store.refresh()
+        draw()
+    }
+
+    func refreshInBackground() async {
+        guard let store else { return }
+        #if os(iOS)
+            Self.scheduleRefresh()
+        #endif
+        _ = await store.refreshInBackground()
+    }
+
+    func receive(_ message: [AnyHashable: Any]) async -> Bool {
+        guard let store, store.isAnnouncement(message) else { return false }
+        return await store.refresh() == nil
+    }
+
+    func flag(of region: SampleStore.Region) async -> Data? { await store?.flag(of: region) }
+
+    #if os(iOS)
+        /// Asks for the next background refresh. The system decides when it comes.
+        nonisolated static func scheduleRefresh() {
+            let request = BGAppRefreshTaskRequest(identifier: refreshTask)
+            request.earliestBeginDate = Date(timeIntervalSinceNow: 4 * 3600)
+            // Where background refresh is switched off, the app refreshes while it is open.
+            try? BGTaskScheduler.shared.submit(request)
+        }
+    #endif
+}
+
+struct RegionsView: View {
+    @ObservedObject var model: SampleModel
+    @Environment(\.scenePhase) private var phase
+    // Drawn again after an activation: since iOS 17 by itself, before by the model.
+    @RemoteConfigProperty(key: "accent", fallback: "#2f6fd0") private var accent: String
+
+    var body: some View {
+        NavigationStack {
+            List(model.regions) { region in
+                RegionRow(region: region, model: model)
+            }
+            .navigationTitle(model.title)
+            .tint(Color(hex: accent))
+            .refreshable { await model.refresh() }
+            .overlay {
+                if model.regions.isEmpty { Text(model.problem ?? "No regions yet") }
+            }
+        }
+        .task { await model.follow() }
+        #if os(iOS)
+            .onChange(of: phase) { phase in
+                if phase == .background { SampleModel.scheduleRefresh() }
+            }
+        #endif
+    }
+}
+
+struct RegionRow: View {
+    let region: SampleStore.Region
+    let model: SampleModel
+    @State private var flag: Data?
+
+    var body: some View {
+        HStack {
+            if let image = flag.flatMap(Image.init(data:)) {
+                image.resizable().frame(width: 32, height: 24)
+            }
+            Text(region.name)
+        }
+        .task(id: region) { flag = region.hasFlag ? await model.flag(of: region) : nil }
+    }
+}
+
+extension Image {
+    /// The picture of a file's content; `nil` if the system cannot read it.
+    init?(data: Data) {
+        #if os(iOS)
+            guard let image = UIImage(data: data) else { return nil }
+            self.init(uiImage: image)
+        #else
+            guard let image = NSImage(data: data) else { return nil }
+            self.init(nsImage: image)
+        #endif
+    }
+}
+
+extension Color {
+    /// A colour from `#rrggbb`; grey if it is none.
+    init(hex: String) {
+        guard hex.hasPrefix("#"), hex.utf8.count == 7, let number = UInt32(hex.dropFirst(), radix: 16) else {
+            self = .gray
+            return
+        }
+        func part(_ shift: UInt32) -> Double { Double(number >> shift & 0xff) / 255 }
+        self.init(red: part(16), green: part(8), blue: part(0))
+    }
+}
+
+extension RemoteSettingsConfig {
+    /// The settings of the sample: `SAMPLE_SERVER` and `SAMPLE_ROOT` in the environment name a server of one's own.
+    static func ofSampleApp() throws -> RemoteSettingsConfig {
+        var settings = try SampleStore.packagedSettings()
+        let environment = ProcessInfo.processInfo.environment
+        if let server = environment["SAMPLE_SERVER"], let root = environment["SAMPLE_ROOT"] {
+            settings.server = .custom(url: server)
+            settings.trustRoots = try TrustAnchors(parsing: [root])
+        }
+        return settings
+    }
+}
+
+#if os(iOS)
+    /// Takes the push messages, which SwiftUI has no modifier for.
+    final class AppDelegate: NSObject, UIApplicationDelegate {
+        func application(
+            _ application: UIApplication,
+            didFinishLaunchingWithOptions launchOptions: [UIApplication.LaunchOptionsKey: Any]? = nil
+        ) -> Bool {
+            application.registerForRemoteNotifications()
+            return true
+        }
+
+        func application(
+            _ application: UIApplication, didReceiveRemoteNotification userInfo: [AnyHashable: Any]
+        ) async -> UIBackgroundFetchResult {
+            await SampleModel.shared.receive(userInfo) ? .newData : .noData
+        }
+    }
+#endif

@@ -1,0 +1,19 @@
+// Written by rsdump embed from the lock and its bundles; write it again instead of editing.
+
+import EmbeddedSampleDumps
+import RemoteSettings
+
+extension PackagedSource {
+    /// The bundles that are part of the program, in place.
+    static func ofEmbeddedSampleDumps() throws -> PackagedSource {
+        let contents = unsafe EmbeddedSampleDumps_contents().pointee
+        let lock = unsafe RemoteSettingsBytes.ofProgram(contents.lock, count: contents.lock_size)
+        var bundles: [CollectionID: RemoteSettingsBytes] = [:]
+        for number in unsafe 0..<contents.bundle_count {
+            let bundle = unsafe contents.bundles[number]
+            let id = try CollectionID(unsafe String(cString: bundle.collection))
+            bundles[id] = unsafe RemoteSettingsBytes.ofProgram(bundle.bytes, count: bundle.size)
+        }
+        return .embedded(lock: lock, bundles: bundles)
+    }
+}

@@ -1,0 +1,120 @@
+import Foundation
+import RemoteConfiguration
+
+/// What the sample app shows, and what it does when the system wakes it: everything but its screens, so that an app
+/// with SwiftUI and a program in a terminal share it.
+public final class SampleStore: Sendable {
+    /// A region as a list shows it.
+    public struct Region: Identifiable, Hashable, Sendable {
+        public let id: String
+        public let name: String
+        /// Whether the record has a picture, stored already or not.
+        public let hasFlag: Bool
+    }
+
+    private struct Member: Decodable {
+        let name: String
+    }
+
+    /// The service of the app, which also keeps the update channel open while somebody listens.
+    public let service: RemoteSettingsService
+    /// The app's parameters.
+    public let config: RemoteConfig
+    private let regions: RemoteSettingsClient
+
+    /// What the app does at its start. It does no network I/O.
+    ///
+    /// - Parameters:
+    ///   - storage: the directory for what is fetched. An app that shares it with an extension takes one in the app
+    ///     group's container.
+    ///   - settings: the server, whom to trust, and what is packaged.
+    public convenience init(storage: String, settings: RemoteSettingsConfig) {
+        self.init(service: RemoteSettingsService(storageDir: storage, config: settings))
+    }
+
+    /// The same over a service that there is, such as that of a test.
+    public init(service: RemoteSettingsService) {
+        self.service = service
+        regions = service.makeClient(collectionName: "regions")
+        config = RemoteConfig.configure(collection: "app-config", service: service)
+        config.setDefaults(["title": "Regions", "accent": "#2f6fd0", "shows_flags": true])
+    }
+
+    /// The heading of the list.
+    public var title: String { config["title"].stringValue }
+
+    /// The regions that are there, by name: of the newest of packaged and fetched.
+    public var rows: [Region] {
+        let showsFlags = config["shows_flags"].boolValue
+        return (regions.getRecords() ?? []).compactMap { record in
+            guard let member = try? record.decode(as: Member.self) else { return nil }
+            return Region(id: record.id, name: member.name, hasFlag: showsFlags && record.attachment != nil)
+        }.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
+    }
+
+    /// The picture of a region, from the package or the storage, else from the server; `nil` if it cannot be had now.
+    public func flag(of region: Region) async -> Data? {
+        guard let record = regions.getRecordsMap()?[region.id], record.attachment != nil else { return nil }
+        return try? await regions.getAttachment(record: record)
+    }
+
+    /// Asks the server for what is newer, as pulling the list down does.
+    ///
+    /// - Returns: what to tell the user if that fails; what was there is still shown.
+    public func refresh() async -> String? {
+        do {
+            try await service.sync()
+            _ = try await config.activate()
+            return nil
+        } catch let error as RemoteSettingsError {
+            if case .Network = error { return "You are offline." }
+            return "The list could not be updated."
+        } catch {
+            return "The list could not be updated."
+        }
+    }
+
+    /// The work of a background refresh. It ends when the system cancels the task, and what is stored by then stays.
+    ///
+    /// - Returns: whether the app has the newest state.
+    public func refreshInBackground() async -> Bool { await refresh() == nil }
+
+    /// Takes a push message, which may be about another part of the app.
+    ///
+    /// - Returns: whether it announces something newer; then it is time to refresh.
+    public func isAnnouncement(_ message: [AnyHashable: Any]) -> Bool {
+        let isStale = (try? config.handlePushMessage(message)) ?? false
+        return service.handlePushMessage(message) || isStale
+    }
+
+    /// An element each time that the app should draw itself again: records have changed, or parameters were activated,
+    /// or what was published has been fetched and is activated now.
+    public var changes: AsyncStream<Void> {
+        let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let records = Task { [regions] in
+            for await _ in regions.changes { continuation.yield() }
+        }
+        let updates = Task { [config] in
+            // As in Firebase, an error ends the stream of updates; pulling the list down still works.
+            do {
+                for try await _ in config.configUpdates { _ = try await config.activate() }
+            } catch {}
+        }
+        let observer = config.addObserver(on: .global()) { event in
+            if case .activated = event { continuation.yield() }
+        }
+        continuation.onTermination = { _ in
+            records.cancel()
+            updates.cancel()
+            observer.remove()
+        }
+        return stream
+    }
+}
+
+extension SampleStore {
+    /// The settings of the app as it ships: the server, the roots and the snapshots of its packaged collections.
+    public static func packagedSettings() throws -> RemoteSettingsConfig {
+        try RemoteSettingsConfig(trusting: .ofEmbeddedSampleDumps())
+    }
+}

@@ -1,0 +1,25 @@
+import Observation
+
+/// Where reads and changes of values are noted for Swift's Observation. Before iOS 17 and macOS 14 there is none, and
+/// nobody to tell.
+package struct ValuesObservation: Sendable {
+    #if canImport(Darwin)
+        /// The registrar if the system has one.
+        private let present: (any Sendable)?
+
+        package init() {
+            if #available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *) {
+                present = ObservationRegistrar()
+            } else {
+                present = nil
+            }
+        }
+
+        @available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *)
+        package var registrar: ObservationRegistrar { present as? ObservationRegistrar ?? ObservationRegistrar() }
+    #else
+        package let registrar = ObservationRegistrar()
+
+        package init() {}
+    #endif
+}
