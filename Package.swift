@@ -74,7 +74,8 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
-        .target(name: "Catalogue", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
+        .target(
+            name: "Catalogue", dependencies: ["RemoteSettingsModel", "ContentSignature"], swiftSettings: strict),
         .target(name: "Deflate", dependencies: ["Locks", "RemoteSettingsModel", "CZlib"], swiftSettings: strict),
         .target(name: "UpdateEvents", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(
@@ -97,7 +98,7 @@ let package = Package(
         .target(
             name: "SnapshotBundle",
             dependencies: [
-                "Locks", "RemoteSettingsModel", "Deflate", "FileStorage", "LibC",
+                "Catalogue", "Locks", "RemoteSettingsModel", "Deflate", "FileStorage", "LibC",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
@@ -181,7 +182,7 @@ let package = Package(
         .target(
             name: "Dumps",
             dependencies: [
-                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "TargetFilter", "FileStorage",
+                "Catalogue", "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "TargetFilter", "FileStorage",
                 "AuthoredText",
                 .product(name: "Yams", package: "Yams", condition: tools),
             ],
@@ -189,7 +190,7 @@ let package = Package(
         .target(
             name: "DumpsRefresh",
             dependencies: [
-                "Locks", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle",
+                "Catalogue", "Locks", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle",
                 "SnapshotFetch",
                 "SnapshotHistory", "FileStorage", "Dumps", "Deflate", "LibC",
             ],
@@ -204,7 +205,8 @@ let package = Package(
         .target(
             name: "SnapshotPage",
             dependencies: [
-                "RemoteSettingsModel", "SnapshotBundle", "SnapshotDiff", "TargetFilter", "ConfigParameters",
+                "Catalogue", "RemoteSettingsModel", "SnapshotBundle", "SnapshotDiff", "TargetFilter",
+                "ConfigParameters",
             ],
             swiftSettings: strict),
         .target(
@@ -289,7 +291,7 @@ let package = Package(
         .target(
             name: "Publish",
             dependencies: [
-                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "SigningKeys", "AuthoredText",
+                "Catalogue", "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "SigningKeys", "AuthoredText",
                 "CollectionSources", "FileStorage", "Dumps",
             ],
             swiftSettings: strict),
@@ -321,7 +323,8 @@ let package = Package(
         .executableTarget(
             name: "rsdump",
             dependencies: [
-                "Locks", "CMappedFaults", "RemoteSettingsModel", "RemoteSettingsHTTP", "AsyncHTTPTransport",
+                "Catalogue", "Locks", "CMappedFaults", "RemoteSettingsModel", "RemoteSettingsHTTP",
+                "AsyncHTTPTransport",
                 "ContentSignature",
                 "SnapshotBundle", "Dumps", "DumpsRefresh", "SnapshotServer", "SnapshotExchange", "SnapshotDiff",
                 "SnapshotHistory", "SnapshotOrigin", "StaticMirror", "MirrorUpload", "DemoOrigin", "RemoteSettings",
@@ -349,7 +352,7 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "Locks", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle",
+                "Catalogue", "Locks", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle",
                 "TargetFilter",
                 "Deflate", "MozillaLZ4", "FileStorage", "RemoteSettings", "Dumps", "DumpsRefresh",
                 "SnapshotExchange", "SnapshotOrigin", "SnapshotPage", "AuthoredText", "CollectionSources",
@@ -429,7 +432,8 @@ let package = Package(
         .testTarget(
             name: "SnapshotBundleTests",
             dependencies: [
-                "SnapshotBundle", "RemoteSettingsModel", "CZlib", .target(name: "CArchive", condition: tools),
+                "Catalogue", "SnapshotBundle", "RemoteSettingsModel", "CZlib",
+                .target(name: "CArchive", condition: tools),
             ],
             swiftSettings: strict),
         .testTarget(
@@ -475,13 +479,18 @@ let package = Package(
             name: "TargetFilterTests", dependencies: ["Locks", "TargetFilter", "RemoteSettingsModel"],
             exclude: ["filter_cases.py", "filter_cases.jsonl"], swiftSettings: strict),
         .testTarget(
+            name: "CatalogueTests", dependencies: ["Catalogue", "JSONSchema", "RemoteSettingsModel"],
+            swiftSettings: strict),
+        .testTarget(
             name: "JSONSchemaTests", dependencies: ["JSONSchema", "RemoteSettingsModel"], swiftSettings: strict),
         .testTarget(
             name: "ConfigParametersTests", dependencies: ["ConfigParameters", "TargetFilter", "RemoteSettingsModel"],
             swiftSettings: strict),
         .testTarget(
             name: "DumpsTests",
-            dependencies: ["Dumps", "AuthoredText", "FileStorage", "RemoteSettingsModel", "SnapshotBundle"],
+            dependencies: [
+                "Catalogue", "Dumps", "AuthoredText", "FileStorage", "RemoteSettingsModel", "SnapshotBundle",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "DefaultsFilesTests", dependencies: ["DefaultsFiles", "RemoteSettingsModel"], swiftSettings: strict),
@@ -502,7 +511,7 @@ let package = Package(
         .testTarget(
             name: "PublishTests",
             dependencies: [
-                "Publish", "CollectionSources", "AuthoredText", "SigningKeys", "ContentSignature", "Dumps",
+                "Catalogue", "Publish", "CollectionSources", "AuthoredText", "SigningKeys", "ContentSignature", "Dumps",
                 "SnapshotBundle", "FileStorage",
                 "RemoteSettingsModel",
             ],
@@ -516,7 +525,8 @@ let package = Package(
         .testTarget(
             name: "DumpsRefreshTests",
             dependencies: [
-                "Locks", "DumpsRefresh", "Dumps", "AuthoredText", "ContentSignature", "RemoteSettingsModel",
+                "Catalogue", "Locks", "DumpsRefresh", "Dumps", "AuthoredText", "ContentSignature",
+                "RemoteSettingsModel",
                 "RemoteSettingsHTTP", "SnapshotBundle", "SnapshotFetch",
             ],
             swiftSettings: strict),

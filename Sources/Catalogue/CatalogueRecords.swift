@@ -30,6 +30,10 @@ extension Catalogue {
             let id = try Self.collection(of: record)
             guard entries[id] == nil, removed[id] == nil else { throw .malformed("two records of \(id)") }
             if record.field("removed") != nil {
+                // Of two readers, one would take it for listed and the other for removed.
+                if let state = ["timestamp", "sha256", "records"].first(where: { record.field($0) != nil }) {
+                    throw .malformed("both \(state) and removed in the record \(record.id)")
+                }
                 removed[id] = try Self.number("removed", of: record, in: 1...number)
                 continue
             }

@@ -1,9 +1,10 @@
+import ContentSignature
 import RemoteSettingsModel
 
 /// A catalogue as it was verified: with the time from which the certificate that signed it is valid.
 package struct VerifiedCatalogue: Hashable, Sendable {
     package let catalogue: Catalogue
-    /// From when the certificate is valid; `nil` if nothing is signed.
+    /// From when the signer's own certificate is valid; `nil` if nothing is signed.
     package let certificateBegins: Timestamp?
     /// SHA-256 of the root to which the certificate leads; `nil` if nothing is signed.
     package let root: SHA256Digest?
@@ -12,6 +13,20 @@ package struct VerifiedCatalogue: Hashable, Sendable {
         self.catalogue = catalogue
         self.certificateBegins = certificateBegins
         self.root = root
+    }
+
+    /// Reads the catalogue of a snapshot, and what signed it.
+    ///
+    /// Of several valid signatures under the root that the snapshot was verified by, the one with the latest certificate
+    /// counts: a key that was replaced may still be used by somebody to add a signature. The certificate is the signer's own:
+    /// a renewed intermediate or cross-certificate makes no replaced key younger. No I/O.
+    ///
+    /// - Throws: ``CatalogueError/malformed(_:)`` or ``CatalogueError/laterFormat(_:)``.
+    package init(_ snapshot: Snapshot, limits: Limits = Limits()) throws(CatalogueError) {
+        let root = snapshot.provenance.verdict?.root
+        let chains = snapshot.signatureChains(limits: limits).compactMap(\.chain).filter { $0.root == root }
+        self.init(
+            try Catalogue(snapshot.records), certificateBegins: chains.map(\.leafNotBefore).max(), root: root)
     }
 
     /// Checks that this catalogue may take the place of one that was verified before.

@@ -12,6 +12,17 @@ package struct CollectionSource: Sendable {
     package let metadata: [JSONValue.Member]
     /// What may be a mistake, a line each, with file and line.
     package let notes: [String]
+
+    package init(
+        id: CollectionID, records: [SourceRecord], attachments: [SHA256Digest: AttachmentInput],
+        metadata: [JSONValue.Member], notes: [String]
+    ) {
+        self.id = id
+        self.records = records
+        self.attachments = attachments
+        self.metadata = metadata
+        self.notes = notes
+    }
 }
 
 /// A record of a source.
@@ -21,4 +32,11 @@ package struct SourceRecord: Sendable {
     package let members: Bytes
     package let file: String
     package let line: Int
+
+    package init(id: String, members: Bytes, file: String, line: Int) {
+        self.id = id
+        self.members = members
+        self.file = file
+        self.line = line
+    }
 }

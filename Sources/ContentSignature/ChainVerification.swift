@@ -38,7 +38,7 @@ extension CertificateChain {
 
         return VerifiedChain(
             pem: pem, signer: signer, root: root,
-            notBefore: certificates.reduce(leaf.notBefore) { max($0, $1.notBefore) },
+            notBefore: certificates.reduce(leaf.notBefore) { max($0, $1.notBefore) }, leafNotBefore: leaf.notBefore,
             notAfter: certificates.reduce(leaf.notAfter) { min($0, $1.notAfter) }, verifiedAt: time, key: key)
     }
 }

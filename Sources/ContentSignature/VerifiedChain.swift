@@ -13,6 +13,9 @@ package struct VerifiedChain: Sendable {
     package let root: SHA256Digest
     /// When the last certificate of the chain becomes valid.
     package let notBefore: Timestamp
+    /// When the first certificate of the chain, the signer's own, becomes valid. Whoever has a signer's key can put other
+    /// certificates behind it, so that the others say nothing about the key's age.
+    package let leafNotBefore: Timestamp
     /// When the first certificate of the chain expires.
     package let notAfter: Timestamp
     /// The time at which the chain was verified, chosen by the caller.
@@ -25,7 +28,8 @@ package struct VerifiedChain: Sendable {
     package func valid(at time: Timestamp) -> VerifiedChain? {
         guard notBefore <= time, time <= notAfter else { return nil }
         return VerifiedChain(
-            pem: pem, signer: signer, root: root, notBefore: notBefore, notAfter: notAfter, verifiedAt: time, key: key)
+            pem: pem, signer: signer, root: root, notBefore: notBefore, leafNotBefore: leafNotBefore,
+            notAfter: notAfter, verifiedAt: time, key: key)
     }
 
     /// Checks one signature over `payload`, which is hashed in place. Does no I/O.

@@ -1,5 +1,7 @@
 import AuthoredText
+import Catalogue
 import CollectionSources
+import ContentSignature
 import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
@@ -88,6 +90,12 @@ package struct NextState: Sendable {
 
     package var timestamp: Timestamp { payload.timestamp }
 
+    /// The state as a catalogue lists it.
+    var listed: Catalogue.Entry {
+        Catalogue.Entry(
+            timestamp: timestamp, payload: SHA256Digest(hashing: payload.bytes), records: payload.records.count)
+    }
+
     /// The state as it is compared: nothing vouches for it.
     package var unsigned: UnverifiedSnapshot {
         UnverifiedSnapshot(collection: collection, payload: payload, metadata: metadata)
@@ -100,7 +108,8 @@ package struct NextState: Sendable {
         return state
     }
 
-    private static func timestamp(
+    /// The timestamp of a state that differs from the present one.
+    static func timestamp(
         of id: CollectionID, onto present: PresentState?, at time: Timestamp, limits: Limits
     ) throws(PublishError) -> Timestamp {
         guard let present, present.isVouched, case let held = present.payload.timestamp, held >= time else {
@@ -179,6 +188,22 @@ package enum PublishError: Error, Hashable, Sendable, CustomStringConvertible {
     case damaged(CollectionID, String)
     /// No signature of a configured root vouches for what was to be signed again.
     case notVouched(CollectionID, String)
+    /// No signature of a configured root vouches for the state of a collection that the present release lists in another one.
+    case notVouchedInRelease(CollectionID, String)
+    /// The present catalogue is of another origin.
+    case otherOrigin(OriginName, configured: OriginName)
+    /// `dumps.yaml` has another name than was asked for, or none.
+    case originElsewhere(OriginName, configured: OriginName?)
+    /// The present release has the highest number that there is.
+    case numbersUsedUp(CollectionID)
+    /// The present catalogue cannot be read, or clients that hold it would refuse the next one.
+    case release(CatalogueError)
+    /// There are no releases to confirm.
+    case noRelease(String)
+    /// There is nothing in the directory that could be confirmed.
+    case nothingToConfirm(String)
+    /// A source for the catalogue, which publishing makes.
+    case sourceOfCatalogue(CollectionID)
 
     package var description: String {
         switch self {
@@ -191,6 +216,30 @@ package enum PublishError: Error, Hashable, Sendable, CustomStringConvertible {
         case .notVouched(let id, let problem):
             "\(id): expected a valid signature of a root in dumps.yaml, as only what was signed is signed again; found "
                 + "\(problem); publish it from its source, or remove it with: rsdump remove \(id)"
+        case .notVouchedInRelease(let id, let problem):
+            "\(id): expected the state that the present release lists, or a valid signature of a root in dumps.yaml, found "
+                + "\(problem); publish it from its source, take the bundle back with git, or remove it with: rsdump remove \(id)"
+        case .otherOrigin(let found, let configured):
+            "\(Catalogue.collection): expected the origin \(configured), as dumps.yaml says, found \(found), which clients "
+                + "know; take the name back in dumps.yaml, or begin anew under another one with: rsdump remove "
+                + "\(Catalogue.collection)"
+        case .originElsewhere(let origin, let configured):
+            "--origin \(origin): expected the origin in dumps.yaml, \(configured?.description ?? "which names none"); the name "
+                + "of an origin is written there, under release:"
+        case .numbersUsedUp(let id):
+            "\(id): expected a number below \(Catalogue.highestNumber), found this one, which somebody with the key may have "
+                + "made; a later signing certificate makes a new beginning: rsdump keys renew"
+        case .release(.earlierCertificate(let found, let held)):
+            "\(CatalogueError.earlierCertificate(found: found, held: held)); sign with the newer keys"
+        case .release(let error):
+            "\(error); take the present state back with git, or begin anew with: rsdump remove \(Catalogue.collection)"
+        case .noRelease(let file):
+            "\(file): expected release: with the name of the origin, found none; write it, as only releases are confirmed"
+        case .nothingToConfirm(let path):
+            "\(path): expected collections, found none; publish them first"
+        case .sourceOfCatalogue(let id):
+            "\(id): expected no source, as publish makes the catalogue of a release itself; remove the source, or release: "
+                + "in dumps.yaml"
         case .damaged(let id, let problem):
             "\(id): the present bundle cannot be used: \(problem); take it back with git, or check it with: rsdump verify"
         }

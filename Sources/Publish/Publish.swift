@@ -1,4 +1,5 @@
 import AuthoredText
+import Catalogue
 import CollectionSources
 import ContentSignature
 import Dumps
@@ -21,6 +22,8 @@ package struct Publish: Sendable {
         package var overlap: (signer: ContentSigner, chainURL: String?)?
         /// Where apps sync what is published, for `dumps.yaml` and the lock; `nil` for what `dumps.yaml` says.
         package var server: String?
+        /// The name of the origin for a new `dumps.yaml`, which then asks for releases.
+        package var origin: OriginName?
 
         package init(time: Timestamp) {
             self.time = time
@@ -34,6 +37,8 @@ package struct Publish: Sendable {
         /// When the first certificate of the published chain ends; `nil` where nothing is published.
         package let chainEnd: Timestamp?
         package let notes: [String]
+        /// Of the catalogue: the release.
+        package var release: NextRelease?
     }
 
     /// What the directory has of a collection.
@@ -70,27 +75,66 @@ package struct Publish: Sendable {
         self.limits = limits
     }
 
-    /// The collections' next states, without signing or writing anything. Does I/O; needs no keys, and so takes the lock's word
-    /// for what is signed.
+    /// The collections' next states and the next release, without signing or writing anything. Does I/O; needs no keys, and so
+    /// takes the lock's word for what is signed.
+    ///
+    /// - Returns: the catalogue's next state among the others, and `nil` for the release where `dumps.yaml` asks for none.
     package static func preview(
         _ sources: [CollectionSource], in directory: DumpsDirectory, at time: Timestamp, isExact: Bool,
         limits: Limits = Limits()
-    ) throws -> [(id: CollectionID, state: Result<NextState, any Error>)] {
+    ) throws -> (states: [(id: CollectionID, state: Result<NextState, any Error>)], release: NextRelease?) {
         let lock = try directory.recoveredLock(limits: limits).lock
-        return sources.map { source in
+        var states: [(id: CollectionID, state: Result<NextState, any Error>)] = sources.map { source in
             (
                 source.id,
                 Result {
-                    let present = try lock.collections[source.id].map { entry in
-                        let state = try BundleReader(path: directory.bundlePath(source.id), limits: limits)
-                            .unverifiedSnapshot()
-                        return PresentState(
-                            payload: state.payload, metadata: state.metadata, isVouched: entry.trust.isSigned)
-                    }
+                    let present = try present(source.id, lock, in: directory, limits: limits)
                     return try NextState(source, onto: present, at: time, isExact: isExact, limits: limits)
                 }
             )
         }
+        guard let release = try directory.configurationOrDefault().release else { return (states, nil) }
+        let next = try previewedRelease(release, states, lock, in: directory, at: time, limits: limits)
+        states.append(
+            (
+                Catalogue.collection,
+                Result {
+                    let present = try present(Catalogue.collection, lock, in: directory, limits: limits)
+                    return try NextState(next.source, onto: present, at: time, isExact: false, limits: limits)
+                }
+            ))
+        return (states, next)
+    }
+
+    private static func present(
+        _ id: CollectionID, _ lock: LockFile, in directory: DumpsDirectory, limits: Limits
+    ) throws -> PresentState? {
+        try lock.collections[id].map { entry in
+            let state = try BundleReader(path: directory.bundlePath(id), limits: limits).unverifiedSnapshot()
+            return PresentState(payload: state.payload, metadata: state.metadata, isVouched: entry.trust.isSigned)
+        }
+    }
+
+    private static func previewedRelease(
+        _ release: DumpsConfiguration.Release, _ previewed: [(id: CollectionID, state: Result<NextState, any Error>)],
+        _ lock: LockFile, in directory: DumpsDirectory, at time: Timestamp, limits: Limits
+    ) throws -> NextRelease {
+        let id = Catalogue.collection
+        let held = try present(id, lock, in: directory, limits: limits)
+        let present = try held.flatMap { held in
+            held.isVouched
+                ? VerifiedCatalogue(try Catalogue(held.payload.records), certificateBegins: nil, root: nil) : nil
+        }
+        var states: [CollectionID: Catalogue.Entry] = [:]
+        for (id, entry) in lock.collections where id != Catalogue.collection {
+            states[id] =
+                (try? directory.listedState(of: id, entry, limits: limits)) ?? present?.catalogue.entries[id]
+        }
+        for (id, state) in previewed { if let state = try? state.get() { states[id] = state.listed } }
+        return try NextRelease(
+            (release.origin, release.expiresAfter), after: present, states: states,
+            timestamp: (try? NextState.timestamp(of: id, onto: held, at: time, limits: limits)) ?? time, time: time,
+            confirms: false, begins: nil)
     }
 
     /// Looks at sources as publishing would, against no present state: numbers that are out of range and the like are found where
@@ -100,6 +144,9 @@ package struct Publish: Sendable {
     package static func check(
         _ source: CollectionSource, _ configuration: DumpsConfiguration, at time: Timestamp, limits: Limits = Limits()
     ) throws {
+        if configuration.release != nil, source.id == Catalogue.collection {
+            throw PublishError.sourceOfCatalogue(source.id)
+        }
         let state = try NextState(source, onto: nil, at: time, isExact: false, limits: limits)
         let settings = configuration.settings(of: source.id)
         try settings.budget.check(AttachmentSelector(settings.attachments).select(state.payload.records).wanted)
@@ -128,13 +175,25 @@ package struct Publish: Sendable {
         }
     }
 
-    /// Publishes collections, each by itself, and names them in `dumps.yaml`. Does I/O, no network.
+    /// Publishes collections, each by itself, and names them in `dumps.yaml`. Where that asks for releases, all of them are one:
+    /// the catalogue is made in the same step, and is the last of the outcomes. Does I/O, no network.
     ///
     /// - Throws: `DumpsError.busy` where another process works in the directory, `ContentSignatureError` where the chain is not
-    ///   one that apps accept, `FileError` or `ConfigurationError`; then nothing has changed. What concerns one collection is
-    ///   in its outcome.
+    ///   one that apps accept, ``PublishError`` where the catalogue cannot be made, `FileError` or `ConfigurationError`; then
+    ///   nothing has changed. What concerns one collection is in its outcome.
     package func run(_ sources: [CollectionSource]) throws -> [Outcome] {
-        try publish(sources.map { ($0.id, $0) })
+        try publish(sources.map { ($0.id, $0) }, release: .next)
+    }
+
+    /// Confirms the present release of what the directory has: renews the time until which clients take it for the present
+    /// one. If the states are others than those of the catalogue, they are a new release. Does I/O, no network.
+    ///
+    /// - Throws: as ``run(_:)``, and ``PublishError/noRelease(_:)`` where `dumps.yaml` asks for no releases.
+    package func confirm() throws -> [Outcome] {
+        guard try directory.configurationOrDefault().release != nil else {
+            throw PublishError.noRelease(directory.configurationPath)
+        }
+        return try publish([], release: .confirmed)
     }
 
     /// Signs collections again without a look at sources; no data changes.
@@ -144,52 +203,173 @@ package struct Publish: Sendable {
         let lock = try directory.lockFile(limits: limits)
         let unknown = names.filter { lock.collections[$0] == nil }
         guard unknown.isEmpty else { throw DumpsError.notLocked(unknown, directory.lockPath) }
-        return try publish((names.isEmpty ? lock.collections.keys.sorted() : names).map { ($0, nil) })
+        return try publish((names.isEmpty ? lock.collections.keys.sorted() : names).map { ($0, nil) }, release: .none)
     }
 
-    private func publish(_ collections: [(id: CollectionID, source: CollectionSource?)]) throws -> [Outcome] {
-        guard let first = collections.first else { return [] }
+    /// What is done about the catalogue.
+    private enum ReleaseStep {
+        /// It is signed again like any collection, where it is among those.
+        case none
+        case next
+        case confirmed
+    }
+
+    /// What all collections of a run have in common.
+    private struct Run {
+        let intake: SnapshotIntake
+        let verifier: BundleVerifier
+        let configuration: DumpsConfiguration
+        let server: String
+    }
+
+    private func publish(
+        _ collections: [(id: CollectionID, source: CollectionSource?)], release step: ReleaseStep
+    ) throws -> [Outcome] {
+        guard let first = collections.first?.id ?? (step == .confirmed ? Catalogue.collection : nil) else { return [] }
         // An error of a chain concerns all of them, and is found before anything is written.
         var unused: [String] = []
-        _ = try chains(for: first.id, &unused)
-        let configuration = try directory.configurationText().map {
+        _ = try chains(for: first, &unused)
+        let written = try directory.configurationText().map {
             try ConfigurationReader.read($0, file: directory.configurationPath)
         }
-        let server = try self.server(configuration)
-        let intake = try SnapshotIntake(directory, limits: limits)
-        defer { intake.end() }
-        let verifier = BundleVerifier(policy, limits: limits)
-        let outcomes = collections.map { id, source in
-            var notes = source?.notes ?? []
-            var end: Timestamp?
-            let result = Result {
-                let held = try self.held(id, intake, verifier)
-                let rule = (configuration ?? DumpsConfiguration()).settings(of: id).attachments.text
-                let (state, snapshot) = try next(id, source, held, rule: rule, server: server, &notes)
-                end = try (snapshot ?? held?.vouched.get())?.provenance.verdict?.chainNotAfter
-                guard let snapshot else { return state }
-                let outcome = try intake.take(
-                    .init(snapshot: snapshot, attachments: source?.attachments ?? [:], origin: server))
-                return state.status == .repacked && outcome == .unchanged ? state.with(.unchanged) : state
-            }
-            if let end, (try? result.get().status) == .unchanged, end < options.time.advanced(by: .seconds(21 * 86_400))
-            {
-                notes.append("its signature ends at \(end.rfc3339); sign it again with: rsdump publish --resign")
-            }
-            return Outcome(id: id, result: result, chainEnd: end, notes: notes)
+        if let origin = options.origin, let written, written.release?.origin != origin {
+            throw PublishError.originElsewhere(origin, configured: written.release?.origin)
         }
-        try intake.commit()
-        try name(outcomes.filter { (try? $0.result.get()) != nil }.map(\.id), isNew: configuration == nil)
+        let server = try self.server(written)
+        let configuration = written ?? newConfiguration
+        let intake = try SnapshotIntake(directory, new: configuration, limits: limits)
+        defer { intake.end() }
+        let run = Run(
+            intake: intake, verifier: BundleVerifier(policy, limits: limits), configuration: configuration,
+            server: server)
+        var outcomes = collections.map { id, source in
+            if let source, configuration.release != nil, id == Catalogue.collection {
+                return Outcome(
+                    id: id, result: .failure(PublishError.sourceOfCatalogue(id)), chainEnd: nil, notes: source.notes)
+            }
+            return outcome(id, source, held: Result { try held(id, run) }, run)
+        }
+        var made: LockFile.Release?
+        if step != .none, let release = configuration.release {
+            if let outcome = try self.release(release, outcomes, confirms: step == .confirmed, run) {
+                // Collections in states that no catalogue lists are of no use to clients.
+                _ = try outcome.result.get()
+                outcomes.append(outcome)
+                made = outcome.release.map { .init(origin: $0.catalogue.origin, number: $0.catalogue.number) }
+            }
+        }
+        try intake.commit(release: made)
+        try name(
+            outcomes.filter { $0.release == nil && (try? $0.result.get()) != nil }.map(\.id), isNew: written == nil)
         return outcomes
     }
 
-    private func held(_ id: CollectionID, _ intake: SnapshotIntake, _ verifier: BundleVerifier) throws -> Held? {
+    /// - Parameter check: looks at what was signed before it is packed, and may throw.
+    private func outcome(
+        _ id: CollectionID, _ source: CollectionSource?, held: Result<Held?, any Error>, _ run: Run,
+        check: (Snapshot) throws -> Void = { _ in }
+    ) -> Outcome {
+        var notes = source?.notes ?? []
+        var end: Timestamp?
+        let result = Result {
+            let held = try held.get()
+            let rule = run.configuration.settings(of: id).attachments.text
+            // Two runs at one time are two releases: the second gets the next millisecond.
+            let isExact = options.isExact && !(run.configuration.release != nil && id == Catalogue.collection)
+            let (state, snapshot) = try next(
+                id, source, held, rule: rule, server: run.server, isExact: isExact, &notes)
+            end = try (snapshot ?? held?.vouched.get())?.provenance.verdict?.chainNotAfter
+            guard let snapshot else { return state }
+            try check(snapshot)
+            let outcome = try run.intake.take(
+                .init(snapshot: snapshot, attachments: source?.attachments ?? [:], origin: run.server))
+            return state.status == .repacked && outcome == .unchanged ? state.with(.unchanged) : state
+        }
+        if let end, (try? result.get().status) == .unchanged, end < options.time.advanced(by: .seconds(21 * 86_400)) {
+            notes.append("its signature ends at \(end.rfc3339); sign it again with: rsdump publish --resign")
+        }
+        return Outcome(id: id, result: result, chainEnd: end, notes: notes)
+    }
+
+    /// Makes the catalogue of what the directory will have, as a collection that is published like any other.
+    ///
+    /// - Returns: `nil` where there is nothing to list.
+    private func release(
+        _ release: DumpsConfiguration.Release, _ outcomes: [Outcome], confirms: Bool, _ run: Run
+    ) throws -> Outcome? {
+        let id = Catalogue.collection
+        let held = try held(id, run)
+        let present = try held.flatMap { held -> VerifiedCatalogue? in
+            guard case .success(let snapshot) = held.vouched else { return nil }
+            return try Result { () throws(CatalogueError) in try VerifiedCatalogue(snapshot, limits: limits) }
+                .mapError(PublishError.release).get()
+        }
+        var notes: [String] = []
+        let states = try listedStates(after: present?.catalogue, outcomes, run, &notes)
+        guard !states.isEmpty || present != nil else {
+            if confirms { throw PublishError.nothingToConfirm(directory.path) }
+            return nil
+        }
+        var unused: [String] = []
+        let chain = try chains(for: id, &unused)[0].verified
+        let next = try NextRelease(
+            (release.origin, release.expiresAfter), after: present, states: states,
+            // A clock that is too far behind matters only where something changed; then the next state says so.
+            timestamp: (try? NextState.timestamp(of: id, onto: held?.present, at: options.time, limits: limits))
+                ?? options.time,
+            time: options.time, confirms: confirms, begins: (chain.leafNotBefore, chain.root))
+        let made = outcome(id, next.source, held: .success(held), run) { snapshot in
+            guard let present else { return }
+            do throws(CatalogueError) {
+                try VerifiedCatalogue(snapshot, limits: limits).checkSuccession(of: present)
+            } catch {
+                throw PublishError.release(error)
+            }
+        }
+        return Outcome(
+            id: id, result: made.result, chainEnd: made.chainEnd, notes: notes + made.notes, release: next)
+    }
+
+    /// The states that the next catalogue lists: those of all collections that a configured root vouches for.
+    private func listedStates(
+        after present: Catalogue?, _ outcomes: [Outcome], _ run: Run, _ notes: inout [String]
+    ) throws -> [CollectionID: Catalogue.Entry] {
+        let published = Set(outcomes.filter { (try? $0.result.get()) != nil }.map(\.id))
+        let failed = Set(outcomes.map(\.id)).subtracting(published)
+        var states: [CollectionID: Catalogue.Entry] = [:]
+        for (id, entry) in run.intake.entries.sorted(by: { $0.key < $1.key }) where id != Catalogue.collection {
+            let listed = present?.entries[id]
+            do {
+                let state = try run.intake.listedState(of: id)
+                // What this run has published, and what was listed before, need not be verified once more.
+                if !published.contains(id), state != listed { try verifyListed(id, entry, run) }
+                states[id] = state
+            } catch {
+                guard let listed else {
+                    notes.append("\(id) is not part of the release: \(error)")
+                    continue
+                }
+                guard failed.contains(id) else { throw PublishError.notVouchedInRelease(id, "\(error)") }
+                states[id] = listed
+            }
+        }
+        return states
+    }
+
+    private func verifyListed(_ id: CollectionID, _ entry: LockFile.Collection, _ run: Run) throws {
+        guard entry.trust.isSigned || entry.trust == .unsigned && policy.acceptsUnsigned else {
+            throw PublishError.notVouched(id, "none: it is \(entry.trust.kind.rawValue)")
+        }
+        try run.verifier.verify(directory.bundlePath(id), of: id, against: entry)
+    }
+
+    private func held(_ id: CollectionID, _ run: Run) throws -> Held? {
         do {
-            guard let (bundle, entry) = try intake.held(id) else { return nil }
+            guard let (bundle, entry) = try run.intake.held(id) else { return nil }
             let unverified = try bundle.unverifiedSnapshot()
             let vouched: Result<Snapshot, PublishError>
             do {
-                let snapshot = try verifier.snapshot(of: bundle, payload: unverified.payload, as: entry)
+                let snapshot = try run.verifier.snapshot(of: bundle, payload: unverified.payload, as: entry)
                 vouched =
                     snapshot.provenance.isSigned
                     ? .success(snapshot) : .failure(.notVouched(id, "none: it is \(entry.trust.kind.rawValue)"))
@@ -204,19 +384,19 @@ package struct Publish: Sendable {
 
     /// - Returns: the next state, and the snapshot to be packed; no snapshot where the present bundle stays.
     private func next(
-        _ id: CollectionID, _ source: CollectionSource?, _ held: Held?, rule: String, server: String,
+        _ id: CollectionID, _ source: CollectionSource?, _ held: Held?, rule: String, server: String, isExact: Bool,
         _ notes: inout [String]
     ) throws -> (NextState, Snapshot?) {
         let chains = try chains(for: id, &notes)
         guard let source else { return try resigned(id, held, chains, server: server) }
         let state = try NextState(
-            source, onto: held?.present, at: options.time, isExact: options.isExact, limits: limits)
+            source, onto: held?.present, at: options.time, isExact: isExact, limits: limits)
         guard let held, case .success(let present) = held.vouched else { return (state, try signed(state, chains)) }
         let before = try PublishedFrom(present, held.entry, limits: limits)
         let made = chains.map(\.made)
         var after = try PublishedFrom(state, made, server: server, rule: rule, limits: limits)
         if after == before {
-            if options.isExact { notes.append("nothing changed, so that it keeps its timestamp in spite of --at") }
+            if isExact { notes.append("nothing changed, so that it keeps its timestamp in spite of --at") }
             return (state, nil)
         }
         guard state.status == .unchanged else { return (state, try signed(state, chains)) }
@@ -336,11 +516,19 @@ package struct Publish: Sendable {
         return snapshots[0].keeping(others, limits: limits)
     }
 
+    /// What a new `dumps.yaml` says about releases.
+    private var newConfiguration: DumpsConfiguration {
+        var configuration = DumpsConfiguration()
+        configuration.release = options.origin.map { .init(origin: $0) }
+        return configuration
+    }
+
     private func name(_ ids: [CollectionID], isNew: Bool) throws {
         guard !ids.isEmpty else { return }
         if isNew {
             let signer = policy.signer.map { "\n  signer: \($0)" } ?? ""
             let roots = policy.roots.roots.map { "\n    - \"\($0)\"" }.joined()
+            let release = options.origin.map { "release:\n  origin: \($0)" } ?? "# release:\n#   origin: NAME"
             try directory.writeConfiguration(
                 """
                 # The collections that rsdump publish makes from their sources, for apps and for rsdump serve.
@@ -351,6 +539,10 @@ package struct Publish: Sendable {
 
                 trust:
                   roots:\(roots)\(signer)
+
+                # With this, what is published together is one release. It is the origin's own name, which apps and packagers
+                # ask for; a directory that the same keys sign, such as that of staging, needs another one.
+                \(release)
 
                 collections:
 

@@ -1,4 +1,5 @@
 import AuthoredText
+import Catalogue
 import Dumps
 import RemoteSettingsModel
 import Testing
@@ -97,6 +98,33 @@ struct ConfigurationReaderTests {
             #expect(error.line == line, "\(error)")
             #expect(error.description.contains(problem), "\(error)")
             #expect(!error.remedy.isEmpty)
+        }
+    }
+
+    @Test func aReleaseNamesItsOrigin() throws {
+        let plain = "version: 1\ncollections:\n  main/a:\n  main/b: {attachments: none}\n"
+        let configuration = try read(plain + "release: {origin: a.example, expires-after: 36h}\n")
+        #expect(configuration.release?.origin.description == "a.example")
+        #expect(configuration.release?.expiresAfter == .seconds(36 * 3600))
+        #expect(configuration.collections.count == 2)
+        #expect(
+            try configuration.held.map(\.id) == [CollectionID("main/a"), CollectionID("main/b"), Catalogue.collection])
+        #expect(try read(plain).release == nil && read(plain).held == read(plain).collections)
+        #expect(try read(plain + "release: {origin: a}\n").release?.expiresAfter == .seconds(7 * 86_400))
+        // One that is named is there once.
+        #expect(try read(plain + "  releases/catalogue:\nrelease: {origin: a}\n").held.count == 3)
+        for (wrong, word) in [
+            ("release: a", "key: value"), ("release: {}", "no origin"), ("release: {origin: A}", "1 to 64"),
+            ("release: {origin: [a]}", "origin"), ("release: {origin: a, name: b}", "unknown key"),
+            ("release: {origin: a, expires-after: 59m}", "1h to 366d"),
+            ("release: {origin: a, expires-after: 367d}", "1h to 366d"),
+            ("release: {origin: a, expires-after: 999999d}", "1h to 366d"),
+            ("release: {origin: a, expires-after: -7d}", "1h to 366d"),
+            ("release: {origin: a, expires-after: 7}", "1h to 366d"),
+            ("  releases/catalogue: {pin: 5}\nrelease: {origin: a}", "is pinned"),
+        ] {
+            let error = #expect(throws: ConfigurationError.self) { try read(plain + wrong + "\n") }
+            #expect(error?.description.contains(word) == true, "\(wrong): \(String(describing: error))")
         }
     }
 

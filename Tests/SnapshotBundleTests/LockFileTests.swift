@@ -1,3 +1,4 @@
+import Catalogue
 import Foundation
 import RemoteSettingsModel
 @testable import SnapshotBundle
@@ -154,6 +155,32 @@ import Testing
         let entry = try #require(found.entry)
         #expect(entry.hasPrefix("line "))
         #expect(entry.hasSuffix(", " + place))
+    }
+
+    @Test func aReleaseIsReadAsItIsWritten() throws {
+        var lock = try lock()
+        let without = String(decoding: lock.text, as: UTF8.self)
+        lock.release = .init(origin: try #require(OriginName("settings.example.org")), number: Catalogue.highestNumber)
+        #expect(try LockFile(parsing: Bytes(lock.text), path: "l") == lock)
+        let text = String(decoding: lock.text, as: UTF8.self)
+        let member = """
+              "release": {
+                "origin": "settings.example.org",
+                "number": 9007199254740991
+              },
+
+            """
+        #expect(text.replacingOccurrences(of: member, with: "") == without && text != without)
+        for (part, replacement) in [
+            ("settings.example.org", "Settings"), ("9007199254740991", "9007199254740992"), ("9007199254740991", "0"),
+            ("9007199254740991", "\"1\""), (",\n    \"number\": 9007199254740991", ""), ("\"number\"", "\"count\""),
+        ] {
+            try #require(text.contains(part))
+            let found = try #require(error(text.replacingOccurrences(of: part, with: replacement)))
+            #expect(found.kind == .malformed && found.entry?.contains("release") == true, "\(found)")
+        }
+        let regions = try CollectionID("main/regions")
+        #expect(try LockFile.collection(regions, in: Bytes(lock.text), path: "l") == lock.collections[regions])
     }
 
     @Test func digestsAreLowerCase() throws {

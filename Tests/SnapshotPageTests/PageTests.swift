@@ -19,6 +19,28 @@ struct PageTests {
         }
     }
 
+    @Test func theFrontPageShowsTheRelease() async throws {
+        func text(expires: UInt64, format: Int = 1) async throws -> String {
+            var fixture = PageFixture()
+            fixture.name = "releases/catalogue"
+            fixture.records = [
+                "release": [
+                    "format": .count(format), "origin": .string("a.example"), "number": .count(12),
+                    "made": .count(fixture.timestamp), "confirmed": .count(fixture.timestamp),
+                    "expires": .count(expires),
+                ]
+            ]
+            return try await fixture.answer("/").text
+        }
+        let now = PageFixture.now.milliseconds
+        let confirmed = try await text(expires: now)
+        #expect(confirmed.contains("Release 12 of a.example") && confirmed.contains("made 3 days ago, confirmed until"))
+        #expect(try await text(expires: now - 1).contains("unconfirmed since"))
+        // What is no catalogue is a collection like any other.
+        #expect(try await !text(expires: now, format: 2).contains("Release 12"))
+        #expect(try await !PageFixture().answer("/").text.contains("elease 12"))
+    }
+
     @Test func aNameFindsItsCollections() async throws {
         let catalog = PageCatalog(collections: try ["main/one", "main/two"].map { try named($0).collection() })
         let found = await PageFixture.answer("/?q=TW", of: catalog).text

@@ -1,4 +1,5 @@
 import AuthoredText
+import Catalogue
 import RemoteSettingsModel
 import Yams
 
@@ -42,6 +43,49 @@ extension ConfigurationReader {
                     "write the collection's timestamp in milliseconds; rsdump pin BUCKET/COLLECTION --at DATE finds it")
         }
         return timestamp
+    }
+}
+
+extension ConfigurationReader {
+    /// Reads a mapping of `origin` and `expires-after`.
+    func release(_ node: Node) throws(ConfigurationError) -> DumpsConfiguration.Release {
+        var origin: OriginName?
+        var expiresAfter: Duration?
+        for (key, value) in try mapping(node, "release") {
+            switch key.string {
+            case "origin":
+                origin = OriginName(try string(value, "origin"))
+                if origin == nil {
+                    throw error(value, "origin is \(shown(value))", remedy: "write a name: \(OriginName.rule)")
+                }
+            case "expires-after":
+                let text = try string(value, "expires-after")
+                expiresAfter = Duration(age: text)
+                guard let expiresAfter, .seconds(3600)...(.seconds(366 * 86_400)) ~= expiresAfter else {
+                    throw error(
+                        value, "expires-after is \(shown(value))",
+                        remedy: "write how long a confirmation lasts, from 1h to 366d, such as 7d")
+                }
+            default: throw unknown(key, ["origin", "expires-after"])
+            }
+        }
+        guard let origin else {
+            throw error(node, "the release has no origin", remedy: "write origin: and the name of the origin")
+        }
+        var release = DumpsConfiguration.Release(origin: origin)
+        if let expiresAfter { release.expiresAfter = expiresAfter }
+        return release
+    }
+}
+
+extension Duration {
+    /// Reads a time as people write it: a whole number of at most 6 digits and `d`, `h` or `m` for days, hours or minutes.
+    package init?(age text: String) {
+        let factors: [Character: Int] = ["d": 86_400, "h": 3600, "m": 60]
+        guard let unit = text.last, let factor = factors[unit], text.utf8.count <= 7, let count = Int(text.dropLast()),
+            count >= 0
+        else { return nil }
+        self = .seconds(count * factor)
     }
 }
 

@@ -1,4 +1,5 @@
 import AuthoredText
+import Catalogue
 import ContentSignature
 import RemoteSettingsModel
 import Yams
@@ -23,7 +24,8 @@ package struct ConfigurationReader {
         let root = try mapping(try compose(text), "the file")
         var configuration = DumpsConfiguration()
         let known = [
-            "version", "server", "allow-plain-http", "trust", "attachments", "budget", "notify", "collections",
+            "version", "server", "allow-plain-http", "trust", "release", "attachments", "budget", "notify",
+            "collections",
         ]
         for (key, value) in root {
             switch key.string {
@@ -39,6 +41,7 @@ package struct ConfigurationReader {
             case "server": configuration.server = try string(value, "server")
             case "allow-plain-http": configuration.allowsPlainHTTP = try bool(value, "allow-plain-http")
             case "trust": configuration.trust = try trust(value)
+            case "release": configuration.release = try release(value)
             case "attachments": configuration.attachments = try rule(value)
             case "budget": (configuration.budget, configuration.totalBudget) = try budget(value, isOfAll: true)
             case "notify": configuration.notificationTargets = try notificationTargets(value)
@@ -52,6 +55,11 @@ package struct ConfigurationReader {
         }
         if let collections = root["collections"] {
             configuration.collections = try self.collections(collections, of: configuration)
+        }
+        if configuration.release != nil, configuration.settings(of: Catalogue.collection).pin != nil {
+            throw ConfigurationError(
+                file: file, problem: "\(Catalogue.collection) is pinned, although release: asks for its present state",
+                remedy: "take the pin away; to go back to an older release, take the directory back with git")
         }
         return configuration
     }

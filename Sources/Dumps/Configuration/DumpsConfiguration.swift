@@ -1,3 +1,4 @@
+import Catalogue
 import RemoteSettingsModel
 
 /// The contents of `dumps.yaml`: the collections, their server and what is trusted.
@@ -15,6 +16,17 @@ package struct DumpsConfiguration: Hashable, Sendable {
         package var acceptsUnsigned = false
 
         package init() {}
+    }
+
+    /// The section `release:`: what the directory holds are states of one release of this origin.
+    package struct Release: Hashable, Sendable {
+        package var origin: OriginName
+        /// How long a confirmation lasts, for those who publish.
+        package var expiresAfter = Duration.seconds(7 * 86_400)
+
+        package init(origin: OriginName) {
+            self.origin = origin
+        }
     }
 
     /// One collection's settings.
@@ -36,6 +48,8 @@ package struct DumpsConfiguration: Hashable, Sendable {
     /// Whether the server may be a plain-HTTP one that is not on this machine.
     package var allowsPlainHTTP = false
     package var trust = Trust()
+    /// `nil` for a directory whose collections are independent of each other.
+    package var release: Release?
     /// For collections that do not say otherwise.
     package var attachments = AttachmentRule()
     /// For collections that do not say otherwise.
@@ -48,6 +62,15 @@ package struct DumpsConfiguration: Hashable, Sendable {
     package var collections: [Collection] = []
 
     package init() {}
+
+    /// The collections that the directory holds, sorted by id: those that the file names, and with ``release`` the catalogue,
+    /// which it need not name.
+    package var held: [Collection] {
+        guard release != nil, !collections.contains(where: { $0.id == Catalogue.collection }) else {
+            return collections
+        }
+        return (collections + [settings(of: Catalogue.collection)]).sorted { $0.id < $1.id }
+    }
 
     /// A collection's settings: its own, or the defaults if the file does not name it.
     package func settings(of id: CollectionID) -> Collection {

@@ -1,3 +1,4 @@
+import Catalogue
 import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
@@ -18,6 +19,11 @@ extension DumpsDirectory {
             else { continue }
             lock.collections[id] = entry
             recovered.append(id)
+        }
+        if let together = try bundlesNamedTogether(limits: limits), let release = together.release,
+            together.collections.allSatisfy({ lock.collections[$0.key] == $0.value })
+        {
+            lock.release = release
         }
         return (lock, recovered)
     }
@@ -73,13 +79,19 @@ extension DumpsDirectory {
     ///
     /// Signatures are not verified: `rsdump verify` does that.
     ///
+    /// - Parameter keepingRelease: whether the catalogue is among them where they are states of a release.
     /// - Throws: ``DumpsError`` where a name is not in the lock, or the lock lists no bundles; `BundleError` or `FileError`.
-    package func lockedBundles(_ names: [CollectionID], limits: Limits) throws -> [BundleReader] {
+    package func lockedBundles(
+        _ names: [CollectionID], keepingRelease: Bool = false, limits: Limits
+    ) throws -> [BundleReader] {
         let lock = try lockFile(limits: limits)
         let unknown = names.filter { lock.collections[$0] == nil }
         guard unknown.isEmpty else { throw DumpsError.notLocked(unknown, lockPath) }
         guard !lock.collections.isEmpty else { throw DumpsError.nothingLocked(lockPath) }
-        let wanted = names.isEmpty ? Array(lock.collections.keys) : Array(Set(names))
+        var wanted = names.isEmpty ? Set(lock.collections.keys) : Set(names)
+        if keepingRelease, lock.release != nil, lock.collections[Catalogue.collection] != nil {
+            wanted.insert(Catalogue.collection)
+        }
         return try wanted.sorted().map { id in
             let bundle = try BundleReader(path: bundlePath(id), limits: limits)
             try bundle.verifyContents()

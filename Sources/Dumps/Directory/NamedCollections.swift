@@ -1,3 +1,4 @@
+import Catalogue
 import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
@@ -46,7 +47,11 @@ extension DumpsDirectory {
         try exclusively {
             guard let before = try configurationText() else { throw DumpsError.notNamed(ids, configurationPath) }
             var editor = try ConfigurationEditor(before, file: configurationPath)
-            let missing = try ids.filter { try !editor.remove($0) }
+            // With `release:`, the catalogue is there without a name in the file.
+            let isRelease = try ConfigurationReader.read(before, file: configurationPath).release != nil
+            let missing = try ids.filter { id in
+                try !editor.remove(id) && !(isRelease && id == Catalogue.collection)
+            }
             guard missing.isEmpty else { throw DumpsError.notNamed(missing, configurationPath) }
             if !keepingBundles { try removeBundles(ids, limits: limits) }
             try writeConfiguration(editor.text)
@@ -82,6 +87,7 @@ extension DumpsDirectory {
         let before = try lockFile(limits: limits)
         var after = before
         for id in ids { after.collections[id] = nil }
+        if after.collections[Catalogue.collection] == nil { after.release = nil }
         if after != before { try writeLock(after) }
         for id in ids {
             try FileStore.remove(bundlePath(id), below: path)

@@ -1,3 +1,4 @@
+import Catalogue
 import ContentSignature
 import FileStorage
 import RemoteSettingsModel
@@ -34,6 +35,10 @@ package final class SnapshotIntake {
     private let configuration: DumpsConfiguration
     private let limits: Limits
     private let lock: DirectoryLock
+    /// Whether bundles get their names together, when ``commit()`` is called: what is taken is one release.
+    private let holdsBack: Bool
+    /// The bundles that wait for their names, with their entries.
+    private var heldBack: [CollectionID: LockFile.Collection] = [:]
     private let isNewDirectory: Bool
     private var lockFile: LockFile
     /// Whether bundles have their names that the written lock does not list: their notes must stay.
@@ -41,9 +46,12 @@ package final class SnapshotIntake {
     /// A temporary directory for unpacked archives; ``end()`` removes it.
     package let scratch: String
 
+    /// - Parameter new: what `dumps.yaml` will say, for a directory that has none yet.
     /// - Throws: ``DumpsError/busy(_:)``, `FileError`, `BundleError` where the lock cannot be read, or
     ///   ``ConfigurationError``.
-    package init(_ directory: DumpsDirectory, limits: Limits) throws {
+    package init(
+        _ directory: DumpsDirectory, new: DumpsConfiguration = DumpsConfiguration(), limits: Limits
+    ) throws {
         self.directory = directory
         self.limits = limits
         isNewDirectory = try !FileStore.isDirectory(directory.path)
@@ -54,7 +62,9 @@ package final class SnapshotIntake {
         configuration =
             try directory.configurationText().map {
                 try ConfigurationReader.read($0, file: directory.configurationPath)
-            } ?? DumpsConfiguration()
+            } ?? new
+        holdsBack = configuration.release != nil
+        try directory.finishNaming(limits: limits)
         let (lockFile, recovered) = try directory.recoveredLock(limits: limits)
         self.lockFile = lockFile
         isAheadOfLock = !recovered.isEmpty
@@ -67,6 +77,17 @@ package final class SnapshotIntake {
     package func held(_ id: CollectionID) throws -> (BundleReader, LockFile.Collection)? {
         guard let entry = lockFile.collections[id] else { return nil }
         return (try BundleReader(path: directory.bundlePath(id), limits: limits), entry)
+    }
+
+    /// The entries of the collections as they will be in the lock.
+    package var entries: [CollectionID: LockFile.Collection] { lockFile.collections }
+
+    /// The state of a collection as a catalogue lists it; `nil` if there is none. Nothing is verified.
+    ///
+    /// - Throws: `BundleError` if its bundle cannot be read, or is not the lock's.
+    package func listedState(of id: CollectionID) throws(BundleError) -> Catalogue.Entry? {
+        guard let entry = lockFile.collections[id] else { return nil }
+        return try directory.listedState(of: id, entry, isPacked: heldBack[id] != nil, limits: limits)
     }
 
     /// Packs an offer, unless the present bundle is better.
@@ -131,13 +152,17 @@ package final class SnapshotIntake {
         held: LockFile.Collection?
     ) throws -> LockFile.Collection? {
         let id = offer.snapshot.collection
-        defer { try? FileStore.remove(directory.packPath(id)) }
+        defer { if heldBack[id] == nil { try? FileStore.remove(directory.packPath(id)) } }
         let entry = try directory.pack(
             offer.snapshot, attachments: sources, settings: settings, server: offer.origin, limits: limits)
         try checkTotal(id, entry.bundle.size)
         if directory.hasBundle(id, entry, lockedAs: held) { return nil }
-        isAheadOfLock = true
-        try directory.name(id, entry)
+        if holdsBack {
+            heldBack[id] = entry
+        } else {
+            isAheadOfLock = true
+            try directory.name(id, entry)
+        }
         return entry
     }
 
@@ -151,8 +176,18 @@ package final class SnapshotIntake {
             .total, size: total, limit: limit, contributors: sizes.map { .init(name: "\($0.key)", size: $0.value) })
     }
 
-    /// Writes the lock file if a bundle changed. Call it once, before ``end()``.
-    package func commit() throws {
+    /// Gives bundles that were held back their names, and writes the lock file if a bundle changed. Call it once, before
+    /// ``end()``.
+    ///
+    /// - Parameter release: the release that the collections are states of, where the caller has made it; else the lock names
+    ///   the one of the catalogue that is there.
+    package func commit(release: LockFile.Release? = nil) throws {
+        if !heldBack.isEmpty {
+            isAheadOfLock = true
+            try directory.name(heldBack, release: release)
+        }
+        lockFile.release =
+            configuration.release == nil ? nil : try release ?? directory.packagedRelease(lockFile, limits: limits)
         if lockFile != (try directory.lockFile(limits: limits)) { try directory.writeLock(lockFile) }
         isAheadOfLock = false
     }

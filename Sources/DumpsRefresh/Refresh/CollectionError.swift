@@ -14,6 +14,8 @@ package enum CollectionError: Error, Sendable {
     case gone
     case attachment(location: String, record: String, problem: String)
     case pin(PinError)
+    /// Its state, or another one, is not that of the release.
+    case release(ReleaseError)
     /// Something is larger than `dumps.yaml` allows.
     case overBudget(BudgetExcess)
     case bundle(BundleError)
@@ -40,6 +42,7 @@ package enum CollectionError: Error, Sendable {
         case .gone: "gone"
         case .attachment: "attachment"
         case .pin: "pin"
+        case .release: "release"
         case .overBudget: "budget"
         case .bundle: "bundle"
         case .file: "file"
@@ -66,6 +69,7 @@ package enum CollectionError: Error, Sendable {
         case let error as FetchError: self = .fetch(error)
         case let error as ContentSignatureError: self = .fetch(.signature(error))
         case let error as PinError: self = .pin(error)
+        case let error as ReleaseError: self = .release(error)
         case let excess as BudgetExcess: self = .overBudget(excess)
         case let error as BundleError: self = .bundle(error)
         case let error as FileError: self = .file(error)
@@ -93,6 +97,7 @@ extension CollectionError: CustomStringConvertible {
         case .attachment(let location, let record, let problem):
             "attachment \(location) of record \(record): \(problem)"
         case .pin(let error): "\(error)"
+        case .release(let error): "\(error)"
         case .overBudget(let excess): "\(excess)"
         case .bundle(let error): "\(error)"
         case .file(let error): "\(error)"

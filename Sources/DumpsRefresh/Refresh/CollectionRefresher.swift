@@ -15,16 +15,20 @@ struct CollectionRefresher: Sendable {
     let policy: TrustPolicy
     let server: String
     let limits: Limits
-    /// Whether finished bundles wait until all are packed and known to be within the budget.
+    /// Whether finished bundles wait until all are packed: known to be within the budget, and a whole release.
     let holdsBack: Bool
+    /// The number of the release, for errors; 0 where there is none.
+    let release: UInt64
 
     /// Errors are in the outcome.
+    ///
+    /// - Parameter fetched: the server's state, where it is known already.
     func refresh(
-        _ planned: PlannedCollection, onEvent: @Sendable (RefreshEvent) -> Void
+        _ planned: PlannedCollection, fetched: Snapshot? = nil, onEvent: @Sendable (RefreshEvent) -> Void
     ) async -> CollectionOutcome {
         var outcome = CollectionOutcome(planned, status: .failed)
         do {
-            try await refresh(planned, into: &outcome, onEvent: onEvent)
+            try await refresh(planned, fetched: fetched, into: &outcome, onEvent: onEvent)
         } catch {
             outcome.status = .failed
             outcome.error = CollectionError(error)
@@ -33,14 +37,17 @@ struct CollectionRefresher: Sendable {
     }
 
     private func refresh(
-        _ planned: PlannedCollection, into outcome: inout CollectionOutcome, onEvent: (RefreshEvent) -> Void
+        _ planned: PlannedCollection, fetched: Snapshot?, into outcome: inout CollectionOutcome,
+        onEvent: (RefreshEvent) -> Void
     ) async throws {
         let present = presentBundle(planned)
         // Inflated and read here, and nowhere else.
         let payload = present.map { bundle in Result { () throws(BundleError) in try bundle.payload() } }
         let old = try? payload?.get()
         let snapshot: Snapshot
-        if planned.action == .repack, let present, let payload {
+        if let fetched {
+            snapshot = fetched
+        } else if planned.action == .repack, let present, let payload {
             guard let held = planned.held else { throw CollectionError.configuration("there is no lock entry") }
             // Verified again at the time that the lock keeps.
             snapshot = try BundleVerifier(policy, limits: limits).snapshot(
@@ -60,6 +67,7 @@ struct CollectionRefresher: Sendable {
             throw PinError.unmet(planned.id, pin, reason: "the server now has \(snapshot.timestamp)")
         }
         outcome.serverTimestamp = snapshot.timestamp
+        try planned.check(snapshot, number: release)
         if let old { outcome.changes = .init(from: old.records, to: snapshot.records) }
         let isSameState = try isSame(snapshot, as: old, in: present, planned: planned)
         if isSameState && planned.action != .repack && isUsable(planned, present, for: snapshot.provenance) {
@@ -114,8 +122,9 @@ struct CollectionRefresher: Sendable {
             old.timestamp == held.timestamp
         else { return false }
         if old == snapshot.payload { return true }
-        // A damaged bundle differs too; only an intact one shows that the server contradicts itself.
-        if (try? present.verifyContents()) != nil, present.head.trust != .imported {
+        // A damaged bundle differs too; only an intact one shows that the server contradicts itself. A catalogue decides which of
+        // two is right.
+        if !planned.isVouchedFor, (try? present.verifyContents()) != nil, present.head.trust != .imported {
             throw .fetch(.equivocation(held.timestamp))
         }
         return false

@@ -1,3 +1,4 @@
+import Catalogue
 import ContentSignature
 import Dumps
 import FileStorage
@@ -57,44 +58,114 @@ package struct Refresh: Sendable {
 
     /// Refreshes the named collections, or all configured ones if none is named. Does I/O and network.
     ///
+    /// Where the configuration asks for a release, it is taken as a whole or not at all: all configured collections are
+    /// refreshed, whichever is named, and only to the states that the origin's catalogue lists.
+    ///
     /// - Throws: ``DumpsError``, `HTTPError` if the monitor cannot be fetched, ``FileError`` or `BundleError` where the
     ///   lock cannot be read or written. Errors of single collections are in their outcomes.
     package func run(_ names: [CollectionID] = []) async throws -> RefreshReport {
-        let settings = try configuration.selecting(names, file: directory.configurationPath)
+        var settings = try configuration.selecting(names, file: directory.configurationPath)
+        if configuration.release != nil { settings = configuration.held }
         guard let lock = try DirectoryLock(directory.path) else { throw DumpsError.busy(directory.path) }
         defer { withExtendedLifetime(lock) {} }
 
+        if isWriting { try directory.finishNaming(limits: limits) }
         var (lockFile, recovered) = try directory.recoveredLock(limits: limits)
         if !recovered.isEmpty && isWriting { try directory.writeLock(lockFile) }
-        let (plan, monitor): ([PlannedCollection], Timestamp)
+        var pass: Pass
         do {
-            (plan, monitor) = try await Survey(
-                directory, configuration: configuration, policy: policy, now: now, limits: limits
-            )
-            .planned(settings, lockFile, client: client, isFull: options.isFull, expected: options.expected)
+            pass = try await self.pass(settings, lockFile, expected: options.expected)
         } catch {
             if isWriting { try keepBackoff() }
             throw error
         }
-        onEvent(.planned(plan))
-        // Once, before collections are worked on side by side.
-        if isWriting, plan.contains(where: { $0.action.needsWork }) { try directory.prepareWork() }
-        var outcomes: [CollectionOutcome]
-        if options.isLocked {
-            outcomes = await compare(plan)
-        } else {
-            outcomes = options.isDryRun ? plan.map { settled($0) ?? planned($0) } : await work(plan)
+        if isWriting, let newest = pass.newestOtherState,
+            // A publication was under way, or a cache is behind: whatever is asked for now is not older.
+            let again = try? await self.pass(settings, lockFile, expected: newest, keeping: pass.outcomes)
+        {
+            pass = again
         }
+        var outcomes = pass.outcomes
         var excess: BudgetExcess?
         if isWriting {
-            excess = try nameHeldBack(&outcomes, lockFile)
+            try dropPartOfRelease(&outcomes, pass.plan, lockFile)
+            excess = try nameHeldBack(&outcomes, lockFile, pass.release)
             try keepBackoff()
             try finish(&lockFile, outcomes)
         }
         excess = excess ?? lockFile.excess(over: configuration.totalBudget)
-        return RefreshReport(
-            server: "\(client.server)", monitor: monitor, isDryRun: !isWriting, isLocked: options.isLocked,
-            outcomes: zip(plan, outcomes).map(judged), metrics: client.metrics, recovered: recovered, excess: excess)
+        var report = RefreshReport(
+            server: "\(client.server)", monitor: pass.monitor, isDryRun: !isWriting, isLocked: options.isLocked,
+            outcomes: zip(pass.plan, outcomes).map(judged), metrics: client.metrics, recovered: recovered,
+            excess: excess)
+        report.release = try release(after: lockFile, pass)
+        return report
+    }
+
+    /// One look at the server, and what came of it. Nothing has its name yet that waits for others.
+    private struct Pass {
+        var plan: [PlannedCollection]
+        var monitor: Timestamp
+        var outcomes: [CollectionOutcome]
+        /// The release whose states are taken.
+        var release: Catalogue?
+
+        /// The newest state that the server has and its catalogue does not list; `nil` if there is none.
+        var newestOtherState: Timestamp? {
+            outcomes.compactMap { outcome in
+                guard case .release(.otherState(_, let listed, let found))? = outcome.error else { return nil }
+                return max(listed, found)
+            }.max()
+        }
+    }
+
+    /// - Parameter known: the outcomes of an earlier pass; bundles that it has packed are taken, if they have the right state.
+    private func pass(
+        _ settings: [DumpsConfiguration.Collection], _ lock: LockFile, expected: Timestamp?,
+        keeping known: [CollectionOutcome] = []
+    ) async throws -> Pass {
+        let survey = Survey(directory, configuration: configuration, policy: policy, now: now, limits: limits)
+        var (plan, monitor) = try await survey.planned(
+            settings, lock, client: client, isFull: options.isFull, expected: expected)
+        let chains = ChainStore(client: client, policy: policy, time: now)
+        var step = CatalogueStep.Result()
+        if let release = configuration.release {
+            step = await CatalogueStep(
+                origin: release.origin, directory: directory,
+                fetcher: CollectionFetcher(client: client, chains: chains, policy: policy), policy: policy, now: now,
+                limits: limits
+            ).run(&plan, lock)
+            plan = plan.map { replanned($0, of: step.catalogue) }
+        }
+        onEvent(.planned(plan))
+        // Once, before collections are worked on side by side.
+        if isWriting, plan.contains(where: { $0.action.needsWork }) { try directory.prepareWork() }
+        let outcomes: [CollectionOutcome]
+        if options.isLocked {
+            outcomes = await compare(plan, step)
+        } else if options.isDryRun {
+            outcomes = plan.map { settled($0, step) ?? planned($0) }
+        } else {
+            outcomes = await work(plan, step, chains, keeping: known)
+        }
+        return Pass(plan: plan, monitor: monitor, outcomes: outcomes, release: step.catalogue)
+    }
+
+    /// What is done with a collection so that it has the state of the release.
+    private func replanned(_ planned: PlannedCollection, of catalogue: Catalogue?) -> PlannedCollection {
+        guard planned.id != Catalogue.collection, let catalogue else { return planned }
+        let state = planned.held.flatMap { try? directory.listedState(of: planned.id, $0, limits: limits) }
+        return RefreshPlanner(policy: policy, isFull: options.isFull).plan(
+            planned.settings, held: planned.held, disk: directory.diskState(planned.id, planned.held), of: catalogue,
+            state: state)
+    }
+
+    /// The release that the directory has now; in a dry run, the one that it would have.
+    private func release(after lock: LockFile, _ pass: Pass) throws -> Catalogue? {
+        guard configuration.release != nil else { return nil }
+        guard isWriting else { return pass.release }
+        let verifier = BundleVerifier(policy, limits: limits)
+        return try? directory.packagedCatalogue(lock, by: verifier, limits: limits)?.catalogue
     }
 
     private var isWriting: Bool { !options.isDryRun && !options.isLocked }
@@ -104,8 +175,22 @@ package struct Refresh: Sendable {
     }
 
     /// The outcome for a collection for which nothing is fetched or written; `nil` for the others.
-    private func settled(_ planned: PlannedCollection) -> CollectionOutcome? {
+    private func settled(_ planned: PlannedCollection, _ step: CatalogueStep.Result) -> CollectionOutcome? {
         var outcome = CollectionOutcome(planned, status: .failed)
+        if let problem = planned.problem {
+            outcome.error = .release(problem)
+            return outcome
+        }
+        if configuration.release != nil {
+            if planned.id == Catalogue.collection {
+                outcome.error = step.error
+                if step.error != nil { return outcome }
+            } else if step.catalogue == nil || step.error != nil, planned.action.needsWork {
+                // Without its catalogue, nobody knows which state belongs to the release.
+                outcome.error = .release(.notWhole(failed: [Catalogue.collection]))
+                return outcome
+            }
+        }
         switch planned.action {
         case .unchanged, .pinned:
             outcome.status = planned.action == .pinned ? .pinned : .unchanged
@@ -141,6 +226,7 @@ package struct Refresh: Sendable {
         // From the monitor: after repacking, the outcome's timestamp is the bundle's own.
         let state = PinState(pin, serverTimestamp: planned.serverTimestamp, now: now)
         outcome.pin = state
+        if let number = planned.leftRelease { outcome.notes.append("its pin leaves release \(number)") }
         guard state.isOverdue, let until = pin.until else { return outcome }
         outcome.notes.append(
             "its pin ended on \(Pin.dateText(until)); unpin it, or pin it again with a later --until")
@@ -153,14 +239,14 @@ package struct Refresh: Sendable {
     }
 
     /// Compares each collection with the server's state, writing nothing.
-    private func compare(_ plan: [PlannedCollection]) async -> [CollectionOutcome] {
+    private func compare(_ plan: [PlannedCollection], _ step: CatalogueStep.Result) async -> [CollectionOutcome] {
         let fetcher = CollectionFetcher(
             client: client, chains: ChainStore(client: client, policy: policy, time: now), policy: policy)
         var outcomes: [CollectionOutcome] = []
         for planned in plan {
-            var outcome = settled(planned) ?? self.planned(planned)
+            var outcome = settled(planned, step) ?? self.planned(planned)
             // The monitor does not list it: only its state shows whether it changed.
-            if planned.action == .probe {
+            if planned.action == .probe, outcome.error == nil {
                 do {
                     let fetched = try await fetcher.fetch(planned, onto: nil)
                     outcome.serverTimestamp = fetched.snapshot.timestamp
@@ -177,43 +263,81 @@ package struct Refresh: Sendable {
         return outcomes
     }
 
-    private func work(_ plan: [PlannedCollection]) async -> [CollectionOutcome] {
+    private func work(
+        _ plan: [PlannedCollection], _ step: CatalogueStep.Result, _ chains: ChainStore,
+        keeping known: [CollectionOutcome]
+    ) async -> [CollectionOutcome] {
         let gate = RequestGate(width: options.jobs)
         let deflaters = DeflaterPool()
         let refresher = CollectionRefresher(
             directory: directory,
-            fetcher: CollectionFetcher(
-                client: client, chains: ChainStore(client: client, policy: policy, time: now), policy: policy,
-                gate: gate),
+            fetcher: CollectionFetcher(client: client, chains: chains, policy: policy, gate: gate),
             gatherer: AttachmentGatherer(
                 client: client, directory: directory, gate: gate,
                 attachmentsURL: AttachmentsURLSource(), deflaters: deflaters, jobs: options.jobs,
                 limits: limits, onEvent: onEvent),
             deflaters: deflaters,
             policy: policy, server: "\(client.server)", limits: limits,
-            holdsBack: configuration.totalBudget != nil)
+            holdsBack: configuration.totalBudget != nil || configuration.release != nil,
+            release: step.catalogue?.number ?? 0)
+        let packed = Dictionary(known.filter(\.isHeldBack).map { ($0.id, $0) }) { first, _ in first }
         return await plan.concurrentMap(width: options.jobs) { planned in
-            if let settled = settled(planned) {
+            if let settled = settled(planned, step) {
                 onEvent(.finished(settled))
                 return settled
             }
+            if let packed = packed[planned.id], let entry = packed.entry, let listed = planned.listed,
+                (try? directory.listedState(of: planned.id, entry, isPacked: true, limits: limits)) == listed
+            {
+                return packed
+            }
             onEvent(.began(planned.id))
-            let outcome = withinBudget(planned, await refresher.refresh(planned, onEvent: onEvent))
+            let fetched = planned.id == Catalogue.collection ? step.snapshot : nil
+            let outcome = withinBudget(
+                planned, await refresher.refresh(planned, fetched: fetched, onEvent: onEvent))
             // A bundle that is held back may still turn out to be over the budget.
             if !outcome.isHeldBack { onEvent(.finished(outcome)) }
             return outcome
         }
     }
 
-    /// If all bundles together have a budget, renames all finished ones into place, or none of them.
+    /// Fails what waits for its name, if anything of the release has failed: a lock that mixes releases is none of them.
+    private func dropPartOfRelease(
+        _ outcomes: inout [CollectionOutcome], _ plan: [PlannedCollection], _ lock: LockFile
+    ) throws {
+        guard configuration.release != nil else { return }
+        // A collection that leaves the release, by its pin or because the release does not have it, holds nothing up.
+        let failed = zip(plan, outcomes).filter { planned, outcome in
+            outcome.status == .failed && planned.problem == nil && planned.settings.pin == nil
+        }.map(\.1.id)
+        guard !failed.isEmpty else { return }
+        for index in outcomes.indices where outcomes[index].status != .failed && outcomes[index].isHeldBack {
+            let id = outcomes[index].id
+            try FileStore.remove(directory.packPath(id))
+            outcomes[index].status = .failed
+            outcomes[index].error = .release(.notWhole(failed: failed))
+            outcomes[index].entry = lock.collections[id]
+            onEvent(.finished(outcomes[index]))
+        }
+    }
+
+    /// If all bundles together have a budget, or are a release, renames all finished ones into place, or none of them.
     ///
     /// - Returns: by how much they exceed the budget.
-    private func nameHeldBack(_ outcomes: inout [CollectionOutcome], _ lock: LockFile) throws -> BudgetExcess? {
-        guard let limit = configuration.totalBudget else { return nil }
+    private func nameHeldBack(
+        _ outcomes: inout [CollectionOutcome], _ lock: LockFile, _ release: Catalogue?
+    ) throws -> BudgetExcess? {
         let finished = outcomes.indices.filter { outcomes[$0].status != .failed && outcomes[$0].isHeldBack }
+        guard !finished.isEmpty else { return nil }
         var after = lock
         for index in finished { after.collections[outcomes[index].id] = outcomes[index].entry }
-        let excess = finished.isEmpty ? nil : after.excess(over: limit)
+        let excess = after.excess(over: configuration.totalBudget)
+        if excess == nil, configuration.release != nil {
+            let entries = finished.compactMap { index in outcomes[index].entry.map { (outcomes[index].id, $0) } }
+            try directory.name(
+                Dictionary(uniqueKeysWithValues: entries),
+                release: release.map { .init(origin: $0.origin, number: $0.number) })
+        }
         for index in finished {
             let id = outcomes[index].id
             if let excess {
@@ -222,7 +346,7 @@ package struct Refresh: Sendable {
                 outcomes[index].error = .overBudget(excess)
                 outcomes[index].entry = lock.collections[id]
             } else if let entry = outcomes[index].entry {
-                try directory.name(id, entry)
+                if configuration.release == nil { try directory.name(id, entry) }
                 try? FileStore.remove(directory.stagedPath(id))
             }
             onEvent(.finished(outcomes[index]))
@@ -242,6 +366,8 @@ package struct Refresh: Sendable {
         for outcome in outcomes where outcome.status != .failed {
             if let entry = outcome.entry { lockFile.collections[outcome.id] = entry }
         }
+        lockFile.release =
+            configuration.release == nil ? nil : try? directory.packagedRelease(lockFile, limits: limits)
         if lockFile != before { try directory.writeLock(lockFile) }
         if try FileStore.isDirectory(directory.workPath) {
             try directory.finishWork(keepingDownloads: outcomes.contains { $0.status == .failed })

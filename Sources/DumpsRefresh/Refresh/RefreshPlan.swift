@@ -1,3 +1,4 @@
+import Catalogue
 import ContentSignature
 import Dumps
 import RemoteSettingsModel
@@ -35,11 +36,29 @@ package struct PlannedCollection: Sendable {
     }
 
     package let settings: DumpsConfiguration.Collection
-    package let action: Action
+    package internal(set) var action: Action
     /// What the lock says.
     package let held: LockFile.Collection?
     /// What the monitor says.
     package let serverTimestamp: Timestamp?
+    /// The state that the release lists; `nil` where there is no release, or the collection's pin leaves it.
+    var listed: Catalogue.Entry?
+    /// Whether a catalogue decides which state is taken, so that an older one than the bundle's is no rollback.
+    var isVouchedFor = false
+    /// The number of the release whose state the collection does not have, because it is pinned; `nil` if there is none.
+    var leftRelease: UInt64?
+    /// Why the collection has no state in the release.
+    var problem: ReleaseError?
+
+    init(
+        settings: DumpsConfiguration.Collection, action: Action, held: LockFile.Collection?,
+        serverTimestamp: Timestamp?
+    ) {
+        self.settings = settings
+        self.action = action
+        self.held = held
+        self.serverTimestamp = serverTimestamp
+    }
 
     package var id: CollectionID { settings.id }
 
@@ -128,7 +147,8 @@ extension CollectionFetcher {
     /// Fetches the state that a plan asks for: as a delta onto `base` where there is one, else everything.
     func fetch(_ planned: PlannedCollection, onto base: Payload?) async throws(CollectionError) -> Fetched {
         var wanted = Wanted(
-            id: planned.id, expected: planned.serverTimestamp, base: base, floor: planned.held?.timestamp,
+            id: planned.id, expected: planned.serverTimestamp, base: base,
+            floor: planned.isVouchedFor ? nil : planned.held?.timestamp,
             wasSigned: planned.held?.trust.isSigned ?? false)
         // The refresh itself decides whether the server contradicts itself: only it knows whether the bundle is intact.
         wanted.refusesEquivocation = false

@@ -1,3 +1,4 @@
+import Catalogue
 import Dumps
 import RemoteSettingsHTTP
 import RemoteSettingsModel
@@ -17,6 +18,8 @@ package struct RefreshReport: Sendable {
     package let recovered: [CollectionID]
     /// By how much all bundles together exceed their budget.
     package let excess: BudgetExcess?
+    /// The release that the directory has after the refresh, or would have; `nil` where there are no releases.
+    package var release: Catalogue?
 
     /// Whether a refresh would change, or has changed, anything.
     package var wouldChange: Bool { !recovered.isEmpty || outcomes.contains { $0.status == .planned } }

@@ -134,17 +134,17 @@ package struct Survey: Sendable {
 }
 
 extension DumpsConfiguration {
-    /// The named collections' settings, or all.
+    /// The named collections' settings, or all, with those of a release's catalogue.
     ///
     /// - Throws: ``DumpsError`` where a name is not configured, or nothing is.
     func selecting(_ names: [CollectionID], file: String) throws(DumpsError) -> [Collection] {
         guard !names.isEmpty else {
             guard !collections.isEmpty else { throw .nothingConfigured(file) }
-            return collections
+            return held
         }
-        let unknown = names.filter { name in !collections.contains { $0.id == name } }
+        let unknown = names.filter { name in !held.contains { $0.id == name } }
         guard unknown.isEmpty else { throw .notConfigured(unknown, file) }
-        return collections.filter { names.contains($0.id) }
+        return held.filter { names.contains($0.id) }
     }
 }
 

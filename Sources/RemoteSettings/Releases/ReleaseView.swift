@@ -28,7 +28,7 @@ final class ReleaseView: Sendable {
     private var verified: VerifiedCatalogue {
         let root = snapshot.provenance.verdict?.root
         let chain = snapshot.signatureChains(limits: limits).lazy.compactMap(\.chain).first { $0.root == root }
-        return VerifiedCatalogue(catalogue, certificateBegins: chain?.notBefore, root: root)
+        return VerifiedCatalogue(catalogue, certificateBegins: chain?.leafNotBefore, root: root)
     }
 
     /// - Throws: ``CatalogueError`` if this release cannot take the place of `held`.

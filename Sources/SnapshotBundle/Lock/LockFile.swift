@@ -1,3 +1,4 @@
+import Catalogue
 import RemoteSettingsModel
 
 /// The contents of `dumps.lock.json`, which states exactly what is in `dumps/`. The caller reads and writes the file.
@@ -68,10 +69,26 @@ package struct LockFile: Hashable, Sendable {
         }
     }
 
-    package var collections: [CollectionID: Collection]
+    /// Which release of which origin the packaged catalogue is.
+    package struct Release: Hashable, Sendable {
+        package var origin: OriginName
+        /// From 1 to `Catalogue.highestNumber`.
+        package var number: UInt64
 
-    package init(collections: [CollectionID: Collection] = [:]) {
+        package init(origin: OriginName, number: UInt64) {
+            self.origin = origin
+            self.number = number
+        }
+    }
+
+    package var collections: [CollectionID: Collection]
+    /// The release that the collections are states of, as the lock claims; verifying the directory checks the claim. `nil` for
+    /// a directory whose configuration asks for no releases.
+    package var release: Release?
+
+    package init(collections: [CollectionID: Collection] = [:], release: Release? = nil) {
         self.collections = collections
+        self.release = release
     }
 }
 

@@ -1,3 +1,4 @@
+import Catalogue
 import RemoteSettingsModel
 
 extension LockFile {
@@ -17,6 +18,7 @@ extension LockFile {
         var reader = LockReader(text, file: path, limits: limits)
         var isVersionRead = false
         var collections: [CollectionID: Collection] = [:]
+        var release: Release?
         try reader.object(["version", "collections"]) { (reader, key) throws(BundleError) in
             guard isVersionRead || key == "version" else {
                 throw reader.failure(expected: "\"version\" as the first key", found: String(reflecting: key))
@@ -28,6 +30,7 @@ extension LockFile {
                     throw reader.failure(.unknownVersion, expected: "version \(Self.version)", found: "\(version)")
                 }
                 isVersionRead = true
+            case "release": release = try Release(&reader)
             case "collections":
                 try reader.object { (reader, key) throws(BundleError) in
                     let id = try Result { () throws(InvalidIdentifier) in try CollectionID(key) }
@@ -40,7 +43,31 @@ extension LockFile {
             return true
         }
         try reader.finish()
-        self.init(collections: collections)
+        self.init(collections: collections, release: release)
+    }
+}
+
+extension LockFile.Release {
+    fileprivate init(_ reader: inout LockReader) throws(BundleError) {
+        var origin: OriginName?
+        var number: UInt64 = 0
+        try reader.object(["origin", "number"]) { (reader, key) throws(BundleError) in
+            switch key {
+            case "origin":
+                let text = try reader.string()
+                origin = OriginName(text)
+                if origin == nil { throw reader.failure(expected: OriginName.rule, found: String(reflecting: text)) }
+            case "number":
+                number = try reader.integer()
+                guard 1...Catalogue.highestNumber ~= number else {
+                    throw reader.failure(expected: "a number from 1 to \(Catalogue.highestNumber)", found: "\(number)")
+                }
+            default: return false
+            }
+            return true
+        }
+        guard let origin else { throw reader.failure(expected: "an origin", found: "none") }
+        self.init(origin: origin, number: number)
     }
 }
 

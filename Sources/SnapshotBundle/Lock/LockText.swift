@@ -6,7 +6,13 @@ extension LockFile {
     package var text: [UInt8] {
         let entries = collections.sorted { $0.key < $1.key }
             .map { id, entry in JSONValue.Member(key: "\(id)", value: entry.json) }
-        let lock = JSONValue.members(["version": .count(Self.version), "collections": .object(entries)])
+        let lock = JSONValue.members([
+            "version": .count(Self.version),
+            "release": release.map { release in
+                .members(["origin": .string("\(release.origin)"), "number": .count(release.number)])
+            },
+            "collections": .object(entries),
+        ])
         return JSONText.text(lock, .init(indent: 2, strings: .ascii)) + [UInt8(ascii: "\n")]
     }
 }

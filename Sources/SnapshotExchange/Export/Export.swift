@@ -51,7 +51,8 @@ package struct Export: Sendable {
     ///   the output is then unchanged.
     package func write(_ names: [CollectionID], to output: String, existing: Existing = .keep) throws -> Report {
         try check(output, existing)
-        let bundles = try directory.lockedBundles(names, limits: limits)
+        let isArchive = layout == .tarZstd || layout == .tarXz
+        let bundles = try directory.lockedBundles(names, keepingRelease: isArchive, limits: limits)
         var report = Report(collections: bundles.map(\.head.collection))
         switch layout {
         case .applicationServices:

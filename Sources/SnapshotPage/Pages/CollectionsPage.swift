@@ -1,3 +1,4 @@
+import Catalogue
 import RemoteSettingsModel
 
 /// The front page: every collection that is served.
@@ -10,6 +11,7 @@ struct CollectionsPage {
         Frame.document(title: "Remote Settings snapshots") { html in
             html.element(.h1, text: "Remote Settings snapshots")
             html.element(.p, .class("lead"), text: summary)
+            release(&html)
             problems(&html)
             html.searchForm(
                 .home, label: "Find a collection by its name", search: search, all: (.home, "All collections"))
@@ -35,6 +37,22 @@ struct CollectionsPage {
         ]
         if let newest = heads.map(\.timestamp).max() { parts.append("newest data: \(Wording.ago(newest, at: now))") }
         return parts.joined(separator: " · ")
+    }
+
+    /// The release that the collections are states of, where a catalogue says so.
+    private func release(_ html: inout HTMLWriter) {
+        // A page is made for each reader; a catalogue of so many collections would be slow to read, and is nobody's.
+        guard let collection = catalog[Catalogue.collection], collection.bundle.head.records < 10_000,
+            let release = try? Catalogue(collection.bundle.payload().records)
+        else { return }
+        let isConfirmed = now <= release.expires
+        html.element(.p, .class(isConfirmed ? "notice" : "notice bad")) { html in
+            html.element(.strong, text: "Release \(release.number) of \(release.origin)")
+            html.text(", made \(Wording.ago(release.made, at: now)), ")
+            html.text(isConfirmed ? "confirmed until " : "unconfirmed since ")
+            html.time(release.expires)
+            html.text(isConfirmed ? "." : ": its origin has not said for as long that this is its present release.")
+        }
     }
 
     /// The signer of most collections, which the page names only once.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Catalogue
 import ContentSignature
 import Dumps
 import RemoteSettingsModel
@@ -70,5 +71,11 @@ struct Remove: AsyncParsableCommand {
     func run() async throws {
         try dumps.directory.removeCollections(collections, keepingBundles: keepBundles)
         for id in collections { Console.print("\(id): removed") }
+        let catalogue = Catalogue.collection
+        guard !keepBundles, !collections.contains(catalogue),
+            try dumps.directory.configurationOrDefault().release != nil,
+            try dumps.directory.lockFile(limits: Limits()).collections[catalogue] != nil
+        else { return }
+        Console.print("where it is published, the next rsdump publish says so in the catalogue of the release")
     }
 }

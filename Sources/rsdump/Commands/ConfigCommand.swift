@@ -1,4 +1,5 @@
 import ArgumentParser
+import Catalogue
 import ConfigParameters
 import Dumps
 import FileStorage
@@ -281,7 +282,8 @@ struct ParameterSource: ParsableArguments {
     /// - Returns: the parameters, and what messages call the collection.
     func parameters() throws -> (parameters: ParameterSet, name: String) {
         if let collection { return try Self.parameters(collection, dumps) }
-        let collections = try dumps.directory.lockFile(limits: Limits()).collections.keys.sorted()
+        let collections = try dumps.directory.lockFile(limits: Limits()).collections.keys
+            .filter { $0 != Catalogue.collection }.sorted()
         guard let only = collections.first, collections.count == 1 else {
             throw CommandFailure(
                 .usage,

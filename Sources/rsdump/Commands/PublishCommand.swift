@@ -1,4 +1,5 @@
 import ArgumentParser
+import Catalogue
 import CollectionSources
 import ContentSignature
 import Dumps
@@ -84,6 +85,11 @@ struct PublishCommand: AsyncParsableCommand {
 
             The keys come from --keys, or from \(KeyDirectory.variable(.signer)) and \(KeyDirectory.chainVariable).
 
+            If dumps.yaml has release: with the name of the origin, what one run publishes is one release: the catalogue, which is \
+            the collection \(Catalogue.collection), lists the state of every collection and says until when that is confirmed. \
+            --confirm renews that time and is meant for a nightly job; it needs no sources. A plain publish does so as well once \
+            half of the time is over.
+
             While apps move from one root to another, --overlap-keys adds a second signature. If an older root has signed the \
             root of the keys (rsdump keys succeed), there is a signature for apps of that one too. Bundles keep the chains of \
             all, and origins serve them.
@@ -93,8 +99,10 @@ struct PublishCommand: AsyncParsableCommand {
             Examples:
               rsdump publish --dry-run          show what would change; needs no keys
               rsdump publish --keys keys
+              rsdump publish --origin settings.example.org    the first time: begins to make releases
               rsdump publish main/settings --keys keys --at 2026-11-22T08:00:00Z
               rsdump publish --resign           after rsdump keys renew
+              rsdump publish --confirm          every night, where there are releases
 
             \(ExitStatus.help)
             """)
@@ -114,6 +122,9 @@ struct PublishCommand: AsyncParsableCommand {
     @Flag(help: "Only sign again, with the present keys, what a root in dumps.yaml vouches for now; no data changes.")
     var resign = false
 
+    @Flag(help: "Only confirm the present release, by a new time and signature; no data changes.")
+    var confirm = false
+
     @Option(
         help: ArgumentHelp(
             "The time of new timestamps and of verification, instead of now, for a run that can be repeated.",
@@ -122,6 +133,12 @@ struct PublishCommand: AsyncParsableCommand {
 
     @Option(help: ArgumentHelp("The origin's base URL, for dumps.yaml and the lock.", valueName: "server"))
     var server: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The origin's own name, for a new dumps.yaml: what is published together is then one release.",
+            valueName: "name"))
+    var origin: String?
 
     @Option(
         help: ArgumentHelp(
@@ -145,11 +162,20 @@ struct PublishCommand: AsyncParsableCommand {
         if let at, Timestamp(rfc3339: at) == nil {
             throw ValidationError("--at is \(at), expected a date such as 2026-11-22 or 2026-11-22T08:00:00Z")
         }
+        if let origin, OriginName(origin) == nil {
+            throw ValidationError("--origin is \(origin), expected \(OriginName.rule)")
+        }
         if overlapKeys == nil, overlapChainURL != nil {
             throw ValidationError("--overlap-chain-url goes with --overlap-keys")
         }
         if dryRun, !notify.names.isEmpty { throw ValidationError("--notify does not go with --dry-run") }
         if resign, dryRun { throw ValidationError("--resign changes no data; leave out --dry-run") }
+        if confirm, dryRun || resign {
+            throw ValidationError("--confirm goes neither with --dry-run nor with --resign")
+        }
+        if confirm, !collections.isEmpty {
+            throw ValidationError("--confirm is about the release as a whole; name no collections with it")
+        }
         if format == .markdown, !dryRun { throw ValidationError("--format markdown goes with --dry-run") }
     }
 
@@ -171,6 +197,7 @@ struct PublishCommand: AsyncParsableCommand {
         settings.isExact = at != nil
         settings.chainURL = chainURL
         settings.server = server
+        settings.origin = origin.flatMap { OriginName($0) }
         if let overlapKeys {
             let other = try KeyDirectory(overlapKeys.withoutTrailingSlashes).signer([:])
             settings.overlap = (other, overlapChainURL)
@@ -178,7 +205,8 @@ struct PublishCommand: AsyncParsableCommand {
         let publish = Publish(
             into: dumps.directory, signer: signer, policy: try policy(for: signer), options: settings)
         let (outcomes, told) = try await notify.telling(of: dumps.directory, dumps.directory.configurationOrDefault()) {
-            resign ? try publish.resign(collections) : try publish.run(options.sources.read(collections))
+            if confirm { return try publish.confirm() }
+            return resign ? try publish.resign(collections) : try publish.run(options.sources.read(collections))
         }
         let report = PublishReport(outcomes: outcomes, told: told)
         switch format {
@@ -200,7 +228,10 @@ struct PublishCommand: AsyncParsableCommand {
 
     private func preview(_ sources: [CollectionSource], at time: Timestamp) async throws {
         for note in sources.flatMap(\.notes) { Console.error("note: \(Console.visible(note))") }
-        let states = try Publishing.preview(sources, in: dumps.directory, at: time, isExact: at != nil)
+        let (states, release) = try Publishing.preview(sources, in: dumps.directory, at: time, isExact: at != nil)
+        if let release, release.status != .unchanged {
+            Console.error("note: \(ReleaseText.next(release)) would be published")
+        }
         let present =
             try FileStore.exists(dumps.directory.lockPath)
             ? DiffSide(path: dumps.directory.path) : DiffSide(states: [:])
@@ -215,12 +246,11 @@ struct PublishCommand: AsyncParsableCommand {
 enum Publishing {
     static func preview(
         _ sources: [CollectionSource], in directory: DumpsDirectory, at time: Timestamp, isExact: Bool = false
-    ) throws -> [CollectionID: ComparedSnapshot] {
+    ) throws -> (states: [CollectionID: ComparedSnapshot], release: NextRelease?) {
         var states: [CollectionID: ComparedSnapshot] = [:]
-        for (id, state) in try Publish.preview(sources, in: directory, at: time, isExact: isExact) {
-            states[id] = ComparedSnapshot(planned: try state.get().unsigned)
-        }
-        return states
+        let (previewed, release) = try Publish.preview(sources, in: directory, at: time, isExact: isExact)
+        for (id, state) in previewed { states[id] = ComparedSnapshot(planned: try state.get().unsigned) }
+        return (states, release)
     }
 }
 
@@ -243,6 +273,10 @@ private struct PublishReport {
         for outcome in outcomes {
             let name = "\(outcome.id)".padded(to: width)
             switch outcome.result {
+            case .success(let state) where outcome.release != nil:
+                let end = outcome.chainEnd.map { ", signed until \($0.rfc3339)" } ?? ""
+                let words = outcome.release.map { ReleaseText.words($0, resigned: state.status == .resigned, style) }
+                lines.append("\(name)  \(words ?? "")\(end)")
             case .success(let state):
                 let end = outcome.chainEnd.map { ", signed until \($0.rfc3339)" } ?? ""
                 lines.append("\(name)  \(Self.words(state, style)), at \(state.timestamp.rfc3339)\(end)")
@@ -251,8 +285,12 @@ private struct PublishReport {
             }
             lines += outcome.notes.map { "  \(style.yellow("note")): \(Console.visible($0))" }
         }
-        let changed = outcomes.count { (try? $0.result.get()).map { $0.status != .unchanged } ?? false }
-        lines.append("\(changed) of \(Counted.text(outcomes.count, "collection")) published")
+        let collections = outcomes.filter { $0.release == nil }
+        let changed = collections.count { (try? $0.result.get()).map { $0.status != .unchanged } ?? false }
+        // With --confirm, no collection was looked at.
+        if !collections.isEmpty || outcomes.isEmpty {
+            lines.append("\(changed) of \(Counted.text(collections.count, "collection")) published")
+        }
         return lines.joined(separator: "\n") + NotificationReport.text(told)
     }
 
@@ -284,6 +322,7 @@ private struct PublishReport {
                         "chainNotAfter": outcome.chainEnd.map { .string($0.rfc3339) },
                         "notes": outcome.notes.isEmpty ? nil : .array(outcome.notes.map(JSONValue.string)),
                         "error": message.map(JSONValue.string),
+                        "release": outcome.release.map(ReleaseText.json),
                     ])
                 }),
             "notifications": NotificationReport.json(told),

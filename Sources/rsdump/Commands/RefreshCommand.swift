@@ -16,6 +16,9 @@ struct RefreshCommand: AsyncParsableCommand {
             downloaded, and only the attachments that the present bundle lacks. Signatures and hashes are checked before \
             anything is written. A collection that fails keeps its last good bundle; the others are refreshed all the same.
 
+            If dumps.yaml has release: with the name of an origin, only states of one of its releases are taken, all together or \
+            none: those that the origin's catalogue lists. Naming collections then refreshes all that dumps.yaml names.
+
             Pinned collections stay as they are. If a bundle or an attachment exceeds its budget in dumps.yaml, its \
             collection fails and keeps its bundle; if all bundles together exceed the total budget, nothing is changed.
 
@@ -97,13 +100,14 @@ struct RefreshCommand: AsyncParsableCommand {
                 Console.error("warning: \(outcome.id): \(warning)")
             }
         }
+        let now = HTTPEnvironment.system.now()
         format.print(
-            RefreshText(report: report, style: .output).text + NotificationReport.text(told),
-            RefreshJSON.document(report, notifications: NotificationReport.json(told)))
+            RefreshText(report: report, now: now, style: .output).text + NotificationReport.text(told),
+            RefreshJSON.document(report, at: now, notifications: NotificationReport.json(told)))
         if let summary {
             // Before the first refresh, its files were not there yet.
             try opened.refuseOwn(summary)
-            try FileStore.writeOutput(summary, Bytes(utf8: RefreshMarkdown(report: report).text))
+            try FileStore.writeOutput(summary, Bytes(utf8: RefreshMarkdown(report: report, now: now).text))
         }
         if report.exitStatus != .done { throw report.exitStatus.code }
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Dumps
 import DumpsRefresh
 import RemoteSettingsHTTP
 import RemoteSettingsModel
@@ -14,13 +15,15 @@ struct Status: AsyncParsableCommand {
             outdated. One request is made, none with --offline. A pinned bundle does not become outdated before its pin's \
             last day is past.
 
+            If dumps.yaml has release:, the release is shown that the bundles are states of, and until when it is confirmed.
+
             In a git repository, sizes are compared with the lock in HEAD: the growth is what a commit would add.
 
             Examples:
               rsdump status
               rsdump status --offline --max-age 90d    before a release
 
-            Exits with 1 if a bundle is missing, or outdated and older than --max-age.
+            Exits with 1 if a bundle is missing, or outdated and older than --max-age, or if the bundles are not one release.
             """)
 
     @Argument(
@@ -56,7 +59,9 @@ struct Status: AsyncParsableCommand {
             states: states.map { state in
                 (state, state.freshness(at: now, warnAge: warnAge.duration, maxAge: maxAge.duration))
             }, now: now, isOffline: offline, configuration: opened.configuration,
-            sizes: await SizeComparison(opened.directory, limits: opened.limits))
+            sizes: await SizeComparison(opened.directory, limits: opened.limits),
+            release: try ReleaseVerification(
+                opened.directory, opened.configuration, policy: opened.policy, limits: opened.limits))
         format.print(report.text(.output), report.json)
         if report.hasFailures { throw ExitStatus.someFailed.code }
     }
@@ -73,12 +78,9 @@ struct Age: ExpressibleByArgument, CustomStringConvertible {
     }
 
     init?(argument: String) {
-        let factors: [Character: Int] = ["d": 86_400, "h": 3600, "m": 60]
-        guard let unit = argument.last, let factor = factors[unit], argument.count <= 7,
-            let count = Int(argument.dropLast()), count >= 0
-        else { return nil }
+        guard let duration = Duration(age: argument) else { return nil }
         description = argument
-        duration = .seconds(count * factor)
+        self.duration = duration
     }
 
     var defaultValueDescription: String { description }

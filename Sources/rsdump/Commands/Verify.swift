@@ -1,5 +1,6 @@
 import ArgumentParser
 import Dumps
+import RemoteSettingsHTTP
 import RemoteSettingsModel
 
 /// `rsdump verify`
@@ -10,6 +11,9 @@ struct Verify: AsyncParsableCommand {
         discussion: """
             Signatures are verified at the time that the lock records for each bundle, not at the present time: a shipped \
             bundle outlives the certificates that signed it. A pinned collection must be at its pin.
+
+            If dumps.yaml has release:, all bundles together must be one release of that origin: the states that the packaged \
+            catalogue lists. Pinned collections leave the release, and are named.
 
             With --locked the directory must contain exactly what the lock says. Besides the bundles, only dumps.yaml, \
             dumps.lock.json, .gitignore, .gitattributes, files whose names begin with README, NOTICE, LICENSE or COPYING, \
@@ -45,9 +49,14 @@ struct Verify: AsyncParsableCommand {
     func run() async throws {
         let opened = try OpenDumps(dumps, applying: trust.applied)
         let verification = Verification(opened.directory, policy: opened.policy, limits: opened.limits)
-        let outcomes = try await verification.run(collections, configured: opened.configuration.collections)
+        let outcomes = try await verification.run(collections, configured: opened.configuration.held)
         let report = VerifyReport(
-            outcomes: outcomes, strays: locked ? try opened.directory.strayFiles() : nil,
+            outcomes: outcomes,
+            release: collections.isEmpty
+                ? try ReleaseVerification(
+                    opened.directory, opened.configuration, policy: opened.policy, limits: opened.limits) : nil,
+            now: HTTPEnvironment.system.now(),
+            strays: locked ? try opened.directory.strayFiles() : nil,
             excess: try opened.directory.lockFile(limits: opened.limits).excess(over: opened.configuration.totalBudget))
         format.print(report.text(.output), report.json)
         if !report.isGood { throw ExitStatus.verificationFailed.code }

@@ -6,9 +6,10 @@ import SnapshotBundle
 /// A refresh's report as JSON.
 enum RefreshJSON {
     /// - Parameter notifications: what became of the targets of `--notify`; `nil` where there are none.
-    static func document(_ report: RefreshReport, notifications: JSONValue? = nil) -> JSONValue {
+    static func document(_ report: RefreshReport, at now: Timestamp, notifications: JSONValue? = nil) -> JSONValue {
         .members([
             "server": .string(report.server),
+            "release": report.release.map { ReleaseText.json($0, at: now) },
             "dryRun": .bool(report.isDryRun),
             "locked": .bool(report.isLocked),
             "collections": .array(report.outcomes.map(collection)),

@@ -5,6 +5,7 @@ import SnapshotDiff
 /// A refresh's report as Markdown, for a job's summary or a pull request.
 struct RefreshMarkdown {
     let report: RefreshReport
+    let now: Timestamp
 
     var text: String {
         var lines = ["## Remote Settings dumps", ""]
@@ -15,6 +16,11 @@ struct RefreshMarkdown {
             "\(changed.count) changed, \(unchanged) unchanged, \(report.failed.count) failed; "
                 + "\(Counted.text(report.metrics.requests, "request")) to \(MarkdownText.code(report.server)), "
                 + "\(ByteSize.text(UInt64(report.metrics.bodyBytes))) received.")
+        if let release = report.release {
+            lines += [
+                "", "This is \(MarkdownText.code(ReleaseText.sentence(release, at: now, Style(isColored: false)))).",
+            ]
+        }
         if !changed.isEmpty {
             lines += ["", "| collection | result | details |", "| --- | --- | --- |"]
             for outcome in changed {

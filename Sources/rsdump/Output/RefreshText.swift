@@ -4,6 +4,7 @@ import RemoteSettingsModel
 /// A refresh's report for people.
 struct RefreshText {
     let report: RefreshReport
+    let now: Timestamp
     let style: Style
 
     var text: String {
@@ -14,6 +15,7 @@ struct RefreshText {
             lines += outcome.notes.map { "\(String(repeating: " ", count: width))  note: \(Console.visible($0))" }
         }
         if let excess = report.excess { lines.append("\(style.red("over budget")): \(excess)") }
+        if let release = report.release { lines.append(ReleaseText.sentence(release, at: now, style)) }
         lines.append(total)
         if report.isLocked {
             lines.append(report.wouldChange ? style.red("something would change") : style.green("nothing would change"))

@@ -9,8 +9,12 @@ struct StatusReport {
     let isOffline: Bool
     let configuration: DumpsConfiguration
     let sizes: SizeComparison
+    /// Whether the bundles are one release; `nil` if `dumps.yaml` asks for none.
+    let release: ReleaseVerification?
 
-    var hasFailures: Bool { states.contains { $1 == .tooOld || $1 == .missing } }
+    var hasFailures: Bool {
+        states.contains { $1 == .tooOld || $1 == .missing } || !(release?.problems ?? []).isEmpty
+    }
 
     func text(_ style: Style) -> String {
         let width = max("collection".count, states.map { "\($0.0.id)".count }.max() ?? 0)
@@ -37,6 +41,11 @@ struct StatusReport {
         if let growth = sizes.totalGrowth { total += ", \(Self.change(growth)) since HEAD" }
         if let budget = configuration.totalBudget, sizes.total > budget { total += style.red("  error: over budget") }
         rows.append(total)
+        if let release {
+            if let catalogue = release.catalogue { rows.append(ReleaseText.sentence(catalogue, at: now, style)) }
+            rows += release.left.map { "\($0)\(style.yellow("  warning: its pin leaves the release"))" }
+            rows += release.problems.map { "release\(style.red("  error: \(Console.visible($0))"))" }
+        }
         return rows.map { $0.trimmingSpaces() }.joined(separator: "\n")
     }
 
@@ -69,6 +78,7 @@ struct StatusReport {
         .members([
             "server": .string(configuration.server),
             "offline": .bool(isOffline),
+            "release": release.map { ReleaseText.json($0, at: now) },
             "collections": .array(
                 states.map { state, freshness in
                     .members([

@@ -4,6 +4,9 @@ import RemoteSettingsModel
 /// The result of a verification, as text and as JSON.
 struct VerifyReport {
     let outcomes: [Verification.Outcome]
+    /// Whether it is one release; `nil` if that was not asked.
+    let release: ReleaseVerification?
+    let now: Timestamp
     /// Files that are not in the lock; `nil` if these were not looked for.
     let strays: [String]?
     /// By how much all bundles together exceed their budget.
@@ -11,7 +14,9 @@ struct VerifyReport {
 
     var isWithinBudget: Bool { excess == nil && outcomes.allSatisfy { $0.excess == nil } }
 
-    var isGood: Bool { outcomes.allSatisfy { $0.verdict.isGood } && (strays ?? []).isEmpty }
+    var isGood: Bool {
+        outcomes.allSatisfy { $0.verdict.isGood } && (strays ?? []).isEmpty && (release?.problems ?? []).isEmpty
+    }
 
     func text(_ style: Style) -> String {
         let width = outcomes.map { "\($0.id)".count }.max() ?? 0
@@ -29,6 +34,13 @@ struct VerifyReport {
         lines += (strays ?? []).map { stray in
             "\(Console.visible(stray))  \(style.red("failed")): it is not in the lock; remove it, or keep it elsewhere"
         }
+        if let release {
+            lines += release.problems.map { "release  \(style.red("failed")): \(Console.visible($0))" }
+            lines += release.left.map { "\($0)  \(style.yellow("note")): its pin leaves the release" }
+            if let catalogue = release.catalogue, release.problems.isEmpty {
+                lines.append(ReleaseText.sentence(catalogue, at: now, style))
+            }
+        }
         let good = outcomes.count { $0.verdict.isGood }
         if let excess { lines.append("\(style.red("error")): \(excess.sentence)") }
         lines.append("\(good) of \(Counted.text(outcomes.count, "bundle")) verified")
@@ -38,6 +50,7 @@ struct VerifyReport {
     var json: JSONValue {
         .members([
             "verified": .bool(isGood),
+            "release": release.map { ReleaseText.json($0, at: now) },
             "unexpectedFiles": strays.map { .array($0.map(JSONValue.string)) },
             "overBudget": excess.map(RefreshJSON.excess),
             "collections": .array(

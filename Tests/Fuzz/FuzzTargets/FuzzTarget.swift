@@ -60,7 +60,8 @@ package struct FuzzTarget: Sendable {
     package static let all: [FuzzTarget] = [
         .url, .events, .push, .compressed, .lock, .manifest, .monitor, .filter, .pattern, .cache, .json, .changeset,
         .delta,
-        .payload, .parameters, .configState, .propertyList, .bundle, .contents, .serverZIP, .origin, .configuration,
+        .payload, .catalogue, .parameters, .configState, .propertyList, .bundle, .contents, .serverZIP, .origin,
+        .configuration,
         .staging, .notes, .page, .archive, .importing, .template, .defaults, .sources, .expansion, .keys, .returned,
         .pem, .chain,
     ]

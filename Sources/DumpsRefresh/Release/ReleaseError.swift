@@ -1,0 +1,40 @@
+import Catalogue
+import RemoteSettingsModel
+
+/// Why a collection, or a whole release, was not taken.
+package enum ReleaseError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The server's catalogue is none, is of another origin, or cannot follow the packaged one.
+    case catalogue(CatalogueError)
+    /// The server has no catalogue.
+    case noCatalogue(OriginName)
+    /// The server has another state of a collection than its catalogue lists.
+    case otherState(number: UInt64, listed: Timestamp, found: Timestamp)
+    /// The release no longer has the collection.
+    case removed(origin: OriginName, since: UInt64)
+    /// The release does not have the collection.
+    case unlisted(origin: OriginName, number: UInt64)
+    /// Others of the release could not be taken, so that this one was not either.
+    case notWhole(failed: [CollectionID])
+
+    package var description: String {
+        switch self {
+        case .catalogue(let error): "\(error); the present release is kept"
+        case .noCatalogue(let origin):
+            "expected the catalogue of the origin \(origin), found no such collection on the server; its publisher has to write "
+                + "release: in dumps.yaml, or the server is no mirror of that origin"
+        case .otherState(let number, let listed, let found) where found == listed:
+            "expected the records that release \(number) lists for \(listed.rfc3339), found others; the present release is "
+                + "kept, ask the server's owner"
+        case .otherState(let number, let listed, let found):
+            "expected the state that release \(number) lists, \(listed) (\(listed.rfc3339)), found \(found) "
+                + "(\(found.rfc3339)); the present release is kept: a publication may be under way, try again later"
+        case .removed(let origin, let since):
+            "the origin \(origin) removed it in release \(since); its bundle is kept; remove it with rsdump remove"
+        case .unlisted(let origin, let number):
+            "release \(number) of \(origin) does not have it; correct its name, or remove it with rsdump remove"
+        case .notWhole(let failed):
+            "not taken, as a release is taken as a whole, and \(failed.map(\.description).joined(separator: ", ")) failed; "
+                + "the present release is kept, and what was downloaded too"
+        }
+    }
+}

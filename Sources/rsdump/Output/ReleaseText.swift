@@ -1,0 +1,82 @@
+import Catalogue
+import Dumps
+import Publish
+import RemoteSettingsModel
+
+/// A release in words.
+enum ReleaseText {
+    /// Such as `release 13 of settings.example.org, in which main/a is changed and main/b is removed`.
+    static func next(_ release: NextRelease) -> String {
+        let catalogue = release.catalogue
+        let name = "release \(catalogue.number) of \(catalogue.origin)"
+        guard release.status == .made else { return "a confirmation of \(name)" }
+        let parts = [("new", release.added), ("changed", release.changed), ("removed", release.removed)]
+            .filter { !$0.1.isEmpty }.map { word, ids in
+                "\(list(ids)) \(Counted.noun(ids.count, "is", plural: "are")) \(word)"
+            }
+        return parts.isEmpty ? name : "\(name), in which \(parts.joined(separator: ", and "))"
+    }
+
+    /// What publishing made of the catalogue.
+    static func words(_ release: NextRelease, resigned: Bool, _ style: Style) -> String {
+        let catalogue = release.catalogue
+        let name = "release \(catalogue.number) of \(catalogue.origin)"
+        let end = ", confirmed until \(catalogue.expires.rfc3339)"
+        switch release.status {
+        case .made: return "\(style.green("made")): \(next(release))\(end)"
+        case .confirmed: return "\(style.green("confirmed")): \(name)\(end)"
+        case .unchanged: return "\(resigned ? style.green("signed again") : "unchanged"): \(name)\(end)"
+        }
+    }
+
+    /// Up to five names, and how many more there are.
+    private static func list(_ ids: [CollectionID]) -> String {
+        let shown = ids.prefix(5).map(\.description).joined(separator: ", ")
+        return ids.count > 5 ? "\(shown) and \(ids.count - 5) more" : shown
+    }
+
+    /// Such as `release 13 of settings.example.org, made 2026-11-20T…, confirmed until 2026-11-27T…`.
+    static func sentence(_ catalogue: Catalogue, at now: Timestamp, _ style: Style) -> String {
+        let name = "release \(catalogue.number) of \(catalogue.origin), made \(catalogue.made.rfc3339)"
+        return catalogue.isConfirmed(at: now)
+            ? "\(name), confirmed until \(catalogue.expires.rfc3339)"
+            : "\(name), \(style.yellow("unconfirmed")) since \(catalogue.expires.rfc3339): its origin has to publish --confirm"
+    }
+
+    static func json(_ release: NextRelease) -> JSONValue {
+        .object(
+            members(release.catalogue) + [
+                .init(key: "status", value: .string(release.status.rawValue)),
+                .init(key: "added", value: names(release.added)), .init(key: "changed", value: names(release.changed)),
+                .init(key: "removed", value: names(release.removed)),
+            ])
+    }
+
+    static func json(_ catalogue: Catalogue, at now: Timestamp) -> JSONValue {
+        .object(
+            members(catalogue) + [.init(key: "isConfirmed", value: .bool(catalogue.isConfirmed(at: now)))])
+    }
+
+    /// What `verify` found.
+    static func json(_ release: ReleaseVerification, at now: Timestamp) -> JSONValue {
+        var members: [JSONValue.Member] = []
+        if let catalogue = release.catalogue, case .object(let own) = json(catalogue, at: now) { members = own }
+        return .object(
+            members + [
+                .init(key: "pinnedElsewhere", value: names(release.left)),
+                .init(key: "problems", value: .array(release.problems.map(JSONValue.string))),
+            ])
+    }
+
+    private static func names(_ ids: [CollectionID]) -> JSONValue { .array(ids.map { .string("\($0)") }) }
+
+    private static func members(_ catalogue: Catalogue) -> [JSONValue.Member] {
+        [
+            .init(key: "origin", value: .string("\(catalogue.origin)")),
+            .init(key: "number", value: .count(catalogue.number)),
+            .init(key: "made", value: .count(catalogue.made.milliseconds)),
+            .init(key: "confirmed", value: .count(catalogue.confirmed.milliseconds)),
+            .init(key: "expires", value: .count(catalogue.expires.milliseconds)),
+        ]
+    }
+}

@@ -1,0 +1,660 @@
+"""Releases: published, packaged, verified offline, and attacked on every way in between.
+
+The attacks are those of The Update Framework's table; each test says what an origin, a mirror, a network or somebody with a
+leaked key does.
+"""
+import http.server
+import json
+import os
+import random
+import re
+import secrets
+import shutil
+import signal
+import threading
+import time
+
+import jsonschema
+import pytest
+
+import rsdump
+from dumps import Dumps
+from endpoint import Endpoint
+from serve import Serving
+
+ROUNDS = int(os.environ.get("RELEASE_KILL_ROUNDS", "8"))
+SEED = os.environ.get("KILL_SEED") or secrets.token_hex(4)
+SCHEMA = rsdump.REPOSITORY / "Sources/Catalogue/Documentation.docc/Resources/catalogue-record.schema.json"
+CATALOGUE = "releases/catalogue"
+HIGHEST = 2**53 - 1
+
+
+class Origin:
+    """Sources, keys and dumps of an origin with releases."""
+
+    def __init__(self, path, name="settings.example.org", keys=None):
+        self.path = path
+        self.dumps = Dumps(path / "dumps")
+        self.values = {}
+        (path / "sources/main").mkdir(parents=True)
+        if keys:
+            shutil.copytree(keys, path / "keys")
+        else:
+            assert self.run("keys", "create", "keys").code == rsdump.DONE
+        self.root = self.run("keys", "status", "keys", "--format", "json").json()["root"]
+        (path / "dumps").mkdir()
+        self.configure(name)
+
+    def configure(self, name, more=""):
+        origin = f"release:\n  origin: {name}\n{more}" if name else ""
+        collections = "".join(f"  main/{each}:\n" for each in self.values)
+        self.dumps.config.write_text(
+            f"version: 1\nserver: http://127.0.0.1:8888/v1\ntrust:\n  roots: ['{self.root}']\n{origin}collections:\n"
+            + collections)
+
+    def run(self, *arguments, **options):
+        return rsdump.run(*arguments, cwd=self.path, **options)
+
+    def publish(self, *options, **values):
+        self.values |= values
+        for name, value in values.items():
+            (self.path / f"sources/main/{name}.yaml").write_text(f"records:\n  - {{id: a, value: {value}}}\n")
+        outcome = self.run("publish", *options)
+        assert outcome.code == rsdump.DONE, str(outcome)
+        return outcome
+
+    def sign(self, catalogue):
+        """What somebody with the key does: a catalogue of any content."""
+        configured = self.dumps.config.read_text()
+        if CATALOGUE in self.dumps.lock["collections"]:
+            assert self.run("remove", CATALOGUE).code == rsdump.DONE
+        self.configure(None)
+        source = self.path / "sources/releases/catalogue.json"
+        source.parent.mkdir(exist_ok=True)
+        source.write_text(json.dumps({"records": catalogue}))
+        outcome = self.run("publish", CATALOGUE)
+        assert outcome.code == rsdump.DONE, str(outcome)
+        shutil.rmtree(source.parent)
+        self.dumps.config.write_text(configured)
+
+    def copy(self, path):
+        shutil.copytree(self.path, path, symlinks=True)
+        origin = Origin.__new__(Origin)
+        origin.path, origin.dumps, origin.root = path, Dumps(path / "dumps"), self.root
+        origin.values = dict(self.values)
+        return origin
+
+    @property
+    def catalogue(self):
+        return catalogue(self.dumps)
+
+
+def catalogue(dumps):
+    return {record["id"]: record for record in dumps.bundle(CATALOGUE).records}
+
+
+def plain(records):
+    """Records as a source has them."""
+    return {name: {k: v for k, v in record.items() if k not in ("id", "last_modified")} for name, record in records.items()}
+
+
+class Packager(Dumps):
+    """A directory that packages the release of an origin."""
+
+    def __init__(self, path, root, url, names=("one", "two"), origin="settings.example.org", more=""):
+        super().__init__(path)
+        self.path.mkdir()
+        self.root, self.url, self.taken = root, url, names
+        self.configure(origin, more)
+
+    def configure(self, origin="settings.example.org", more="", url=None):
+        self.url = url or self.url
+        release = f"release:\n  origin: {origin}\n" if origin else ""
+        collections = "".join(f"  main/{name}:\n" for name in self.taken)
+        self.config.write_text(
+            f"version: 1\nserver: {self.url}/v1\ntrust:\n  roots: ['{self.root}']\n{release}{more}collections:\n{collections}")
+
+    def refresh(self, *options):
+        return rsdump.run("refresh", "--dumps", self.path, "--format", "json", *options)
+
+    def verify(self):
+        return rsdump.run("verify", "--locked", "--dumps", self.path, "--format", "json")
+
+    def status(self, *options):
+        return rsdump.run("status", "--dumps", self.path, "--format", "json", *options)
+
+    def value(self, name):
+        return self.bundle(f"main/{name}").records[0]["value"]
+
+    def good(self):
+        outcome = self.refresh()
+        assert outcome.code == rsdump.DONE, str(outcome)
+        verified = self.verify()
+        assert verified.code == rsdump.DONE, str(verified)
+        return outcome.json()
+
+    def refuses(self, *words):
+        """A refresh that fails and changes nothing."""
+        before = self.files()
+        outcome = self.refresh()
+        assert outcome.code == rsdump.SOME_FAILED and outcome.says(*words), str(outcome)
+        assert self.files() == before
+        return outcome
+
+
+class Network:
+    """Between client and origins: answers each request with that of the origin that `choose(path, count)` names."""
+
+    def __init__(self, choose):
+        self.choose = choose
+        network = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                found = re.search(r"/collections/([^/?]+)", self.path)
+                name = found[1] if found else self.path
+                network.counts[name] = network.counts.get(name, 0) + 1
+                serving = network.choose(name, network.counts[name])
+                answer = serving.ask(self.path) if serving else None
+                body = answer.body if answer else b"{}"
+                self.send_response(answer.status if answer else 503)
+                for header in ("content-type", "etag", "last-modified", "expires", "cache-control"):
+                    if answer and header in answer.headers:
+                        self.send_header(header, answer.headers[header])
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.counts = {}
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def __enter__(self):
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture(scope="module")
+def made_origin(tmp_path_factory):
+    origin = Origin(tmp_path_factory.mktemp("origin") / "origin")
+    origin.publish(one=1, two=1)
+    return origin
+
+
+@pytest.fixture
+def origin(made_origin, tmp_path):
+    return made_origin.copy(tmp_path / "origin")
+
+
+@pytest.fixture
+def served(origin):
+    with Serving("--dumps", origin.dumps.path, "--watch") as serving:
+        yield serving
+
+
+def wait_for(serving, dumps):
+    """Until the server has taken up what is in the directory."""
+    wanted = dumps.bundle(CATALOGUE).timestamp
+    for _ in range(200):
+        if serving.changeset(CATALOGUE).json().get("timestamp") == wanted:
+            return
+        time.sleep(0.05)
+    raise AssertionError(serving.log())
+
+
+def test_a_release_is_published_packaged_and_verified_offline(origin, served, tmp_path):
+    packager = Packager(tmp_path / "packager", origin.root, served.url)
+    report = packager.good()
+    assert report["release"]["number"] == 1 and report["release"]["isConfirmed"]
+    assert packager.lock["release"] == {"origin": "settings.example.org", "number": 1}
+    before = packager.stats()
+    assert packager.good()["requests"] == 1 and packager.stats() == before
+    origin.publish(two=2)
+    wait_for(served, origin.dumps)
+    # A release is a whole, whatever was named.
+    outcome = packager.refresh("main/one")
+    assert outcome.code == rsdump.DONE and packager.value("two") == 2, str(outcome)
+    assert packager.lock["release"]["number"] == 2
+    shown = packager.status("--offline").json()["release"]
+    assert shown["number"] == 2 and shown["problems"] == [] and shown["isConfirmed"]
+    text = rsdump.run("status", "--offline", "--dumps", packager.path)
+    assert text.says("release 2 of settings.example.org", "confirmed until"), str(text)
+    with Serving("--dumps", packager.path) as mirror:
+        other = Packager(tmp_path / "mirror", origin.root, mirror.url, names=("two",))
+        other.good()
+        assert other.lock["release"]["number"] == 2 and other.names == ["main/two", CATALOGUE]
+
+
+def test_catalogues_fit_their_schema(origin):
+    assert origin.run("remove", "main/one").code == rsdump.DONE
+    (origin.path / "sources/main/one.yaml").unlink()
+    assert origin.run("publish").says("main/one is removed")
+    schema = json.loads(SCHEMA.read_text())
+    jsonschema.Draft7Validator.check_schema(schema)
+    validator = jsonschema.Draft7Validator(schema)
+    records = origin.catalogue
+    assert records.keys() == {"release", "main_-one", "main_-two"} and records["main_-one"]["removed"] == 2
+    for record in records.values():
+        validator.validate(record)
+    for wrong in [records["release"] | {"number": 0}, records["main_-two"] | {"removed": 1}, {"id": "main_-two"},
+                  records["main_-two"] | {"sha256": "ab"}, records["release"] | {"origin": "A b"}]:
+        assert not validator.is_valid(wrong), wrong
+
+
+def test_a_nightly_confirmation_changes_a_package_only_when_half_of_the_time_is_over(origin, served, tmp_path):
+    packager = Packager(tmp_path / "packager", origin.root, served.url)
+    packager.good()
+    before = packager.stats()
+    origin.run("publish", "--confirm")
+    wait_for(served, origin.dumps)
+    assert packager.good()["release"]["number"] == 1 and packager.stats() == before
+    locked = packager.refresh("--locked")
+    assert locked.code == rsdump.DONE, str(locked)
+
+
+def test_without_release_in_the_configuration_everything_is_as_before(origin, served, tmp_path):
+    packager = Packager(tmp_path / "packager", origin.root, served.url, origin=None)
+    report = packager.good()
+    assert "release" not in report and "release" not in packager.lock
+    assert packager.names == ["main/one", "main/two"] and report["requests"] == 4
+    assert "release" not in packager.verify().json() and "release" not in packager.status("--offline").json()
+    plain = Origin(tmp_path / "plain", name=None)
+    outcome = plain.publish("--format", "json", one=1)
+    assert plain.dumps.names == ["main/one"] and "release" not in plain.dumps.lock
+    assert [each["collection"] for each in outcome.json()["collections"]] == ["main/one"]
+    refused = plain.run("publish", "--confirm")
+    assert refused.code == rsdump.USAGE and refused.says("dumps.yaml", "release:"), str(refused)
+
+
+def test_staging_cannot_stand_in_for_production(origin, served, tmp_path):
+    """Arbitrary files: the same keys sign staging, whose collections have the same names and are newer."""
+    staging = Origin(tmp_path / "staging", name="staging.example.org", keys=origin.path / "keys")
+    staging.publish(one=666, two=666)
+    with Serving("--dumps", staging.dumps.path) as lies, Network(lambda name, count: lies) as network:
+        # What happens without a release: the substitute is taken, and the truth refused for as long as it is older.
+        before = Packager(tmp_path / "before", origin.root, served.url, origin=None)
+        before.good()
+        before.configure(None, url=network.url)
+        assert before.refresh().code == rsdump.DONE and before.value("one") == 666
+        before.configure(None, url=served.url)
+        assert before.refresh().says("rollback") and before.value("one") == 666
+
+        packager = Packager(tmp_path / "packager", origin.root, served.url)
+        packager.good()
+        packager.configure(url=network.url)
+        packager.refuses("expected the catalogue of the origin settings.example.org", "staging.example.org")
+        assert packager.verify().code == rsdump.DONE and packager.value("one") == 1
+        # Nor for a directory that has nothing to compare with.
+        empty = Packager(tmp_path / "empty", origin.root, network.url)
+        assert empty.refresh().says("staging.example.org") and empty.names == []
+        # Single collections of staging beside production's catalogue.
+        network.choose = lambda name, count: lies if name in ("one", "changes") else served
+        empty.refuses("expected the state that release 1 lists")
+        assert empty.names == []
+
+    # Where the lie was told before, the catalogue heals it: an older true state is no rollback.
+    before.configure("settings.example.org", url=served.url)
+    before.good()
+    assert before.value("one") == before.value("two") == 1
+
+
+def test_a_mirror_that_mixes_releases(origin, tmp_path):
+    """Mix and match: an old catalogue with new collections, the reverse, and one collection of another release."""
+    old = origin.copy(tmp_path / "old")
+    origin.publish(one=2, two=2)
+    with Serving("--dumps", old.dumps.path) as first, Serving("--dumps", origin.dumps.path) as second:
+        with Network(lambda name, count: first) as network:
+            packager = Packager(tmp_path / "packager", origin.root, network.url)
+            packager.good()
+            origin.publish(one=3)
+            for choose in (
+                lambda name, count: second if name == "one" else first,
+                lambda name, count: first if name == "catalogue" else second,
+                lambda name, count: second if name in ("catalogue", "changes") else first,
+                lambda name, count: first if name == "two" else second,
+            ):
+                network.choose = choose
+                outcome = packager.refresh()
+                assert outcome.code in (rsdump.DONE, rsdump.SOME_FAILED), str(outcome)
+                assert packager.verify().code == rsdump.DONE
+                assert (packager.value("one"), packager.value("two")) == (1, 1), str(outcome)
+            failed = {each["collection"]: each["error"]["code"] for each in outcome.json()["collections"] if "error" in each}
+            assert set(failed.values()) == {"release"} and "main/two" in failed
+            empty = Packager(tmp_path / "empty", origin.root, network.url)
+            assert empty.refresh().code == rsdump.SOME_FAILED and empty.names == []
+            network.choose = lambda name, count: second
+            packager.good()
+            assert (packager.value("one"), packager.value("two")) == (2, 2)
+            # Rollback: the whole old release, once a newer one is known.
+            network.choose = lambda name, count: first
+            assert packager.refresh("--full").says("expected release 2 or a later one, found release 1")
+            assert packager.value("one") == 2
+
+
+def test_a_publication_under_way_is_asked_again_once(origin, tmp_path):
+    old = origin.copy(tmp_path / "old")
+    origin.publish(one=2, two=2)
+    with Serving("--dumps", old.dumps.path) as first, Serving("--dumps", origin.dumps.path) as second:
+        # The catalogue is the last that changes.
+        with Network(lambda name, count: first if name == "catalogue" and count == 1 else second) as network:
+            packager = Packager(tmp_path / "packager", origin.root, network.url)
+            packager.good()
+            assert (packager.value("one"), packager.value("two")) == (2, 2)
+            assert network.counts["catalogue"] == 2
+            assert packager.lock["release"]["number"] == 2
+
+
+def test_a_release_is_taken_as_a_whole_or_not_at_all(origin, tmp_path):
+    with Serving("--dumps", origin.dumps.path, "--watch") as serving, Network(lambda name, count: serving) as network:
+        packager = Packager(tmp_path / "packager", origin.root, network.url)
+        packager.good()
+        origin.publish(one=2, two=2)
+        wait_for(serving, origin.dumps)
+        network.choose = lambda name, count: None if name == "two" else serving
+        outcome = packager.refuses("a release is taken as a whole", "main/two")
+        assert packager.verify().code == rsdump.DONE and packager.lock["release"]["number"] == 1
+        assert outcome.json()["release"]["number"] == 1
+        network.choose = lambda name, count: serving
+        packager.good()
+        assert packager.value("two") == 2
+
+
+def test_a_catalogue_that_forgets_a_collection(origin, served, tmp_path):
+    packager = Packager(tmp_path / "packager", origin.root, served.url, names=("one",))
+    packager.good()
+    forged = plain(origin.catalogue)
+    del forged["main_-two"]
+    forged["release"]["number"] = 7
+    origin.sign(forged)
+    wait_for(served, origin.dumps)
+    packager.refuses("main/two: listed before")
+
+
+@pytest.mark.parametrize("case", ["itself", "later", "nothing", "twice"])
+def test_what_is_no_catalogue(origin, served, tmp_path, case):
+    packager = Packager(tmp_path / "packager", origin.root, served.url)
+    packager.good()
+    forged = plain(origin.catalogue)
+    forged["release"]["number"] = 7
+    if case == "itself":
+        forged["releases_-catalogue"] = forged["main_-one"] | {"bucket": "releases", "collection": "catalogue"}
+    if case == "later":
+        forged["release"]["format"] = 2
+    if case == "nothing":
+        forged = {"a": {"b": 1}}
+    if case == "twice":
+        forged["main_-one2"] = forged["main_-one"]
+    origin.sign(forged)
+    wait_for(served, origin.dumps)
+    packager.refuses({"later": "format 1, found 2"}.get(case, "expected a catalogue"))
+    refused = origin.run("publish", "--confirm")
+    assert refused.code == rsdump.USAGE and refused.says("rsdump remove releases/catalogue"), str(refused)
+
+
+def test_a_fast_forward_is_healed_by_a_new_certificate(origin, served, tmp_path):
+    """Somebody with the leaked key publishes the highest number. No number follows it; a later certificate does."""
+    packager = Packager(tmp_path / "packager", origin.root, served.url)
+    packager.good()
+    leaked = origin.copy(tmp_path / "leaked")
+    forged = plain(origin.catalogue)
+    forged["release"]["number"] = HIGHEST
+    leaked.sign(forged)
+    with Serving("--dumps", leaked.dumps.path) as lies:
+        packager.configure(url=lies.url)
+        packager.good()
+        assert packager.lock["release"]["number"] == HIGHEST
+        packager.configure(url=served.url)
+        packager.refuses(f"expected release {HIGHEST} or a later one")
+        time.sleep(1.1)    # certificates count in seconds
+        assert origin.run("keys", "renew", "keys").code == rsdump.DONE
+        origin.publish(one=2)
+        wait_for(served, origin.dumps)
+        packager.good()
+        assert packager.lock["release"]["number"] == 2 and packager.value("one") == 2
+        # The leaked key does not come back.
+        packager.configure(url=lies.url)
+        packager.refuses("expected a signature of a certificate that is valid from")
+
+
+def test_an_expired_release_is_unconfirmed_and_stays(origin, tmp_path):
+    """Indefinite freeze: the mirror answers for ever what it answered once."""
+    frozen = origin.copy(tmp_path / "frozen")
+    forged = plain(frozen.catalogue)
+    forged["release"] |= {"made": 1000, "confirmed": 2000, "expires": 3000, "number": 2}
+    frozen.sign(forged)
+    with Serving("--dumps", frozen.dumps.path) as serving:
+        packager = Packager(tmp_path / "packager", origin.root, serving.url)
+        report = packager.good()
+        assert report["release"]["isConfirmed"] is False and packager.value("one") == 1
+        text = rsdump.run("refresh", "--dumps", packager.path)
+        assert text.code == rsdump.DONE and text.says("unconfirmed since 1970-01-01T00:00:03"), str(text)
+        assert rsdump.run("status", "--dumps", packager.path).says("unconfirmed since 1970")
+        assert packager.verify().json()["release"]["isConfirmed"] is False
+
+
+def test_a_lock_that_was_edited(origin, served, tmp_path):
+    packager = Packager(tmp_path / "packager", origin.root, served.url)
+    packager.good()
+    old = packager.copy(tmp_path / "old")
+    origin.publish(one=2)
+    wait_for(served, origin.dumps)
+    packager.good()
+    lock = packager.path / "dumps.lock.json"
+    whole = lock.read_text()
+
+    def wrong(*words):
+        verified = packager.verify()
+        assert verified.code == rsdump.VERIFICATION and verified.says(*words), str(verified)
+        assert rsdump.run("status", "--offline", "--dumps", packager.path).code == rsdump.SOME_FAILED
+        lock.write_text(whole)
+
+    lock.write_text(whole.replace('"number": 2', '"number": 3'))
+    wrong("expected release 2 of settings.example.org", "found release 3")
+    lock.write_text(re.sub(r'  "release": \{[^}]*\},\n', "", whole))
+    wrong("found none")
+    # A bundle of the release before, with its entry: each for itself is good.
+    bundle = packager.bundle_path("main/one")
+    bundle.write_bytes(old.bundle_path("main/one").read_bytes())
+    edited = json.loads(whole)
+    edited["collections"]["main/one"] = old.lock["collections"]["main/one"]
+    lock.write_text(json.dumps(edited))
+    wrong("main/one: expected the state that release 2 lists")
+    lock.write_text(json.dumps(edited))
+    packager.good()
+    assert packager.value("one") == 2
+    # Without the catalogue there is no release.
+    edited = json.loads(whole)
+    del edited["collections"][CATALOGUE]
+    lock.write_text(json.dumps(edited))
+    packager.bundle_path(CATALOGUE).unlink()
+    assert packager.verify().says("found none")
+    packager.good()
+    assert packager.bundle_path(CATALOGUE).exists()
+
+
+def test_a_pin_leaves_the_release_in_words(origin, served, tmp_path):
+    packager = Packager(tmp_path / "packager", origin.root, served.url)
+    packager.good()
+    assert rsdump.run("pin", "main/one", "--dumps", packager.path).code == rsdump.DONE
+    origin.publish(one=2, two=2)
+    wait_for(served, origin.dumps)
+    text = rsdump.run("refresh", "--dumps", packager.path)
+    assert text.code == rsdump.DONE and text.says("main/one", "its pin leaves release 2"), str(text)
+    assert (packager.value("one"), packager.value("two")) == (1, 2)
+    verified = packager.verify()
+    assert verified.code == rsdump.DONE and verified.json()["release"]["pinnedElsewhere"] == ["main/one"], str(verified)
+    assert rsdump.run("status", "--offline", "--dumps", packager.path).says("its pin leaves the release")
+    assert rsdump.run("pin", CATALOGUE, "--dumps", packager.path).code == rsdump.USAGE
+
+
+def test_a_removed_collection(origin, served, tmp_path):
+    packager = Packager(tmp_path / "packager", origin.root, served.url)
+    packager.good()
+    removed = origin.run("remove", "main/one")
+    assert removed.code == rsdump.DONE and removed.says("the next rsdump publish says so"), str(removed)
+    (origin.path / "sources/main/one.yaml").unlink()
+    preview = origin.run("publish", "--dry-run")
+    assert preview.says("release 2 of settings.example.org, in which main/one is removed"), str(preview)
+    origin.publish(two=2)
+    wait_for(served, origin.dumps)
+    outcome = packager.refresh()
+    # The others go on.
+    assert outcome.code == rsdump.SOME_FAILED and outcome.says("removed it in release 2", "rsdump remove"), str(outcome)
+    assert packager.value("two") == 2 and packager.lock["release"]["number"] == 2
+    assert packager.verify().says("main/one: removed from the release since number 2")
+    assert rsdump.run("remove", "main/one", "--dumps", packager.path).code == rsdump.DONE
+    packager.good()
+
+
+def test_targets_are_told_of_the_catalogue_among_the_others(origin):
+    with Endpoint() as endpoint:
+        origin.publish("--notify", endpoint.url, one=5)
+        assert endpoint.take()[0].json()["collections"] == ["main/one", CATALOGUE]
+        origin.publish("--notify", endpoint.url)
+        assert endpoint.take() == []
+
+
+def test_a_new_directory_begins_with_a_name(tmp_path):
+    origin = Origin(tmp_path / "origin")
+    shutil.rmtree(origin.dumps.path)
+    origin.publish("--origin", "new.example.org", one=1)
+    assert origin.dumps.lock["release"] == {"origin": "new.example.org", "number": 1}
+    assert rsdump.run("verify", "--locked", "--dumps", origin.dumps.path).code == rsdump.DONE
+    other = origin.run("publish", "--origin", "other.example.org")
+    assert other.code == rsdump.USAGE and other.says("new.example.org"), str(other)
+    # The catalogue is not among an app's defaults.
+    exported = origin.run("export", "main/one", "--to", "json", "--key", "id", "--value", "value", "--output", "defaults.json")
+    assert exported.code == rsdump.DONE, str(exported)
+    assert json.loads((origin.path / "defaults.json").read_text()) == {"a": 1}
+
+
+def test_two_publishers_and_a_wrong_clock(origin, tmp_path):
+    outcomes = []
+    threads = [threading.Thread(target=lambda: outcomes.append(origin.run("publish", "--confirm"))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for outcome in outcomes:
+        assert outcome.code == rsdump.DONE or outcome.says("wait until it has ended"), str(outcome)
+    assert origin.catalogue["release"]["number"] == 1
+    behind = origin.run("publish", "--confirm", "--at", "2026-01-01")
+    assert behind.code != rsdump.DONE
+    assert rsdump.run("verify", "--locked", "--dumps", origin.dumps.path).code == rsdump.DONE
+
+
+def test_killed_publications_leave_one_release(origin, tmp_path):
+    """Whatever goes on after a kill, be it a confirmation that looks at no source, finds one release or makes one."""
+    chance = random.Random(SEED)
+    timed = origin.copy(tmp_path / "timed")
+    began = time.monotonic()
+    timed.publish(one=2, two=2)
+    seconds = time.monotonic() - began
+    interrupted = 0
+    for number in range(ROUNDS):
+        where = f"round {number} of KILL_SEED={SEED} RELEASE_KILL_ROUNDS={ROUNDS}"
+        work = origin.copy(tmp_path / f"round-{number}")
+        for name in ("one", "two"):
+            (work.path / f"sources/main/{name}.yaml").write_text("records:\n  - {id: a, value: 2}\n")
+        process = rsdump.start("publish", cwd=work.path)
+        time.sleep(chance.uniform(0, seconds))
+        interrupted += process.poll() is None
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        goes_on = ["publish", "--confirm"] if chance.random() < 0.5 else ["publish"]
+        outcome = work.run(*goes_on)
+        assert outcome.code == rsdump.DONE, f"{where}: {outcome}"
+        verified = rsdump.run("verify", "--locked", "--dumps", work.dumps.path)
+        assert verified.code == rsdump.DONE, f"{where}: {verified}"
+        values = {work.dumps.bundle(f"main/{name}").records[0]["value"] for name in ("one", "two")}
+        assert len(values) == 1, f"{where}: {values}"
+        assert work.catalogue["release"]["number"] == values.pop(), where
+        assert not (work.dumps.path / ".rsdump").exists(), where
+        shutil.rmtree(work.path)
+    assert interrupted > 0
+
+
+def test_killed_refreshes_leave_one_release(origin, served, tmp_path):
+    chance = random.Random(SEED)
+    old = Packager(tmp_path / "old", origin.root, served.url)
+    old.good()
+    origin.publish(one=2, two=2)
+    wait_for(served, origin.dumps)
+    timed = old.copy(tmp_path / "timed")
+    began = time.monotonic()
+    assert rsdump.run("refresh", "--dumps", timed.path).code == rsdump.DONE
+    seconds = time.monotonic() - began
+    with Network(lambda name, count: None) as down:
+        for number in range(ROUNDS):
+            where = f"round {number} of KILL_SEED={SEED} RELEASE_KILL_ROUNDS={ROUNDS}"
+            path = tmp_path / f"round-{number}"
+            shutil.copytree(old.path, path)
+            process = rsdump.start("refresh", "--dumps", path)
+            time.sleep(chance.uniform(0, seconds))
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            packager = Dumps(path)
+            configured = packager.config.read_text()
+            # The next run finds no server, and leaves one release all the same.
+            packager.config.write_text(configured.replace(served.url, down.url))
+            assert rsdump.run("refresh", "--dumps", path).code != rsdump.DONE, where
+            verified = rsdump.run("verify", "--locked", "--dumps", path)
+            assert verified.code == rsdump.DONE, f"{where}: {verified}"
+            packager.config.write_text(configured)
+            assert rsdump.run("refresh", "--dumps", path).code == rsdump.DONE, where
+            assert packager.lock["release"]["number"] == 2, where
+            assert rsdump.run("verify", "--locked", "--dumps", path).code == rsdump.DONE, where
+            shutil.rmtree(path)
+
+
+def test_readers_of_a_server_never_see_a_release_that_is_not_there(origin, served):
+    """If the catalogue is the same before and after, everything in between is what it lists."""
+    stop, seen, problems = threading.Event(), set(), []
+
+    def read():
+        while not stop.is_set():
+            before = served.changeset(CATALOGUE).json()
+            found = {name: served.changeset(f"main/{name}").json()["timestamp"] for name in ("one", "two")}
+            after = served.changeset(CATALOGUE).json()
+            if before["timestamp"] != after["timestamp"]:
+                continue
+            wanted = {r["collection"]: r["timestamp"] for r in after["changes"] if "collection" in r}
+            seen.add(after["timestamp"])
+            if wanted != found:
+                problems.append((wanted, found))
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for number in range(2, 8):
+        origin.publish(one=number, two=number)
+        time.sleep(0.6)
+    stop.set()
+    for reader in readers:
+        reader.join()
+    assert not problems, problems[:3]
+    assert len(seen) > 3
+
+
+def test_a_mirror_carries_the_release(origin, tmp_path):
+    output = tmp_path / "mirror"
+    made = rsdump.run("export", "main/one", "--to", "mirror", "--dumps", origin.dumps.path, "--url", "https://m.example",
+                      "--output", output)
+    assert made.code == rsdump.DONE, str(made)
+    text = "\n".join(str(path) for path in output.rglob("*"))
+    assert "releases" in text and "catalogue" in text and "main/collections/two" not in text
+    archive = tmp_path / "dumps.tar.xz"
+    packed = rsdump.run("export", "main/one", "--to", "tar.xz", "--dumps", origin.dumps.path, "--output", archive)
+    assert packed.code == rsdump.DONE, str(packed)
+    shutil.unpack_archive(archive, tmp_path / "unpacked")
+    verified = rsdump.run("verify", "--locked", "--dumps", tmp_path / "unpacked/dumps")
+    assert verified.code == rsdump.DONE and verified.says("release 1 of settings.example.org"), str(verified)

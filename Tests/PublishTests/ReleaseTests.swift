@@ -1,0 +1,438 @@
+import Catalogue
+import CollectionSources
+import ContentSignature
+import Dumps
+import FileStorage
+import Publish
+import RemoteSettingsModel
+import SigningKeys
+import SnapshotBundle
+import Testing
+
+@Suite struct ReleaseTests {
+    private let now = Timestamp(milliseconds: 1_780_000_000_000)
+    private func days(_ count: Double) -> Timestamp {
+        now.advanced(by: .milliseconds(Int64(count * 86_400_000)))
+    }
+
+    /// A place with two collections, and a release of both.
+    private func published(at time: Timestamp? = nil) throws -> PublishingPlace {
+        let place = try PublishingPlace(at: now)
+        try place.configure()
+        try place.write("records: {a: {v: 1}}")
+        try place.write("records: {a: {v: 1}}", to: "main/other.yaml")
+        try place.publish(at: time ?? now)
+        return place
+    }
+
+    @Test func whatOneRunPublishesIsOneRelease() throws {
+        let place = try published()
+        let first = try place.catalogue()
+        #expect(first.number == 1 && first.origin.description == "settings.example.org" && first.removed.isEmpty)
+        #expect((first.made, first.confirmed, first.expires) == (now, now, days(7)))
+        #expect(try place.dumps.lockFile(limits: Limits()).release == .init(origin: first.origin, number: 1))
+        try place.write("records: {a: {v: 2}}")
+        let outcomes = try place.run(at: days(1))
+        let release = try #require(outcomes.last?.release)
+        #expect(release.status == .made && release.changed == [place.id] && release.added.isEmpty)
+        let second = try place.catalogue()
+        #expect(second.number == 2 && second.made == days(1))
+        for (id, entry) in second.entries {
+            let payload = try BundleReader(path: place.dumps.bundlePath(id)).payload()
+            #expect(entry.payload == SHA256Digest(hashing: payload.bytes) && entry.timestamp == payload.timestamp)
+            #expect(entry.records == payload.records.count)
+        }
+        #expect(try second.entries.keys.sorted() == [place.id, CollectionID("main/other")])
+        // A delta: the record of what did not change keeps its time.
+        let records = try BundleReader(path: place.dumps.bundlePath(Catalogue.collection)).payload().records
+        #expect(records.record(id: "main_-other")?.lastModified == now)
+        #expect(records.record(id: "release")?.lastModified == days(1))
+        #expect(try place.dumps.configuration().collections.map(\.id).count == 2)
+        try place.verify()
+    }
+
+    @Test func unchangedSourcesChangeNoByteForHalfOfTheTime() throws {
+        let place = try published()
+        let before = try place.files()
+        for time in [now, days(1), days(3.49)] {
+            #expect(try place.run(at: time).last?.release?.status == .unchanged)
+            #expect(try place.files() == before)
+        }
+        let confirmed = try place.run(at: days(3.5))
+        #expect(confirmed.last?.release?.status == .confirmed)
+        let catalogue = try place.catalogue()
+        #expect(catalogue.number == 1 && catalogue.made == now && catalogue.confirmed == days(3.5))
+        #expect(catalogue.expires == days(10.5))
+        #expect(try place.files()["main/c.zip"] == before["main/c.zip"])
+    }
+
+    @Test func anotherTimeToExpireIsAReasonToConfirm() throws {
+        let place = try published()
+        try place.configure(expiresAfter: "2d")
+        #expect(try place.run(at: days(0.1)).last?.release?.status == .confirmed)
+        #expect(try place.catalogue().expires == days(2.1))
+        #expect(try place.run(at: days(0.2)).last?.release?.status == .unchanged)
+    }
+
+    @Test func aConfirmationRenewsTheTimeAndNothingElse() throws {
+        let place = try published()
+        let (before, first) = (try place.files(), try place.catalogue())
+        try place.write("records: {a: {v: 2}}")
+        let outcomes = try place.publisher(.init(time: days(1))).confirm()
+        #expect(outcomes.map(\.id) == [Catalogue.collection] && outcomes[0].release?.status == .confirmed)
+        let second = try place.catalogue()
+        #expect(second.number == 1 && second.hasSameStates(as: first) && second.made == first.made)
+        #expect(second.confirmed == days(1) && second.expires == days(8))
+        #expect(try place.files()["main/c.zip"] == before["main/c.zip"])
+        #expect(try place.files()["dumps.yaml"] == before["dumps.yaml"])
+        // What others put into the directory is a release of its own, as clients would refuse other states under one number.
+        try place.dumps.removeCollections([CollectionID("main/other")])
+        #expect(try place.publisher(.init(time: days(2))).confirm()[0].release?.status == .made)
+        #expect(try place.catalogue().number == 2)
+    }
+
+    @Test func onlyAReleaseIsConfirmed() throws {
+        let place = try PublishingPlace(at: now)
+        #expect(throws: PublishError.noRelease(place.dumps.configurationPath)) {
+            _ = try place.publisher(.init(time: now)).confirm()
+        }
+        try place.configure()
+        #expect(throws: PublishError.nothingToConfirm(place.dumps.path)) {
+            _ = try place.publisher(.init(time: now)).confirm()
+        }
+        #expect(try FileStore.list(place.dumps.path) == ["dumps.yaml"])
+    }
+
+    @Test func aRemovedCollectionIsSaidToBeRemoved() throws {
+        let place = try published()
+        let other = try CollectionID("main/other")
+        try FileStore.remove("\(place.root)/sources/main/other.yaml")
+        // Without a source it stays.
+        #expect(try place.run(at: days(1)).last?.release?.status == .unchanged)
+        try place.dumps.removeCollections([other])
+        let release = try #require(try place.run(at: days(2)).last?.release)
+        #expect(release.status == .made && release.removed == [other])
+        let gone = try place.catalogue()
+        #expect(gone.number == 2 && gone.removed == [other: 2] && gone.entries[other] == nil)
+        try place.write("records: {a: {v: 5}}")
+        try place.run(at: days(3))
+        #expect(try place.catalogue().removed == [other: 2])
+        try place.write("records: {a: {v: 1}}", to: "main/other.yaml")
+        #expect(try #require(try place.run(at: days(4)).last?.release).added == [other])
+        let back = try place.catalogue()
+        #expect(back.number == 4 && back.removed.isEmpty && back.entries[other] != nil)
+    }
+
+    @Test func aCollectionThatFailsKeepsItsPresentState() throws {
+        let place = try published()
+        let first = try place.catalogue()
+        let text = try #require(try place.dumps.configurationText())
+        try place.dumps.writeConfiguration(
+            text.replacing("  main/other:", with: "  main/other:\n    pin: \(now)"))
+        try place.write("records: {a: {v: 2}}")
+        try place.write("records: {a: {v: 2}}", to: "main/other.yaml")
+        let outcomes = try place.run(at: days(1))
+        #expect(throws: IntakeError.self) { try outcomes[1].result.get() }
+        let second = try place.catalogue()
+        let other = try CollectionID("main/other")
+        #expect(second.number == 2 && second.entries[other] == first.entries[other])
+        #expect(second.entries[place.id] != first.entries[place.id])
+    }
+
+    @Test func anOriginKeepsItsName() throws {
+        let place = try published()
+        let before = try place.files()
+        try place.configure(origin: "staging.example.org")
+        try place.write("records: {a: {v: 2}}")
+        #expect(throws: PublishError.self) { try place.run(at: days(1)) }
+        #expect(try place.files()["main/c.zip"] == before["main/c.zip"])
+        try place.dumps.removeCollections([Catalogue.collection])
+        #expect(try place.dumps.lockFile(limits: Limits()).release == nil)
+        try place.run(at: days(1))
+        #expect(try place.catalogue().number == 1)
+    }
+
+    /// A catalogue with any number, signed by the place's own key, as somebody with a leaked one would.
+    private func put(_ number: UInt64, into place: PublishingPlace, at time: Timestamp) throws {
+        let text = try #require(try place.dumps.configurationText())
+        try place.dumps.removeCollections([Catalogue.collection])
+        try place.dumps.writeConfiguration(text.replacing("release:", with: "#release:"))
+        try place.write(
+            """
+            {"records": {"release": {"format": 1, "origin": "settings.example.org", "number": \(number),
+             "made": \(time), "confirmed": \(time), "expires": \(time)}}}
+            """, to: "releases/catalogue.json")
+        _ = try place.publisher(.init(time: time)).run(place.sources.read([Catalogue.collection])).map {
+            try $0.result.get()
+        }
+        try FileStore.removeTree("\(place.root)/sources/releases")
+        try place.dumps.writeConfiguration(text)
+    }
+
+    @Test func aNumberThatIsUsedUpIsHealedByALaterCertificate() throws {
+        let place = try published()
+        try put(Catalogue.highestNumber, into: place, at: days(1))
+        let forged = try place.verifiedCatalogue()
+        #expect(forged.catalogue.number == Catalogue.highestNumber)
+        #expect(throws: PublishError.numbersUsedUp(Catalogue.collection)) { try place.run(at: days(1.1)) }
+        try place.keys.renew(named: nil, days: 90, environment: [:], now: days(1.2))
+        let outcomes = try place.run(at: days(1.2))
+        #expect(outcomes.last?.release?.status == .made)
+        let healed = try place.verifiedCatalogue()
+        #expect(healed.catalogue.number == 1)
+        try healed.checkSuccession(of: forged)
+        #expect(throws: CatalogueError.self) { try forged.checkSuccession(of: healed) }
+    }
+
+    /// Of a number that no configured root vouches for, nothing counts.
+    @Test func aNumberThatNobodySignedIsNoFloor() throws {
+        let place = try published()
+        let stranger = try published()
+        try put(77, into: stranger, at: days(1))
+        try FileStore.remove(place.dumps.bundlePath(Catalogue.collection))
+        let bytes = try #require(try FileStore.read(stranger.dumps.bundlePath(Catalogue.collection), limit: 1 << 20))
+        try FileStore.replace(place.dumps.bundlePath(Catalogue.collection), with: bytes)
+        var lock = try place.dumps.lockFile(limits: Limits())
+        lock.collections[Catalogue.collection] =
+            try stranger.dumps.lockFile(limits: Limits()).collections[Catalogue.collection]
+        try place.dumps.writeLock(lock)
+        try place.run(at: days(2))
+        #expect(try place.catalogue().number == 1)
+    }
+
+    @Test func anOlderCertificatePublishesNothing() throws {
+        let place = try published()
+        let old = try place.keys.signer([:])
+        try place.keys.renew(named: nil, days: 90, environment: [:], now: days(1))
+        try place.write("records: {a: {v: 2}}")
+        try place.run(at: days(1))
+        let before = try place.files()
+        try place.write("records: {a: {v: 3}}")
+        let publisher = Publish(
+            into: place.dumps, signer: old, policy: TrustPolicy(roots: TrustAnchors([place.trusted])),
+            options: .init(time: days(2)))
+        #expect(throws: PublishError.self) { try publisher.run(place.sources.read()) }
+        #expect(throws: PublishError.self) { try publisher.confirm() }
+        #expect(try place.files() == before)
+        #expect(try FileStore.list("\(place.dumps.path)/.rsdump") == nil)
+    }
+
+    @Test func aClockThatIsBehindConfirmsByTheNextMillisecondAndAtMostADay() throws {
+        let place = try published(at: days(2))
+        _ = try place.publisher(.init(time: days(1.5))).confirm()
+        let catalogue = try place.catalogue()
+        #expect(catalogue.confirmed == days(2).advanced(by: .milliseconds(1)))
+        #expect(catalogue.expires == days(9).advanced(by: .milliseconds(1)))
+        let before = try place.files()
+        #expect(throws: PublishError.self) { try place.publisher(.init(time: now)).confirm() }
+        // Nothing changed, and nothing is due.
+        #expect(try place.run(at: now).last?.release?.status == .unchanged)
+        #expect(try place.files() == before)
+    }
+
+    @Test func twoRunsAtOneTimeAreTwoReleases() throws {
+        let place = try PublishingPlace(at: now)
+        try place.configure()
+        for (number, name) in ["c", "other"].enumerated() {
+            try place.write("records: {a: {v: 1}}", to: "main/\(name).yaml")
+            var options = Publish.Options(time: now)
+            options.isExact = true
+            let source = try place.sources.read([CollectionID("main/\(name)")])
+            for outcome in try place.publisher(options).run(source) { _ = try outcome.result.get() }
+            #expect(try place.catalogue().number == UInt64(number) + 1)
+        }
+        #expect(try place.catalogue().confirmed == now.advanced(by: .milliseconds(1)))
+    }
+
+    @Test func anExpiredReleaseGoesOn() throws {
+        let place = try published()
+        _ = try place.publisher(.init(time: days(40))).confirm()
+        #expect(try place.catalogue().number == 1)
+        try place.write("records: {a: {v: 2}}")
+        try place.run(at: days(80))
+        #expect(try place.catalogue().number == 2)
+    }
+
+    @Test func signingAgainChangesNoNumber() throws {
+        let place = try published()
+        try place.keys.renew(named: nil, days: 90, environment: [:], now: days(1))
+        let before = try place.verifiedCatalogue()
+        #expect(try place.publisher(.init(time: days(1))).resign([]).count == 3)
+        let after = try place.verifiedCatalogue()
+        #expect(after.catalogue == before.catalogue)
+        let (begins, began) = (try #require(after.certificateBegins), try #require(before.certificateBegins))
+        #expect(begins > began)
+        try after.checkSuccession(of: before)
+        #expect(try place.run(at: days(1)).last?.release?.status == .unchanged)
+    }
+
+    @Test func aSecondRootSeesTheSameRelease() throws {
+        let place = try published()
+        let others = KeyDirectory("\(place.root)/others")
+        let root = try others.create(.init(), now: days(1))
+        var options = Publish.Options(time: days(1))
+        options.overlap = (try others.signer([:]), nil)
+        _ = try place.publisher(options).confirm()
+        let first = try place.verifiedCatalogue()
+        let second = try place.verifiedCatalogue(root)
+        #expect(first.catalogue == second.catalogue)
+        #expect(first.root == place.trusted && second.root == root)
+        let (begins, other) = (try #require(first.certificateBegins), try #require(second.certificateBegins))
+        #expect(begins < other)
+    }
+
+    /// A cross-certificate is in every bundle, and may be younger than the certificate that replaced a leaked one: whoever has
+    /// the leaked key can put it behind that.
+    @Test func aCrossCertificateMakesNoKeyYounger() throws {
+        let place = try published()
+        let older = KeyDirectory("\(place.root)/older")
+        let oldRoot = try older.create(.init(), now: now)
+        let root = try #require(try FileStore.read("\(place.root)/keys/root.pem", limit: 1 << 20))
+        let cross = try older.crossSign(
+            root, place: "root.pem", confirming: place.trusted, days: nil, environment: [:], now: days(5))
+        _ = try place.keys.succeed(cross, place: "cross.pem", after: oldRoot, now: days(5))
+        _ = try place.publisher(.init(time: days(5))).confirm()
+        let (own, other) = (try place.verifiedCatalogue(), try place.verifiedCatalogue(oldRoot))
+        let (begins, began) = (try #require(own.certificateBegins), try #require(other.certificateBegins))
+        #expect(begins == began && begins <= now && other.root == oldRoot)
+    }
+
+    @Test func whatNobodyVouchesForIsNotListed() throws {
+        let place = try published()
+        let stranger = try PublishingPlace(at: now)
+        try stranger.write("records: {a: {v: 666}}")
+        try stranger.write("records: {a: {v: 666}}", to: "main/new.yaml")
+        try stranger.run(at: now)
+        func take(_ name: String) throws {
+            let id = try CollectionID(name)
+            let bytes = try #require(try FileStore.read(stranger.dumps.bundlePath(id), limit: 1 << 20))
+            try FileStore.replace(place.dumps.bundlePath(id), with: bytes)
+            var lock = try place.dumps.lockFile(limits: Limits())
+            lock.collections[id] = try stranger.dumps.lockFile(limits: Limits()).collections[id]
+            try place.dumps.writeLock(lock)
+        }
+        try take("main/new")
+        let outcome = try #require(try place.publisher(.init(time: days(1))).confirm().last)
+        #expect(outcome.release?.status == .confirmed)
+        #expect(outcome.notes.contains { $0.contains("main/new is not part of the release") })
+        // One that is listed must not get the signature of the list.
+        try take("main/c")
+        #expect(throws: PublishError.self) { try place.publisher(.init(time: days(2))).confirm() }
+        #expect(try place.catalogue().confirmed == days(1))
+        // Its own source replaces it.
+        try place.run(at: days(2))
+        #expect(try place.catalogue().number == 2)
+    }
+
+    @Test func aSourceForTheCatalogueIsRefused() throws {
+        let place = try published()
+        try place.write("records: {a: {v: 1}}", to: "releases/catalogue.yaml")
+        let outcomes = try place.run(at: days(1))
+        let refused = try #require(outcomes.first { $0.id == Catalogue.collection && $0.release == nil })
+        #expect(throws: PublishError.sourceOfCatalogue(Catalogue.collection)) { try refused.result.get() }
+        let source = try #require(try place.sources.read([Catalogue.collection]).first)
+        #expect(throws: PublishError.self) {
+            try Publish.check(source, place.dumps.configuration(), at: now)
+        }
+        #expect(try place.catalogue().number == 1)
+    }
+
+    @Test func aPreviewSaysWhatWouldBePublished() throws {
+        let place = try published()
+        try place.dumps.removeCollections([CollectionID("main/other")])
+        try FileStore.remove("\(place.root)/sources/main/other.yaml")
+        try place.write("records: {a: {v: 2}}")
+        let (states, release) = try Publish.preview(
+            place.sources.read(), in: place.dumps, at: days(1), isExact: false)
+        let next = try #require(release)
+        #expect(next.catalogue.number == 2 && next.changed == [place.id])
+        #expect(try next.removed == [CollectionID("main/other")])
+        try place.run(at: days(1))
+        #expect(try place.catalogue() == next.catalogue)
+        let previewed = try #require(states.last).state.get()
+        #expect(states.last?.id == Catalogue.collection)
+        let made = try BundleReader(path: place.dumps.bundlePath(Catalogue.collection)).payloadText()
+        #expect(previewed.payload.bytes == made)
+    }
+
+    /// The process is killed when some bundles have their names, and some not.
+    @Test(arguments: 0...3) func aReleaseIsNamedAsAWhole(named: Int) throws {
+        let place = try published()
+        let (old, first) = (try place.dumps.lockFile(limits: Limits()), try place.files())
+        try place.write("records: {a: {v: 2}}")
+        try place.write("records: {a: {v: 2}}", to: "main/other.yaml")
+        try place.run(at: days(1))
+        let new = try place.dumps.lockFile(limits: Limits())
+        let ids = new.collections.keys.sorted()
+        // Back to the moment at which the note on all of them was written.
+        try place.dumps.prepareWork()
+        for (number, id) in ids.enumerated() {
+            if number >= named { try FileStore.rename(place.dumps.bundlePath(id), to: place.dumps.packPath(id)) }
+            try place.dumps.writePending(id, #require(new.collections[id]))
+        }
+        try FileStore.replace("\(place.dumps.path)/.rsdump/pending/release.json", with: Bytes(new.text))
+        try place.dumps.writeLock(old)
+        #expect(try place.run(at: days(1)).last?.release?.status == .unchanged)
+        #expect(try place.dumps.lockFile(limits: Limits()) == new)
+        #expect(try place.files() != first)
+        #expect(try FileStore.list("\(place.dumps.path)/.rsdump") == nil)
+        try place.verify()
+    }
+
+    /// Without the note on all of them, the bundles are not the directory's yet.
+    @Test func whatWasOnlyPackedIsDropped() throws {
+        let place = try published()
+        let before = try place.files()
+        try place.dumps.prepareWork()
+        try FileStore.replace(place.dumps.packPath(place.id), with: #require(before["main/c.zip"]))
+        let lock = try place.dumps.lockFile(limits: Limits())
+        try place.dumps.writePending(place.id, #require(lock.collections[place.id]))
+        #expect(try place.run(at: days(1)).last?.release?.status == .unchanged)
+        #expect(try place.files() == before)
+        #expect(try FileStore.list("\(place.dumps.path)/.rsdump") == nil)
+    }
+
+    @Test func aDirectoryThatAsksForReleasesNoMoreHasNone() throws {
+        let place = try published()
+        let text = try #require(try place.dumps.configurationText())
+        try place.dumps.writeConfiguration(text.replacing("release:", with: "#release:"))
+        #expect(try place.run(at: days(1)).allSatisfy { $0.release == nil })
+        #expect(try place.dumps.lockFile(limits: Limits()).release == nil)
+    }
+}
+
+extension PublishingPlace {
+    /// Writes a `dumps.yaml` that asks for releases, or changes the one that is there.
+    func configure(origin: String = "settings.example.org", expiresAfter: String? = nil) throws {
+        let release = "release: {origin: \(origin)\(expiresAfter.map { ", expires-after: \($0)" } ?? "")}"
+        guard let text = try dumps.configurationText() else {
+            try FileStore.makeDirectories(dumps.path)
+            return try dumps.writeConfiguration(
+                """
+                version: 1
+                server: http://127.0.0.1:8888/v1
+                trust:
+                  roots: ["\(trusted)"]
+                \(release)
+                collections:
+
+                """)
+        }
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { $0.hasPrefix("release:") ? release : String($0) }
+        try dumps.writeConfiguration(lines.joined(separator: "\n"))
+    }
+
+    @discardableResult
+    func run(at time: Timestamp) throws -> [Publish.Outcome] {
+        try publisher(.init(time: time)).run(sources.read())
+    }
+
+    func verifiedCatalogue(_ root: SHA256Digest? = nil) throws -> VerifiedCatalogue {
+        let verifier = BundleVerifier(TrustPolicy(roots: TrustAnchors([root ?? trusted])), limits: Limits())
+        return try #require(
+            try dumps.packagedCatalogue(dumps.lockFile(limits: Limits()), by: verifier, limits: Limits()))
+    }
+
+    func catalogue() throws -> Catalogue { try verifiedCatalogue().catalogue }
+}
