@@ -342,6 +342,14 @@ public func dlerror() -> UnsafeMutablePointer<CChar>! { absent() }  // dlerror(3
 
 // MARK: Sockets
 
+public struct pollfd: Sendable {  // poll(2)
+    public var fd: Int32, events: Int16, revents: Int16
+    public init(fd: Int32, events: Int16, revents: Int16) { (self.fd, self.events, self.revents) = (fd, events, revents) }
+    public init() { self.init(fd: 0, events: 0, revents: 0) }
+}
+public var POLLIN: Int32 { 1 }  // poll(2)
+@discardableResult public func poll(_ ends: UnsafeMutablePointer<pollfd>!, _ count: UInt32, _ milliseconds: Int32) -> Int32 { absent() }  // poll(2)
+
 public func socket(_ domain: Int32, _ type: Int32, _ protocol: Int32) -> Int32 { absent() }  // socket(2)
 public func bind(_ fd: Int32, _ address: UnsafePointer<sockaddr>!, _ length: socklen_t) -> Int32 { absent() }  // bind(2)
 public func listen(_ fd: Int32, _ backlog: Int32) -> Int32 { absent() }  // listen(2)
