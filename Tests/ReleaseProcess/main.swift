@@ -36,7 +36,7 @@ var config = RemoteSettingsConfig(
     transport: arguments[1] == "sync" ? transport : NoNetwork(), updates: .off, origin: arguments[5])
 config.log = { _ in }
 
-func makeService() -> (service: RemoteSettingsService, clients: [RemoteSettingsClient]) {
+@MainActor func makeService() -> (service: RemoteSettingsService, clients: [RemoteSettingsClient]) {
     let service = RemoteSettingsService(storageDir: arguments[2], config: config)
     return (service, collections.map { service.makeClient(collectionName: $0) })
 }
@@ -59,7 +59,7 @@ if arguments[1] == "sync" {
 
 /// Whether the standard input has ended.
 func hasEnded() -> Bool {
-    var poller = unsafe pollfd(fd: 0, events: Int16(POLLIN), revents: 0)
+    var poller = pollfd(fd: 0, events: Int16(POLLIN), revents: 0)
     return unsafe poll(&poller, 1, 0) > 0
 }
 

@@ -58,7 +58,10 @@ struct ReleaseTests {
         let config = place.start { $0.origin = "shop" }
         try await config.fetchAndActivate()
         try place.put("a", 2)
-        await #expect(throws: RemoteConfigError.self) { try await config.fetchAndActivate() }
+        try await config.fetchAndActivate()
         #expect(config["a"].numberValue == 1)
+        try place.server.publishRelease(as: "shop")
+        try await config.fetchAndActivate()
+        #expect(config["a"].numberValue == 2)
     }
 }
