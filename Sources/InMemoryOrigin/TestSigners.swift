@@ -81,7 +81,9 @@ final class TestSigners: Sendable {
             if let known = signers[key] { return known }
             let made =
                 switch signer {
-                case .current, .next: try authority.issueSigner(key.name, now: now)
+                case .current: try authority.issueSigner(key.name, now: now)
+                // A certificate that is renewed begins later than the one before.
+                case .next: try authority.issueSigner(key.name, from: now.advanced(by: .seconds(-60)), now: now)
                 case .expired:
                     try authority.issueSigner(
                         key.name, from: now.advanced(by: .seconds(-30 * 86_400)), days: -1, now: now)

@@ -445,6 +445,47 @@ extension ServerTests {
             #expect(other.read(numbers) == [30])
         }
 
+        /// Whoever had the signing key could publish any number. A new certificate makes a new beginning, and what the thief has
+        /// signed does not come back.
+        @Test func aNumberThatOnlyAThiefHasUsed() async throws {
+            let target = "/v2/buckets/releases/collections/catalogue/changeset?_expected=0"
+            let (service, clients) = self.service()
+            try publish(2)
+            try place.server.publishRelease(as: "shop", number: (1 << 53) - 1)
+            try await service.sync()
+            #expect(service.release?.number == (1 << 53) - 1)
+            let stolen = try place.server.reply(to: target, headers: HTTPHeaders()).body
+            try publish(3)
+            await #expect(throws: RemoteSettingsError.self) { try await service.sync() }
+            #expect(numbers(clients) == [2])
+            try place.server.collection("releases/catalogue").sign([SignatureForm(.next)])
+            try publish(3)
+            try await service.sync()
+            #expect(service.release?.number == 3 && numbers(clients) == [3])
+            try publish(4)
+            place.server.inject([Fault("/catalogue/changeset", effect: .body(String(decoding: stolen, as: UTF8.self)))])
+            let error = await #expect(throws: RemoteSettingsError.self) { try await service.sync() }
+            #expect("\(error as Any)".contains("expected a signature of a certificate that is valid from"))
+            place.server.inject([])
+            try await service.sync()
+            #expect(numbers(clients) == [4])
+        }
+
+        /// A client of the catalogue, and a file that has a collection's place, are read beside the release.
+        @Test func whatIsInNoRelease() async throws {
+            let file = place.path("override.json")
+            try Data(#"{"data":[{"id":"r","number":7,"last_modified":1}]}"#.utf8).write(to: URL(fileURLWithPath: file))
+            let (service, clients) = self.service {
+                $0.overrides = [.file(file, of: names[0])]
+            }
+            let catalogue = service.makeClient(collectionName: "releases/catalogue")
+            let results = try await service.syncCollections()
+            #expect(results.allSatisfy(\.isSynced) && results.count == 6)
+            #expect(catalogue.getRecords()?.count == 6)
+            #expect(numbers(Array(clients.dropFirst())) == [1] && numbers([clients[0]]) == [7])
+            #expect(service.read(\.others) == [collections[0].id, "releases/catalogue"])
+        }
+
         @Test func resettingForgetsTheRelease() async throws {
             let (service, clients) = self.service()
             try await service.sync()

@@ -23,7 +23,8 @@ public struct ReleaseReading: Sendable {
             for collection in collections {
                 let (records, state) = collection.recordsAndState()
                 held[collection.id] = (records, state.isOfRelease)
-                isWhole = isWhole && state.view === view
+                let isApart = collection.overriding != nil || collection.id == Catalogue.collection
+                isWhole = isWhole && (isApart || state.view === view)
             }
             if isWhole, session.currentRelease() === view { break }
         }

@@ -195,14 +195,18 @@ struct SyncRun: Sendable {
         let overridden = collections.compactMap { collection in
             collection.overriddenOutcome.map { CollectionSyncResult(collection: "\(collection.id)", result: $0) }
         }
-        let others = collections.filter { $0.overriding == nil }
+        let others = collections.filter { $0.overriding == nil && $0.id != Catalogue.collection }
         do {
             var results = try await ReleaseSync(run: self, origin: origin).results(of: others, isLast: false)
             if results == nil {
                 let again = try await SyncRun(session, expected: expected, trigger: trigger)
                 results = try await ReleaseSync(run: again, origin: origin).results(of: others, isLast: true)
             }
-            return (overridden + (results ?? [])).sorted { $0.collection < $1.collection }
+            let catalogue = collections.filter { $0.id == Catalogue.collection && $0.overriding == nil }.map { held in
+                CollectionSyncResult(
+                    collection: "\(held.id)", result: .success(.upToDate(held.held().timestamp ?? timestamp)))
+            }
+            return (overridden + (results ?? []) + catalogue).sorted { $0.collection < $1.collection }
         } catch let error as SyncRunFailure {
             throw error
         } catch {
