@@ -18,8 +18,9 @@ struct ClientOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The origin whose releases are read: collections are shown together, as its signed catalogue lists them. Without "
-                + "it, each collection is read by itself.", valueName: "name"))
+            "The origin whose releases are read: collections are shown together, as its signed catalogue lists them. By "
+                + "default the one that dumps.yaml beside --packaged names; without any, each collection is read by itself.",
+            valueName: "name"))
     var origin: String?
 
     @Option(
@@ -52,7 +53,8 @@ struct ClientOptions: ParsableArguments {
             packaged: packaged.map { [.directory($0)] } ?? [], trustRoots: policy.roots, signer: settings.trust.signer,
             acceptsUnsigned: settings.trust.acceptsUnsigned, allowsPlainHTTP: settings.allowsPlainHTTP,
             userAgent: "rsdump/\(RSDump.version)",
-            log: { _ in }, transport: transport, origin: origin)
+            log: { _ in }, transport: transport,
+            origin: origin ?? settings.release.map { "\($0.origin)" })
         let service = RemoteSettingsService(storageDir: storage, config: config)
         return (service, { await transport.shutdown() })
     }
