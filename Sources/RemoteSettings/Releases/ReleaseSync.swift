@@ -48,7 +48,7 @@ struct ReleaseSync: Sendable {
         let missing = wanted.filter { $0.isAsked && $0.isMissing }.map(\.collection.id)
         var shown = known
         if !missing.isEmpty, view !== known {
-            let error = ReleaseError.incomplete(release: view.catalogue.number, missing: missing)
+            let error = ReleaseSyncError.incomplete(release: view.catalogue.number, missing: missing)
             for index in wanted.indices { wanted[index].fail(error) }
         } else if view !== known || wanted.contains(where: \.isFetched) {
             do {
@@ -89,7 +89,7 @@ struct ReleaseSync: Sendable {
     private func presentRelease(after known: ReleaseView?) async throws -> ReleaseView {
         let id = Catalogue.collection
         guard let expected = run.monitor.collections[id] else {
-            throw ReleaseError.noCatalogue(server: "\(run.client.server)", origin: origin)
+            throw ReleaseSyncError.noCatalogue(server: "\(run.client.server)", origin: origin)
         }
         if let known, known.snapshot.timestamp == expected { return known }
         var wanted = CollectionFetcher.Wanted(
@@ -133,7 +133,7 @@ struct ReleaseSync: Sendable {
     ) async throws -> (held: HeldState, fetched: Snapshot?) {
         guard let entry = view.catalogue.entries[id] else {
             guard view.catalogue.removed[id] != nil else {
-                throw ReleaseError.notListed(id, release: view.catalogue.number)
+                throw ReleaseSyncError.notListed(id, release: view.catalogue.number)
             }
             var kept = held
             (kept.view, kept.isOfRelease) = (view, false)
@@ -180,7 +180,7 @@ struct ReleaseSync: Sendable {
         }
         guard let snapshot = found?.snapshot else { throw FetchError.noAnswer(url: "\(run.client.server)") }
         guard view.lists(snapshot.payload, of: id) else {
-            throw ReleaseError.otherState(
+            throw ReleaseSyncError.otherState(
                 id, release: view.catalogue.number, expected: entry.timestamp, found: snapshot.timestamp)
         }
         return snapshot
@@ -223,8 +223,8 @@ struct ReleaseSync: Sendable {
     private func reportFreshness(of view: ReleaseView) {
         guard view.catalogue.expires < session.now else { return }
         session.logger.warning(
-            "release \(view.catalogue.number) of \(origin): unconfirmed since \(view.catalogue.expires.rfc3339); the server "
-                + "answers, and nothing that it says is newer")
+            "release \(view.catalogue.number) of \(origin): unconfirmed since \(view.catalogue.expires.rfc3339); the "
+                + "server answers, and nothing that it says is newer")
         session.report(
             "\(Catalogue.collection)", .unconfirmed, run.trigger, timestamp: view.snapshot.timestamp,
             since: session.now)
@@ -235,13 +235,13 @@ extension ReleaseSync.Wanted {
     /// Whether the release cannot be shown without it. What the catalogue does not list keeps nothing back.
     fileprivate var isMissing: Bool {
         guard case .failure(let error) = state else { return false }
-        if case ReleaseError.notListed = error { return false }
+        if case ReleaseSyncError.notListed = error { return false }
         return true
     }
 
     /// Whether the server has a later state than the catalogue lists, as if it had published since.
     fileprivate var isOvertaken: Bool {
-        guard case .failure(ReleaseError.otherState(_, _, let expected, let found)) = state else { return false }
+        guard case .failure(ReleaseSyncError.otherState(_, _, let expected, let found)) = state else { return false }
         return found > expected
     }
 

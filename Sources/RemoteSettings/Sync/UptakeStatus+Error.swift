@@ -19,7 +19,7 @@ extension UptakeEvent.Status {
             case .Backoff: self = .backoff
             case .Other: self = error == .closed ? .shutdownError : .unknownError
             }
-        case is ReleaseError, is CatalogueError: self = .syncError
+        case is ReleaseSyncError, is CatalogueError: self = .syncError
         case is FileError: self = .applyError
         case is CancellationError: self = .shutdownError
         default: self = .unknownError
