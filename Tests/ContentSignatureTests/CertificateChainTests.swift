@@ -53,7 +53,7 @@ struct CertificateChainTests {
     }
 
     @Test func bytesThatAreNoTextAreNamed() {
-        let bytes = Bytes((0..<2000).map { UInt8(truncatingIfNeeded: $0 &* 167) })
+        let bytes = Bytes((0..<2000).map { (number: Int) in UInt8(truncatingIfNeeded: number &* 167) })
         guard case .notPEM = failure(of: { try CertificateChain(pem: bytes) }) else {
             Issue.record("expected notPEM")
             return

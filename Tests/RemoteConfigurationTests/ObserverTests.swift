@@ -85,6 +85,7 @@ struct ObserverTests {
     }
 
     /// Each observer is told of every fetch and every activation, in order, on its own queue or executor.
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test func observers() async throws {
         let config = place.start()
         let queue = DispatchQueue(label: "observers")
@@ -173,6 +174,7 @@ struct ObserverTests {
     }
 
     /// Runs nothing until it is told to.
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     private final class StalledExecutor: TaskExecutor {
         private let jobs = Mutex<[UnownedJob]>([])
 
@@ -193,6 +195,7 @@ struct ObserverTests {
     }
 
     /// An observer that does not get its turn costs one scheduled call and sixteen events, and loses no changed key.
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test func whatWaitsIsBounded() async throws {
         let config = place.start()
         let executor = StalledExecutor()

@@ -87,7 +87,7 @@ extension ServerTests {
 
         @Test func largeAttachmentsReportProgress() async throws {
             let collection = try place.server.makeCollection()
-            let content = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
+            let content = Data((0..<3_000_000).map { (number: Int) in UInt8(truncatingIfNeeded: number &* 31 >> 3) })
             try collection.attach(content, to: "a")
             let client = client(collection)
             try await client.sync()

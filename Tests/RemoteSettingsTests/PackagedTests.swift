@@ -284,7 +284,7 @@ extension ServerTests {
         func aBundleThatIsShortenedWhileItIsRead(copiedInMemory: Int) async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
-            let content = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 7) })
+            let content = Data((0..<100_000).map { (number: Int) in UInt8(truncatingIfNeeded: number &* number >> 7) })
             try collection.attach(content, to: "b")
             let dumps = try await place.package([collection])
             let bundle = "\(dumps)/main/\(collection.name).zip"

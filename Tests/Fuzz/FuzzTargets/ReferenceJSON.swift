@@ -21,7 +21,9 @@ indirect enum ReferenceJSON {
     /// - Throws: ``Refusal`` for anything but one JSON text (RFC 8259) without duplicate keys and lone surrogates, with
     ///   at most `depth` arrays and objects inside each other.
     init(_ bytes: [UInt8], depth: Int) throws(Refusal) {
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw Refusal() }
+        let text = String(decoding: bytes, as: UTF8.self)
+        // What is no UTF-8 was replaced.
+        guard text.utf8.elementsEqual(bytes) else { throw Refusal() }
         var parser = Parser(scalars: Array(text.unicodeScalars), depthLimit: depth)
         self = try parser.value(depth: 0)
         parser.blanks()
