@@ -99,7 +99,7 @@ struct PublishCommand: AsyncParsableCommand {
             Examples:
               rsdump publish --dry-run          show what would change; needs no keys
               rsdump publish --keys keys
-              rsdump publish --origin settings.example.org    the first time: begins to make releases
+              rsdump publish --origin shop      the first time: makes releases from now on
               rsdump publish main/settings --keys keys --at 2026-11-22T08:00:00Z
               rsdump publish --resign           after rsdump keys renew
               rsdump publish --confirm          every night, where there are releases
