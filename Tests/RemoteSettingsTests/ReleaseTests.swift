@@ -401,6 +401,10 @@ extension ServerTests {
             let before = place.server.requests.count
             try await service().0.sync()
             #expect(place.server.requests.count - before == (isCommitted ? 1 : 7 - staged))
+            let waiting = try files.contentsOfDirectory(atPath: "\(place.storage)/main").filter {
+                $0.hasSuffix(".staged")
+            }
+            #expect(waiting == [])
             #expect(service { $0.transport = NoTransport() }.0.read(numbers) == [2])
             try place.server.publishRelease(as: "shop", confirming: true)
             try await service().0.sync()

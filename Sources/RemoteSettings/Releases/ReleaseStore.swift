@@ -72,7 +72,7 @@ struct ReleaseStore {
             try FileStore.replace(storage.snapshotPath(Catalogue.collection), below: storage.path, with: file.bytes)
             identity = try? storage.identity(Catalogue.collection)
         }
-        for (id, state) in waiting { settle(id, state) }
+        for (id, state) in waiting.sorted(by: { $0.key < $1.key }) { settle(id, state) }
         show(view, identity, stored)
         return view
     }
@@ -99,14 +99,19 @@ struct ReleaseStore {
     private func settle(_ id: CollectionID, _ state: ListedState?) {
         do throws(FileError) {
             let (old, new) = (state.flatMap { $0.before.isCached ? $0.before.snapshot : nil }, state?.held.snapshot)
-            var stale: Set<SHA256Digest> = []
-            if let old, let new { stale = try storage.staleAttachments(id, from: old.records, to: new.records) }
-            try FileStore.remove(storage.previousPath(id), below: storage.path)
-            // Should the link fail, only the fallback to earlier attachments is lost.
-            if !stale.isEmpty { try? FileStore.link(storage.snapshotPath(id), as: storage.previousPath(id)) }
+            let stale = Result { () throws(FileError) in
+                guard let old, let new else { return Set<SHA256Digest>() }
+                return try storage.staleAttachments(id, from: old.records, to: new.records)
+            }
+            // Should one of these two fail, only the fallback to earlier attachments is lost.
+            try? FileStore.remove(storage.previousPath(id), below: storage.path)
+            if (try? stale.get())?.isEmpty == false {
+                try? FileStore.link(storage.snapshotPath(id), as: storage.previousPath(id))
+            }
             try FileStore.rename(storage.stagedPath(id), to: storage.snapshotPath(id), below: storage.path)
             guard let new else { return }
-            try storage.removeOrphanedAttachments(id, keeping: new.records, stale, now: session.now)
+            // If it is not known which attachments may stand in for new ones, all stay until the next release.
+            try storage.removeOrphanedAttachments(id, keeping: new.records, stale.get(), now: session.now)
         } catch {
             // Readers find the state under either name; the next writer tries again.
             session.logger.warning("\(id): \(error)")
@@ -114,11 +119,14 @@ struct ReleaseStore {
         }
     }
 
+    /// Settles what a killed process has committed, and removes what it has not. To be called under the storage lock.
+    func settleLeftovers() { _ = settleLeftovers(of: session.findRelease(of: origin).view, before: nil) }
+
     /// Settles what a killed process has committed, and removes what it has not, unless the next release lists it.
     ///
     /// - Returns: the collections of which the next release lists the staged state.
     private func settleLeftovers(
-        of view: ReleaseView?, before next: ReleaseView
+        of view: ReleaseView?, before next: ReleaseView?
     ) -> [CollectionID: ListedState?] {
         var waiting: [CollectionID: ListedState?] = [:]
         for id in (try? storage.stagedCollections()) ?? [] {
@@ -126,7 +134,7 @@ struct ReleaseStore {
             let file = try? storage.cacheFile(id, at: path, limits: session.limits)
             if let file, let view, ((try? view.snapshot(of: file)) ?? nil) != nil {
                 settle(id, nil)
-            } else if let file, ((try? next.snapshot(of: file)) ?? nil) != nil {
+            } else if let file, let next, ((try? next.snapshot(of: file)) ?? nil) != nil {
                 waiting[id] = .some(nil)
             } else {
                 try? FileStore.remove(path, below: storage.path)

@@ -56,6 +56,8 @@ struct ReleaseSync: Sendable {
             } catch {
                 for index in wanted.indices { wanted[index].fail(error) }
             }
+        } else {
+            await settleLeftovers()
         }
         if shown === view {
             let timestamp = view.snapshot.timestamp
@@ -217,6 +219,19 @@ struct ReleaseSync: Sendable {
         // Listeners hear of the release once all of it is visible.
         for (collection, _) in prepared { _ = collection.held() }
         return shown
+    }
+
+    /// Gives files their names that a killed process has left waiting: once in a session, as it needs a look at all folders.
+    private func settleLeftovers() async {
+        let isFirst = session.release.withLock { state in
+            defer { state.hasSettled = true }
+            return !state.hasSettled
+        }
+        guard isFirst, (try? session.storage.stagedCollections())?.isEmpty == false else { return }
+        // Readers find the states under either name; what fails now is tried again by the next writer.
+        try? await session.withStorageLock {
+            ReleaseStore(session: session, origin: origin, trigger: run.trigger).settleLeftovers()
+        }
     }
 
     /// Tells telemetry if nothing has confirmed the release for longer than its origin allows.

@@ -14,6 +14,8 @@ struct KnownRelease {
     var found: Found?
     /// Grows whenever another view takes the place of the known one.
     var generation = 0
+    /// Whether files that killed processes have left waiting were looked for.
+    var hasSettled = false
     /// Whether this process is storing a release: the file that it replaces need not be read again.
     var isStoring = false
 
