@@ -82,7 +82,7 @@ struct ReleaseSync: Sendable {
         guard let service = session.service else { return [] }
         let stored = (try? session.storage.collections()) ?? []
         return Set(stored + service.clientCollections.map(\.id)).subtracting(asked)
-            .filter { $0 != Catalogue.collection && (known.map { $0.catalogue.entries }?[$0]) != nil }.sorted()
+            .filter { $0 != Catalogue.collection && known?.catalogue.entries[$0] != nil }.sorted()
             .map { service.collection(id: $0) }
             .filter { $0.overriding == nil && $0.held().isOfRelease }
     }

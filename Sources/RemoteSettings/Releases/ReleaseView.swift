@@ -23,18 +23,13 @@ final class ReleaseView: Sendable {
         self.limits = limits
     }
 
-    /// The catalogue with what its succession depends on. Verifies the catalogue's signatures again, which takes
-    /// milliseconds.
-    private var verified: VerifiedCatalogue {
-        let root = snapshot.provenance.verdict?.root
-        let chain = snapshot.signatureChains(limits: limits).lazy.compactMap(\.chain).first { $0.root == root }
-        return VerifiedCatalogue(catalogue, certificateBegins: chain?.leafNotBefore, root: root)
-    }
-
+    /// Verifies the signatures of both catalogues again, which takes milliseconds.
+    ///
     /// - Throws: ``CatalogueError`` if this release cannot take the place of `held`.
     func checkSuccession(of held: ReleaseView) throws(CatalogueError) {
         guard snapshot.payload != held.snapshot.payload else { return }
-        try verified.checkSuccession(of: held.verified)
+        try VerifiedCatalogue(snapshot, limits: limits)
+            .checkSuccession(of: VerifiedCatalogue(held.snapshot, limits: limits))
     }
 
     /// Whether the catalogue lists these bytes as the collection's state.
