@@ -17,7 +17,7 @@ package final class AsyncHTTPClientTransport: HTTPTransport {
     ///     meanwhile.
     ///   - limits: its `headTimeoutSeconds` bounds connecting too. Its `idleTimeoutSeconds` applies to the time before
     ///     the answer's head as well, so that the shorter of the two counts there.
-    ///   - allowsHTTP2: whether HTTP/2 is used where an `https` server offers it. Apple's push service knows nothing else.
+    ///   - allowsHTTP2: whether HTTP/2 is used if an `https` server offers it. Apple's push service knows nothing else.
     package init(jobs: Int = 8, limits: Limits = Limits(), allowsHTTP2: Bool = false) {
         var configuration = HTTPClient.Configuration(
             redirectConfiguration: .disallow,
@@ -37,7 +37,7 @@ package final class AsyncHTTPClientTransport: HTTPTransport {
     }
 
     deinit {
-        // The client traps where it is released without having been shut down. No effect after `shutdown()`.
+        // The client traps if it is released without having been shut down. No effect after `shutdown()`.
         client.shutdown { _ in }
     }
 

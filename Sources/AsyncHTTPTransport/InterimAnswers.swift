@@ -3,8 +3,8 @@ import NIOHTTP1
 
 /// Refuses interim answers (1xx) that have a body, which no interim answer may have (RFC 9110, section 15.2).
 ///
-/// AsyncHTTPClient skips the head of an interim answer, and traps (1.37) on the body that follows it: a server could end the
-/// process by `HTTP/1.1 102 Processing` with a `Content-Length`.
+/// AsyncHTTPClient skips the head of an interim answer, and traps (1.37) on the body that follows it: a server could
+/// end the process by `HTTP/1.1 102 Processing` with a `Content-Length`.
 final class InterimAnswers: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias InboundOut = HTTPClientResponsePart

@@ -26,8 +26,8 @@ package struct ConditionReview {
         self.now = now
     }
 
-    /// - Parameter filters: the filters of a parameter's values in the order in which they are asked; `nil` for a value without
-    ///   one. A filter that does not parse is passed over.
+    /// - Parameter filters: the filters of a parameter's values in the order in which they are asked; `nil` for a value
+    ///   without one. A filter that does not parse is passed over.
     package mutating func findings(_ filters: [String?]) -> [Finding] {
         guard filters.contains(where: { $0 != nil }) else { return [] }
         if let findings = known[filters] { return findings }

@@ -1,7 +1,8 @@
-/// The keys of parameters that the source code of an app has, in Swift and in languages whose texts and comments look alike.
+/// The keys of parameters that the source code of an app has, in Swift and in languages whose texts and comments look
+/// alike.
 ///
-/// A key counts as mentioned if it is a text of its own anywhere outside of comments. It counts as read if the text stands
-/// where remote config is asked for a value. What the code puts together at run time is not seen.
+/// A key counts as mentioned if it is a text of its own anywhere outside of comments. It counts as read if the text
+/// stands where remote config is asked for a value. What the code puts together at run time is not seen.
 package struct KeyMentions: Sendable {
     /// Endings of files that are read.
     package static let endings: Set = [

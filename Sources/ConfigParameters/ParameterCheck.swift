@@ -70,7 +70,8 @@ extension ParameterSet {
     /// What the set's author probably did not mean, sorted by key. Evaluates nothing.
     ///
     /// - Parameters:
-    ///   - inAppDefaults: the app's own defaults, which each key and its types are compared with; `nil` compares with none.
+    ///   - inAppDefaults: the app's own defaults, which each key and its types are compared with; `nil` compares with
+    ///     none.
     ///   - now: a time that devices have reached already, for filters over `env.now`; `nil` for any time.
     package func findings(
         inAppDefaults: InAppDefaults? = nil, now: Timestamp? = nil, limits: FilterLimits = FilterLimits()
@@ -136,7 +137,7 @@ package struct InAppDefaults: Sendable {
 }
 
 extension ParameterRecord {
-    /// How a message names the type of the value; `nil` where there is none.
+    /// How a message names the type of the value; `nil` if there is none.
     package var kind: String? {
         guard case .value(let json) = content else { return nil }
         return ParameterSet.kind(of: json)

@@ -11,7 +11,7 @@ struct ParameterMembers {
     private(set) var priority: Range<Int>?
     private(set) var inAppDefault: Range<Int>?
 
-    /// - Returns: `nil` where the text is not an object of canonical JSON.
+    /// - Returns: `nil` if the text is not an object of canonical JSON.
     init?(scanning json: Span<UInt8>) {
         guard json.count >= 2, json[0] == UInt8(ascii: "{") else { return nil }
         var position = 1

@@ -10,7 +10,7 @@ package struct ParameterRecord: Sendable {
     package enum Content: Sendable {
         /// The value, as canonical JSON.
         case value(Bytes)
-        /// There is no value: where this record wins, the app's own default applies.
+        /// There is no value: if this record wins, the app's own default applies.
         case inAppDefault
     }
 
@@ -22,7 +22,7 @@ package struct ParameterRecord: Sendable {
     private let valueRange: Range<Int>?
     /// Where the filter lies in the record's JSON, with its quotation marks.
     private let filterRange: Range<Int>?
-    /// The priority that the record states; `nil` where it states none.
+    /// The priority that the record states; `nil` if it states none.
     package let priority: Int64?
 
     package static let keyMember = "key"
@@ -55,7 +55,7 @@ package struct ParameterRecord: Sendable {
 
     /// Reads a record.
     ///
-    /// - Throws: ``ParameterRecordError``, which names the record, where it is not a parameter.
+    /// - Throws: ``ParameterRecordError``, which names the record, if it is not a parameter.
     package init(_ record: Record) throws(ParameterRecordError) {
         func failure(_ problem: ParameterRecordError.Problem) -> ParameterRecordError {
             ParameterRecordError(record: record.id, problem: problem)

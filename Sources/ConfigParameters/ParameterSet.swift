@@ -62,8 +62,8 @@ package struct ParameterSet: Sendable {
         return found
     }
 
-    /// The record that decides a key: of its records whose filter passes, the one of the highest rank, and of equal ranks
-    /// the one with the smallest id; `nil` where none passes.
+    /// The record that decides a key: of its records whose filter passes, the one of the highest rank, and of equal
+    /// ranks the one with the smallest id; `nil` if none passes.
     ///
     /// - Parameter filter: decides for one context. Use one for all keys: each distinct filter is evaluated once.
     package func winner(for key: String, _ filter: inout RecordFilter) -> ParameterRecord? {
@@ -104,12 +104,13 @@ package struct ParameterExplanation: Sendable {
     /// The key's records by rank, then by id.
     package let candidates: [Candidate]
 
-    /// The record that wins; `nil` where none applies, so that the app's own default does.
+    /// The record that wins; `nil` if none applies, so that the app's own default does.
     package var winner: ParameterRecord? { candidates.first { $0.verdict == .wins }?.parameter }
 }
 
 extension ParameterSet {
-    /// Like ``winner(for:_:)``, with every record of the key and the reason for each. Evaluates all of the key's filters.
+    /// Like ``winner(for:_:)``, with every record of the key and the reason for each. Evaluates all of the key's
+    /// filters.
     package func explanation(of key: String, _ filter: inout RecordFilter) -> ParameterExplanation {
         var winner: String?
         var explained: [ParameterExplanation.Candidate] = []

@@ -3,7 +3,8 @@ import TargetFilter
 
 /// A share of all installations that grows by a plan, as a filter over `env.now` and `env.id`.
 ///
-/// Every step selects from the start of the same dice, so that an installation that is in one step is in all later ones.
+/// Every step selects from the start of the same dice, so that an installation that is in one step is in all later
+/// ones.
 package struct Ramp: Hashable, Sendable {
     package struct Step: Hashable, Sendable {
         package let from: Timestamp
@@ -59,7 +60,8 @@ extension Ramp {
         return "[env.id, \(seed)]|bucketSample(\(from / unit), \((to - from) / unit), \(total))"
     }
 
-    /// The plan that a filter has, alone or beside other conditions; `nil` if it has none that was written by ``filter``.
+    /// The plan that a filter has, alone or beside other conditions; `nil` if it has none that was written by
+    /// ``filter``.
     package init?(in text: String) {
         var steps: [Step] = []
         var seed: String?

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
-/// Which type a text has, by the rules of Firebase's console. All values that it publishes are texts; their types are checked
-/// before that, and never change what an app gets.
+/// Which type a text has, by the rules of Firebase's console. All values that it publishes are texts; their types are
+/// checked before that, and never change what an app gets.
 package enum ValueText {
     /// `true` or `false`, in any case.
     package static func isBoolean(_ text: String) -> Bool { ["true", "false"].contains(text.lowercased()) }

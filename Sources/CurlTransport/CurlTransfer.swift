@@ -8,7 +8,7 @@ final class CurlTransfer {
     static let mostBuffered = 256 << 10
     private static let wireBuffer = 64 << 10
 
-    /// `nil` where libcurl has no memory; the answer has failed then.
+    /// `nil` if libcurl has no memory; the answer has failed then.
     let handle: UnsafeMutableRawPointer?
     /// When the answer fails unless more of it arrives; `nil` while the transfer is paused.
     private(set) var deadline: ContinuousClock.Instant?
@@ -174,7 +174,7 @@ struct HeadLines {
     var isTooLong: Bool { bytes > Self.mostBytes }
     var contentLength: Int? { headers["Content-Length"].flatMap { Int($0) } }
 
-    /// - Returns: whether the head is complete; `nil` where it is too long.
+    /// - Returns: whether the head is complete; `nil` if it is too long.
     mutating func add(_ line: some Collection<UInt8>) -> Bool? {
         bytes += line.count
         guard !isTooLong else { return nil }

@@ -4,7 +4,7 @@ import RemoteSettingsHTTP
 ///
 /// - All transfers run on one thread of the transport's own, which starts with the first request and ends with the
 ///   transport and its last transfer. No thread of Swift's task pool waits for the network.
-/// - Where a body is not read, its connection is not read either: the transport buffers about 300 KB of it.
+/// - If a body is not read, its connection is not read either: the transport buffers about 300 KB of it.
 /// - Servers' certificates are verified against the system's authorities, or those given. The transport speaks only
 ///   `http` and `https`, and uses no cookies, `.netrc`, stored credentials or signal handlers.
 /// - Proxies are those of the environment, as for the tool `curl`: `http_proxy` (in lower case only), `https_proxy`,

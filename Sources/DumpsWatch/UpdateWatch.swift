@@ -5,10 +5,11 @@ import UpdateSchedule
 
 /// Follows a server's update channel for as long as its task runs, over one connection after another.
 ///
-/// When the next connection is made is said by a ``ConnectionSchedule``, by the rules of a follower: after a random wait of at
-/// most 1 s (or what the server asked for by `retry:`), doubling with each failure up to 5 minutes; a connection that lasted a
-/// minute counts as a success. The server's `Retry-After` and its `pause` are obeyed. A server that sends more than 600 messages
-/// within a minute, which somebody would have to write down or act on, has failed: the connection ends, and the next one waits.
+/// When the next connection is made is said by a ``ConnectionSchedule``, by the rules of a follower: after a random
+/// wait of at most 1 s (or what the server asked for by `retry:`), doubling with each failure up to 5 minutes; a
+/// connection that lasted a minute counts as a success. The server's `Retry-After` and its `pause` are obeyed. A server
+/// that sends more than 600 messages within a minute, which somebody would have to write down or act on, has failed:
+/// the connection ends, and the next one waits.
 package struct UpdateWatch: Sendable {
     /// Something to report.
     package enum Notice: Hashable, Sendable {
@@ -36,8 +37,8 @@ package struct UpdateWatch: Sendable {
     /// Returns when the task is cancelled.
     ///
     /// - Parameter report: called in order; the next event is read when it returns.
-    /// - Throws: `HTTPError` if the first answer of the server shows that it has no update channel, or that it cannot be used
-    ///   as configured. From the first connection on, everything is tried again.
+    /// - Throws: `HTTPError` if the first answer of the server shows that it has no update channel, or that it cannot
+    ///   be used as configured. From the first connection on, everything is tried again.
     package func run(_ report: (Notice) async -> Void) async throws(HTTPError) {
         var schedule = ConnectionSchedule(.follower)
         var hasConnected = false

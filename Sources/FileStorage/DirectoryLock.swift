@@ -7,7 +7,7 @@ package final class DirectoryLock {
     private let descriptor: Int32
     private let path: String
 
-    /// - Returns: `nil` where another process holds the lock.
+    /// - Returns: `nil` if another process holds the lock.
     package init?(_ path: String) throws(FileError) {
         if MemoryFiles.hold(path) {
             guard try MemoryFiles.lock(path) else { return nil }
@@ -30,10 +30,11 @@ package final class DirectoryLock {
     }
 }
 
-/// An advisory lock on a file that is this process's standard input. Programs that inherit it hold the lock until they end, even
-/// if this process is killed before them.
+/// An advisory lock on a file that is this process's standard input. Programs that inherit it hold the lock until they
+/// end, even if this process is killed before them.
 package enum StandardInputLock {
-    /// Takes the lock until this process and those programs have ended. The file is made if it is missing; it has no content.
+    /// Takes the lock until this process and those programs have ended. The file is made if it is missing; it has no
+    /// content.
     ///
     /// - Returns: `false` if another process holds the lock.
     package static func take(_ path: String) throws(FileError) -> Bool {

@@ -50,7 +50,7 @@ package func systemRename(_ path: String, _ target: String) -> Int32 {
     unsafe rename(path, target)
 }
 
-/// Lets two paths change places in one step. Fails with `ENOSYS` where the system cannot.
+/// Lets two paths change places in one step. Fails with `ENOSYS` if the system cannot.
 package func systemExchange(_ path: String, _ other: String) -> Int32 {
     #if canImport(Darwin)
         return unsafe renamex_np(path, other, UInt32(RENAME_SWAP))
@@ -69,8 +69,8 @@ package func systemExchange(_ path: String, _ other: String) -> Int32 {
     #endif
 }
 
-/// Waits until what a file has is on the disk. On Apple systems `fsync` leaves it in the disk's own memory, from which the disk
-/// writes it when it likes (fsync(2)).
+/// Waits until what a file has is on the disk. On Apple systems `fsync` leaves it in the disk's own memory, from which
+/// the disk writes it when it likes (fsync(2)).
 package func systemFlush(_ descriptor: Int32) -> Int32 {
     #if canImport(Darwin)
         // A file system that cannot, such as one over a network, gets what it can.

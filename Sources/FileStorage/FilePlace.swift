@@ -6,8 +6,8 @@
     import Musl
 #endif
 
-/// Where a file is, or will be: its name in a directory that is open, so that what happens to it happens there, whatever
-/// somebody makes of the directory's path meanwhile.
+/// Where a file is, or will be: its name in a directory that is open, so that what happens to it happens there,
+/// whatever somebody makes of the directory's path meanwhile.
 struct FilePlace: ~Copyable {
     let directory: Int32
     let name: String
@@ -23,8 +23,8 @@ struct FilePlace: ~Copyable {
 
     /// A path below a directory that somebody has named. That directory may be a link; below it, no link is followed.
     ///
-    /// - Parameter making: whether directories are made where they are missing.
-    /// - Throws: ``FileError`` where something on the way is a link or no directory.
+    /// - Parameter making: whether directories are made if they are missing.
+    /// - Throws: ``FileError`` if something on the way is a link or no directory.
     init(_ path: String, below root: String, making: Bool) throws(FileError) {
         // By bytes: a character may consist of a slash and a mark.
         let parts = path.utf8.dropFirst(root.utf8.count).split(separator: UInt8(ascii: "/")).compactMap(String.init)
@@ -86,7 +86,7 @@ struct FilePlace: ~Copyable {
 extension FileStore {
     /// Makes directories below one that somebody has named, and none through a link.
     ///
-    /// - Throws: ``FileError`` where something on the way is a link or no directory.
+    /// - Throws: ``FileError`` if something on the way is a link or no directory.
     package static func makeDirectories(_ path: String, below root: String) throws(FileError) {
         if MemoryFiles.hold(path) { return MemoryFiles.makeDirectories(path) }
         _ = try FilePlace("\(path)/x", below: root, making: true)

@@ -4,7 +4,7 @@ import Locks
 
 /// File operations, each of which happens as a whole or not at all.
 package enum FileStore {
-    /// A file's content; `nil` where there is no such file.
+    /// A file's content; `nil` if there is no such file.
     package static func read(_ path: String, limit: Int) throws(FileError) -> Bytes? {
         if MemoryFiles.hold(path) { return try MemoryFiles.read(path, limit: limit) }
         // Without O_NONBLOCK, opening a pipe would wait for a writer.
@@ -52,7 +52,7 @@ package enum FileStore {
 
     /// The status of an open file.
     ///
-    /// - Throws: ``FileError`` where it is a pipe, a device or a directory.
+    /// - Throws: ``FileError`` if it is a pipe, a device or a directory.
     static func regularFile(_ descriptor: Int32, _ path: String) throws(FileError) -> stat {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { throw FileError("look at", path) }
@@ -91,12 +91,13 @@ package enum FileStore {
     /// Replaces a file by these bytes: a temporary file beside it, flushed to disk, then renamed.
     ///
     /// - Parameters:
-    ///   - isContended: whether others may be replacing the same file at the same time. Each then has a temporary
-    ///   file of its own, which stays where the process is killed.
+    ///   - isContended: whether others may be replacing the same file at the same time. Each then has a temporary file
+    ///     of its own, which stays if the process is killed.
     ///   - flushing: whether to wait for the disk. Without, a failure of the machine may leave an empty file.
     ///   - root: a directory that somebody has named, if `path` is below one: no link is followed from there on, and
-    ///   directories are made where they are missing.
-    ///   - isPrivate: whether only its owner may read it (mode 0600), whatever the mask is and whatever was there before.
+    ///     directories are made if they are missing.
+    ///   - isPrivate: whether only its owner may read it (mode 0600), whatever the mask is and whatever was there
+    ///     before.
     ///   - ending: the end of the temporary file's name. A `.gitignore` that names the file has to name that one too.
     package static func replace(
         _ path: String, below root: String? = nil, with content: Bytes, isContended: Bool = false,
@@ -127,7 +128,7 @@ package enum FileStore {
 
     /// Whether others than the owner of a file may read or write it.
     ///
-    /// - Throws: ``FileError`` where there is no regular file.
+    /// - Throws: ``FileError`` if there is no regular file.
     package static func isOpenToOthers(_ path: String) throws(FileError) -> Bool {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw FileError("open", path) }
@@ -135,8 +136,8 @@ package enum FileStore {
         return try regularFile(descriptor, path).st_mode & 0o077 != 0
     }
 
-    /// Writes a file that somebody has named for a command's output, and replaces a regular file of that name; if `body`
-    /// throws, what was there stays.
+    /// Writes a file that somebody has named for a command's output, and replaces a regular file of that name; if
+    /// `body` throws, what was there stays.
     ///
     /// - Throws: what ``checkOutput(_:)`` throws, ``FileError``, or what `body` throws.
     package static func writeOutput(
@@ -162,11 +163,12 @@ package enum FileStore {
         try writeOutput(path) { write in try content.withSpan { try write($0) } }
     }
 
-    /// Checks that a path which somebody has named for a command's output is a regular file or does not exist. To rename a
-    /// file over `/dev/null`, or over the link `/dev/stdout`, would take that from the whole machine, where the process may.
+    /// Checks that a path which somebody has named for a command's output is a regular file or does not exist. To
+    /// rename a file over `/dev/null`, or over the link `/dev/stdout`, would take that from the whole machine, if the
+    /// process may.
     ///
-    /// - Parameter path: `nil` where no file is to be written.
-    /// - Throws: ``FileError`` where the path is a link, a directory, a pipe or a device.
+    /// - Parameter path: `nil` if no file is to be written.
+    /// - Throws: ``FileError`` if the path is a link, a directory, a pipe or a device.
     package static func checkOutput(_ path: String?) throws(FileError) {
         guard let path, let status = try status(path) else { return }
         switch status.st_mode & S_IFMT {
@@ -231,8 +233,8 @@ package enum FileStore {
         try flush(directory: tree)
     }
 
-    /// Lets two paths change places, in one step where the system can. Elsewhere, a process that is killed meanwhile leaves
-    /// what was at `path` at `path` with `.old` behind it.
+    /// Lets two paths change places, in one step if the system can. Elsewhere, a process that is killed meanwhile
+    /// leaves what was at `path` at `path` with `.old` behind it.
     package static func exchange(_ path: String, with other: String) throws(FileError) {
         guard systemExchange(path, other) != 0 else { return try flushDirectory(of: path) }
         guard [EINVAL, ENOSYS, ENOTSUP].contains(errno) else { throw FileError("rename \(other) to", path) }
@@ -271,9 +273,9 @@ package enum FileStore {
         }
     }
 
-    /// Removes a directory with its contents; of a link or a file, only itself. Does nothing where the path does not exist.
-    /// Each directory is opened relative to its parent, so that nothing outside is removed even if a directory is replaced
-    /// by a link meanwhile.
+    /// Removes a directory with its contents; of a link or a file, only itself. Does nothing if the path does not
+    /// exist. Each directory is opened relative to its parent, so that nothing outside is removed even if a directory
+    /// is replaced by a link meanwhile.
     package static func removeTree(_ path: String) throws(FileError) {
         if MemoryFiles.hold(path) { return MemoryFiles.removeTree(path) }
         try removeTree(path, in: AT_FDCWD, path: path)
@@ -288,9 +290,9 @@ package enum FileStore {
         }
     }
 
-    /// Removes all that is in an open directory. What is in the directories in it moves up into it first, so that neither the
-    /// stack nor the number of open files limits how deep they may be: of two hundred of them, each in the one before,
-    /// opening all at once is already too much where a process may have 256 open files.
+    /// Removes all that is in an open directory. What is in the directories in it moves up into it first, so that
+    /// neither the stack nor the number of open files limits how deep they may be: of two hundred of them, each in the
+    /// one before, opening all at once is already too much if a process may have 256 open files.
     private static func empty(_ directory: Int32, path: String) throws(FileError) {
         var number = 0
         // What has this name already is on its way out too; a directory with nothing in it may be replaced.
@@ -322,7 +324,7 @@ package enum FileStore {
         }
     }
 
-    /// Opens a directory; of a link or a file, removes it, and returns `nil`, as where there is nothing.
+    /// Opens a directory; of a link or a file, removes it, and returns `nil`, as if there is nothing.
     private static func openTree(_ name: String, in parent: Int32, path: String) throws(FileError) -> Int32? {
         let descriptor = unsafe openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor < 0 else { return descriptor }
@@ -337,7 +339,7 @@ package enum FileStore {
         }
     }
 
-    /// The names in a directory, sorted; `nil` where there is no such directory.
+    /// The names in a directory, sorted; `nil` if there is no such directory.
     package static func list(_ path: String) throws(FileError) -> [String]? {
         if MemoryFiles.hold(path) { return MemoryFiles.list(path) }
         let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -376,16 +378,16 @@ package enum FileStore {
         }
     }
 
-    // What follows says that nothing is at a path only where the system says so. Any other failure is an error: a disk that
-    // cannot be read must not make a file look as if it were missing.
+    // What follows says that nothing is at a path only if the system says so. Any other failure is an error: a disk
+    // that cannot be read must not make a file look as if it were missing.
 
-    /// The size of a regular file in bytes; `nil` where there is none, or where `Int` cannot hold it. Links are not followed.
+    /// The size of a regular file in bytes; `nil` if there is none, or if `Int` cannot hold it. Links are not followed.
     package static func size(_ path: String) throws(FileError) -> Int? {
         guard let status = try status(path), status.st_mode & S_IFMT == S_IFREG else { return nil }
         return Int(exactly: status.st_size)
     }
 
-    /// The identity of a file's present version, which changes when the file is replaced; `nil` where there is no
+    /// The identity of a file's present version, which changes when the file is replaced; `nil` if there is no
     /// regular file. Links are not followed.
     package static func identity(_ path: String) throws(FileError) -> FileIdentity? {
         guard let status = try status(path), status.st_mode & S_IFMT == S_IFREG else { return nil }
@@ -408,7 +410,7 @@ package enum FileStore {
         return false
     }
 
-    /// What `lstat` says; `nil` where nothing is at the path.
+    /// What `lstat` says; `nil` if nothing is at the path.
     private static func status(_ path: String) throws(FileError) -> stat? {
         if MemoryFiles.hold(path) { return MemoryFiles.status(path) }
         var status = stat()
@@ -418,7 +420,7 @@ package enum FileStore {
         return nil
     }
 
-    /// What is at a path: a regular file, a directory, or anything else; `nil` where nothing is. Links are not followed.
+    /// What is at a path: a regular file, a directory, or anything else; `nil` if nothing is. Links are not followed.
     package static func kind(_ path: String) throws(FileError) -> FileKind? {
         guard let status = try status(path) else { return nil }
         switch status.st_mode & S_IFMT {
@@ -430,7 +432,7 @@ package enum FileStore {
 
     /// Checks that a path is a directory or does not exist, so that nothing is read or written through a link.
     ///
-    /// - Throws: ``FileError`` where the path is anything else.
+    /// - Throws: ``FileError`` if the path is anything else.
     package static func refuseLink(_ path: String) throws(FileError) {
         guard let status = try status(path) else { return }
         switch status.st_mode & S_IFMT {
@@ -446,7 +448,7 @@ package enum FileStore {
         return status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// Where this user's temporary files go: `TMPDIR`, or `/tmp` where that is not set.
+    /// Where this user's temporary files go: `TMPDIR`, or `/tmp` if that is not set.
     package static var temporaryDirectory: String {
         guard let path = unsafe getenv("TMPDIR").map({ unsafe String(cString: $0) }), !path.isEmpty else {
             return "/tmp"
@@ -477,7 +479,7 @@ package enum FileStore {
 
     private static let uniqueCount = Atomic(0)
 
-    /// The absolute path without links; `nil` where nothing is at the path.
+    /// The absolute path without links; `nil` if nothing is at the path.
     package static func resolved(_ path: String) throws(FileError) -> String? {
         guard let resolved = unsafe realpath(path, nil) else {
             let error = FileError("resolve the links of", path)
@@ -490,7 +492,7 @@ package enum FileStore {
 
     /// The absolute path; a relative path is resolved against the working directory. Links are not followed.
     ///
-    /// - Throws: ``FileError`` where the working directory is unknown.
+    /// - Throws: ``FileError`` if the working directory is unknown.
     package static func absolute(_ path: String) throws(FileError) -> String {
         guard !path.hasPrefix("/") else { return path }
         guard let current = unsafe getcwd(nil, 0) else { throw FileError("find the working directory of", path) }

@@ -2,7 +2,8 @@ import LibC
 import RemoteSettingsModel
 import Locks
 
-/// A directory in memory, which the functions of ``FileStore`` use like one on the disk. It is gone when nobody holds it any more.
+/// A directory in memory, which the functions of ``FileStore`` use like one on the disk. It is gone when nobody holds
+/// it any more.
 package final class MemoryDirectory: Sendable {
     /// The directory's path. On a disk, nothing can be below it.
     package let path: String

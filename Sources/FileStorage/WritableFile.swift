@@ -8,11 +8,11 @@ package final class WritableFile {
     /// What was written to a file in memory, which is there once it is finished; `nil` for one on a disk.
     private var memory: [UInt8]?
 
-    /// Creates the file. A regular file of that name is removed first, so that nobody's other name for it leads here; anything
-    /// else is an error.
+    /// Creates the file. A regular file of that name is removed first, so that nobody's other name for it leads here;
+    /// anything else is an error.
     ///
-    /// - Parameter root: a directory that somebody has named, if `path` is below one: no link is followed from there on,
-    ///   and directories are made where they are missing.
+    /// - Parameter root: a directory that somebody has named, if `path` is below one: no link is followed from there
+    ///   on, and directories are made if they are missing.
     package convenience init(creating path: String, below root: String? = nil) throws(FileError) {
         if MemoryFiles.hold(path) {
             self.init(inMemory: path)

@@ -33,7 +33,7 @@ public struct Fault: Sendable {
     var timesLeft: Int
 
     /// - Parameters:
-    ///   - texts: a request fits where its path and query contain all of them.
+    ///   - texts: a request fits if its path and query contain all of them.
     ///   - headers: added to the answer.
     ///   - delay: passes before the answer's head.
     ///   - times: how many of the requests that fit are answered in this way.
@@ -50,7 +50,7 @@ public struct Fault: Sendable {
 
     func fits(_ target: String) -> Bool { timesLeft > 0 && texts.allSatisfy { target.contains($0) } }
 
-    /// The answer that takes the place of the server's; `nil` where the server answers.
+    /// The answer that takes the place of the server's; `nil` if the server answers.
     func ownReply(to url: HTTPURL) -> OriginTransport.Reply? {
         switch effect {
         case .status(let status): .init(status: status, body: Array("{}".utf8))
@@ -70,7 +70,7 @@ struct ReplyBody: HTTPBody {
     private var pieces: [[UInt8]]
     /// Spaces that follow the pieces, in bytes.
     private var padding = 0
-    /// What follows the last byte, where that is not the body's end.
+    /// What follows the last byte, if that is not the body's end.
     private var failure: HTTPError?
 
     private static let pieceSize = 1 << 16

@@ -46,8 +46,8 @@ public final class OriginTransport: HTTPTransport {
         state = Mutex(ServerState(time: HTTPEnvironment.system.now().advanced(by: .seconds(-3600))))
     }
 
-    /// A new and empty collection. Only those in the buckets `main`, `blocklists` and `security-state` are signed, and those
-    /// in `main-preview` and `security-state-preview`.
+    /// A new and empty collection. Only those in the buckets `main`, `blocklists` and `security-state` are signed, and
+    /// those in `main-preview` and `security-state-preview`.
     ///
     /// - Parameter offersZip: whether its metadata says that there is a zip of its attachments.
     public func makeCollection(_ bucket: String = "main", offersZip: Bool = false) throws -> ServerCollection {

@@ -42,7 +42,7 @@ public final class ScriptedUpdates: UpdateSource {
         send(.event(.update(timestamp: Timestamp(milliseconds: timestamp), collections: collections)))
     }
 
-    /// Ends all connections, properly where there is no error.
+    /// Ends all connections, properly if there is no error.
     public func end(_ error: UpdateSourceError? = nil) {
         let connections = state.withLock { state in
             defer { state.open = [:] }

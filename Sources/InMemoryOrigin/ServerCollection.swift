@@ -17,8 +17,8 @@ public struct ServerCollection: Sendable {
     /// The part after the slash: what an app calls the collection.
     public var name: String { collection.name }
 
-    /// Creates a record or replaces it. `last_modified` is the time of the write unless it is among the fields, as it is
-    /// for a record that a server copies from another.
+    /// Creates a record or replaces it. `last_modified` is the time of the write unless it is among the fields, as it
+    /// is for a record that a server copies from another.
     public func put(_ record: String, _ fields: [String: Any] = [:]) throws {
         let given = (fields["last_modified"] as? NSNumber).map { Timestamp(milliseconds: $0.uint64Value) }
         let json = try JSONSerialization.data(withJSONObject: fields, options: .sortedKeys)
@@ -84,8 +84,8 @@ public struct ServerCollection: Sendable {
         load(Dictionary(records) { first, _ in first }, files: files, timestamp: payload.timestamp)
     }
 
-    /// Writes one parameter of remote config: its default, whose record has the key as its id; or with a filter, a value for the
-    /// apps that it is true for.
+    /// Writes one parameter of remote config: its default, whose record has the key as its id; or with a filter, a
+    /// value for the apps that it is true for.
     public func put(parameter key: String, _ value: Any, filter: String? = nil, priority: Int = 0) throws {
         guard let filter else { return try put(key, ["key": key, "value": value]) }
         let name = "\(key)-\(SHA256Digest(hashing: Bytes(utf8: filter)).hex.prefix(8))"
@@ -107,7 +107,7 @@ public struct ServerCollection: Sendable {
         try attach(content, to: record, of: [:])
     }
 
-    /// - Parameter fields: the record's other members, where it is new.
+    /// - Parameter fields: the record's other members, if it is new.
     public func attach(_ content: Data, to record: String, of fields: [String: Any]) throws {
         let file = Bytes(Array(content))
         let digest = SHA256Digest(hashing: file)

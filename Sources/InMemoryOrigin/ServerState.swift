@@ -160,7 +160,7 @@ struct AuthoredCollection {
 
     /// The origin takes what it is given; what clients get, they have to verify.
     ///
-    /// Where all is as it should be, the bundle has the chain and the origin serves it. Where a test has the server lie,
+    /// Where all is as it should be, the bundle has the chain and the origin serves it. If a test has the server lie,
     /// the bundle has none, so that the origin leaves the URLs of chains as they are.
     private func snapshot(_ unverified: UnverifiedSnapshot, isSigned: Bool) throws -> Snapshot {
         guard isSigned, signatures == [SignatureForm()] else {

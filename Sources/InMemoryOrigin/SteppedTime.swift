@@ -29,7 +29,8 @@ public final class SteppedTime: Sendable {
 
     private let state: Mutex<State>
 
-    /// - Parameter chance: the answer to every question for a random number; `nil` for a series that is always the same.
+    /// - Parameter chance: the answer to every question for a random number; `nil` for a series that is always the
+    ///   same.
     public init(chance: Double? = nil, seed: UInt64 = 1) {
         state = Mutex(
             State(start: HTTPEnvironment.system.now(), random: seed &* 0x9E37_79B9_7F4A_7C15 | 1, fixedChance: chance))
@@ -93,7 +94,8 @@ public final class SteppedTime: Sendable {
 
     /// Moves the clock forward in steps, and lets the code under test run after each.
     ///
-    /// - Parameter step: everybody whose time ends within one step wakes up at once; `nil` for one step for each sleeper.
+    /// - Parameter step: everybody whose time ends within one step wakes up at once; `nil` for one step for each
+    ///   sleeper.
     public func pass(_ duration: Duration, step: Duration? = nil) async {
         let end = uptime + duration
         await settle()
@@ -112,8 +114,8 @@ public final class SteppedTime: Sendable {
         }
     }
 
-    /// Gives the tasks that can go on the time to do so: until nobody has gone to sleep on this clock for a few looks, and
-    /// for more of them on a machine that is busy, where other tasks come late as well.
+    /// Gives the tasks that can go on the time to do so: until nobody has gone to sleep on this clock for a few looks,
+    /// and for more of them on a machine that is busy, when other tasks come late as well.
     public func settle() async {
         var (seen, quiet, needed) = (-1, 0, 4 * slowness)
         for _ in 0..<200 * slowness {

@@ -97,7 +97,7 @@ final class TestSigners: Sendable {
     /// The file name of a chain: its content's hash, as an origin names it.
     static func name(of chain: Bytes) -> String { "\(SHA256Digest(hashing: chain)).pem" }
 
-    /// The chain that a path names, `/chains/NAME` or, where its URL was relative, `/v1/chains/NAME`.
+    /// The chain that a path names, `/chains/NAME` or, if its URL was relative, `/v1/chains/NAME`.
     func chain(at path: Substring) -> Bytes? {
         let parts = path.split(separator: "/")
         guard parts.count >= 2, parts[parts.count - 2] == "chains" else { return nil }

@@ -1,8 +1,8 @@
 #if canImport(Darwin)
     import os
 
-    /// A value that one thread at a time may use: the system's unfair lock, with the interface of Swift's `Mutex`, which
-    /// needs iOS 18. A thread that waits lends its priority to the one that holds the lock.
+    /// A value that one thread at a time may use: the system's unfair lock, with the interface of Swift's `Mutex`,
+    /// which needs iOS 18. A thread that waits lends its priority to the one that holds the lock.
     ///
     /// The lock is not recursive: the system ends a process that locks it twice in one thread.
     @safe

@@ -11,8 +11,8 @@ struct NotificationMessage: Hashable, Sendable {
     let headers: [HTTPHeaders.Field]
     let body: [UInt8]
 
-    /// - Parameter collections: those that changed; left out of an event that would be too long with them, so that any may
-    ///   have changed.
+    /// - Parameter collections: those that changed; left out of an event that would be too long with them, so that any
+    ///   may have changed.
     init(to target: NotificationTarget, timestamp: Timestamp, collections: [CollectionID]) {
         var headers = [HTTPHeaders.Field("Content-Type", "application/json")]
         switch target.format {

@@ -7,9 +7,9 @@ import UpdateSchedule
 
 /// Tells targets of a change, after the new state is in place.
 ///
-/// The state that a target knows is written down before anything changes, and removed when the target has been told. So a
-/// run that is killed, or that does not reach a target, leaves behind what the next run has to make up for; what it tells
-/// then is everything that has changed since. A target is told of one state once.
+/// The state that a target knows is written down before anything changes, and removed when the target has been told. So
+/// a run that is killed, or that does not reach a target, leaves behind what the next run has to make up for; what it
+/// tells then is everything that has changed since. A target is told of one state once.
 package struct Notifier: Sendable {
     /// The timestamp of each collection.
     package typealias State = [CollectionID: Timestamp]
@@ -26,8 +26,8 @@ package struct Notifier: Sendable {
         /// The header fields that it is sent beside the message's own.
         let headers: HTTPHeaders
 
-        /// - Throws: `NotificationTargetError` if the URL is not an `http` or `https` one, or if credentials would go over
-        ///   plain `http` to another machine.
+        /// - Throws: `NotificationTargetError` if the URL is not an `http` or `https` one, or if credentials would go
+        ///   over plain `http` to another machine.
         package init(_ target: NotificationTarget, headers: HTTPHeaders) throws(NotificationTargetError) {
             do throws(HTTPError) {
                 url = try HTTPURL(target.url)
@@ -41,8 +41,8 @@ package struct Notifier: Sendable {
             self.headers = headers
         }
 
-        /// What people and files see of the URL: its origin, and the beginning of the SHA-256 of the whole. The path of a
-        /// webhook is a secret, as often as not.
+        /// What people and files see of the URL: its origin, and the beginning of the SHA-256 of the whole. The path of
+        /// a webhook is a secret, as often as not.
         package var label: String {
             "\(url.origin) (sha256 \("\(SHA256Digest(hashing: Bytes(utf8: "\(url)")))".prefix(12)))"
         }
@@ -117,10 +117,11 @@ package struct Notifier: Sendable {
         try write(known)
     }
 
-    /// Tells each target what has changed since the state that it knows. Does I/O and network, for half a minute at most.
+    /// Tells each target what has changed since the state that it knows. Does I/O and network, for half a minute at
+    /// most.
     ///
     /// - Parameter state: the state that is in place now.
-    /// - Throws: `FileError` where it cannot be written down who has been told; then some may be told again.
+    /// - Throws: `FileError` if it cannot be written down who has been told; then some may be told again.
     package func finish(_ state: State) async throws(FileError) -> [Outcome] {
         let known = try readKnown()
         let timestamp = state.values.max() ?? Timestamp(milliseconds: 0)
@@ -191,7 +192,7 @@ package struct Notifier: Sendable {
 
     /// The states that targets know, by ``Recipient/key``. A damaged file counts as empty.
     ///
-    /// - Throws: `FileError` where the file cannot be read: writing it anew would forget who has not been told yet.
+    /// - Throws: `FileError` if the file cannot be read: writing it anew would forget who has not been told yet.
     private func readKnown() throws(FileError) -> [String: State] {
         guard let bytes = try FileStore.read(path, limit: limits.lockBytes),
             let document = try? JSONValue(parsing: bytes, limits: limits), case .object(let targets) = document

@@ -9,8 +9,8 @@ import RemoteSettingsModel
 import Locks
 import UpdateEvents
 
-/// Mozilla's push service as an update channel, over NIO's WebSocket: it announces each change of Mozilla's collections,
-/// within minutes. Or another server that speaks the same protocol, such as `rsdump serve` at `/push`.
+/// Mozilla's push service as an update channel, over NIO's WebSocket: it announces each change of Mozilla's
+/// collections, within minutes. Or another server that speaks the same protocol, such as `rsdump serve` at `/push`.
 ///
 ///     config.updates.channel = .source(NIOPushBroadcastSource())
 ///
@@ -41,7 +41,8 @@ public struct NIOPushBroadcastSource: UpdateSource {
     ///
     /// - Parameters:
     ///   - url: `wss` or, on this machine only, `ws`; `nil` for Mozilla's service.
-    ///   - tlsConfiguration: how the server's certificate is verified, among others; by default against the system's roots.
+    ///   - tlsConfiguration: how the server's certificate is verified, among others; by default against the system's
+    ///     roots.
     public init(url: String? = nil, tlsConfiguration: TLSConfiguration = .makeClientConfiguration()) {
         self.init(url: url, tlsConfiguration: tlsConfiguration, patience: Patience())
     }
@@ -56,7 +57,7 @@ public struct NIOPushBroadcastSource: UpdateSource {
 
     /// Opens a connection, greets the server and waits for its answer. Uses the network.
     ///
-    /// - Throws: `UpdateSourceError` where no connection comes about within 30 seconds, or where the server does not answer
+    /// - Throws: `UpdateSourceError` if no connection comes about within 30 seconds, or if the server does not answer
     ///   the greeting within another 30 seconds, or refuses it.
     public func connect() async throws(UpdateSourceError) -> any UpdateConnection {
         let address = try address()

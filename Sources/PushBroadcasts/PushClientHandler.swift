@@ -9,8 +9,8 @@ package typealias PushMessages = NIOThrowingAsyncSequenceProducer<
     UpdateMessage, any Error, NIOAsyncSequenceProducerBackPressureStrategies.HighLowWatermark, PushClientHandler.Reader
 >
 
-/// A client of the broadcast part of Mozilla's push protocol, from the end of the WebSocket handshake on: greets the server,
-/// answers its pings, sends some of its own after a silence, and hands on what it announces.
+/// A client of the broadcast part of Mozilla's push protocol, from the end of the WebSocket handshake on: greets the
+/// server, answers its pings, sends some of its own after a silence, and hands on what it announces.
 ///
 /// It reads only as fast as the messages are taken, and not while the server does not take what it is sent.
 package final class PushClientHandler: ChannelDuplexHandler {
@@ -234,7 +234,7 @@ package final class PushClientHandler: ChannelDuplexHandler {
             return
         }
         let left = TimeAmount(patience.silence) - (.now() - heard)
-        // Where nothing is read, silence says nothing about the server.
+        // If nothing is read, silence says nothing about the server.
         guard left <= .zero, !isReadHeld else {
             return watchSilence(for: left > .zero ? .nanoseconds(left.nanoseconds) : patience.silence)
         }
@@ -253,7 +253,7 @@ package final class PushClientHandler: ChannelDuplexHandler {
 
     /// Closes the connection as WebSocket has it.
     ///
-    /// - Parameter reason: `nil` where it ends properly.
+    /// - Parameter reason: `nil` if it ends properly.
     private func close(_ code: WebSocketErrorCode, _ reason: UpdateSourceError?) {
         if case .ended = phase { return }
         end(reason)

@@ -22,17 +22,18 @@ public protocol RemoteSettingsServiceProtocol: AnyObject, Sendable {
     func updateConfig(config: RemoteSettingsConfig) throws
 }
 
-/// What an app calls of ``RemoteSettingsClient``, with exactly the requirements that Mozilla's Swift binding has: a stand-in
-/// that was written for the binding fits, and its errors may be its own.
+/// What an app calls of ``RemoteSettingsClient``, with exactly the requirements that Mozilla's Swift binding has: a
+/// stand-in that was written for the binding fits, and its errors may be its own.
 public protocol RemoteSettingsClientProtocol: AnyObject, Sendable {
     /// The name of the collection, without its bucket.
     func collectionName() -> String
-    /// A record's attachment. If it is neither stored nor packaged, the call uses the network and blocks the calling thread.
+    /// A record's attachment. If it is neither stored nor packaged, the call uses the network and blocks the calling
+    /// thread.
     func getAttachment(record: RemoteSettingsRecord) throws -> Data
     /// The timestamp of what is held, in milliseconds since 1970.
     func getLastModifiedTimestamp() -> UInt64?
-    /// The records that are held; `nil` if there are none. With `syncIfEmpty`, the collection is synced first if nothing is
-    /// held: then the call uses the network and blocks the calling thread.
+    /// The records that are held; `nil` if there are none. With `syncIfEmpty`, the collection is synced first if
+    /// nothing is held: then the call uses the network and blocks the calling thread.
     func getRecords(syncIfEmpty: Bool) -> [RemoteSettingsRecord]?
     /// The records of ``getRecords(syncIfEmpty:)``, by their ids.
     func getRecordsMap(syncIfEmpty: Bool) -> [String: RemoteSettingsRecord]?

@@ -39,8 +39,8 @@ open class RemoteSettingsClient: RemoteSettingsClientProtocol, @unchecked Sendab
     /// The name that the client was made with.
     open func collectionName() -> String { asynchronous.collectionName() }
 
-    /// A record's attachment, from the storage directory, the package or the network. In the last case the call blocks the
-    /// calling thread.
+    /// A record's attachment, from the storage directory, the package or the network. In the last case the call blocks
+    /// the calling thread.
     ///
     /// - Throws: `RemoteSettingsError`, also if the record has no attachment.
     open func getAttachment(record: RemoteSettingsRecord) throws -> Data {
@@ -63,8 +63,8 @@ open class RemoteSettingsClient: RemoteSettingsClientProtocol, @unchecked Sendab
 
     /// The records that are for this app, all of one state of the collection, sorted by id; `nil` if nothing is held.
     ///
-    /// - Parameter syncIfEmpty: whether the collection is synced first if nothing is held. Then the call uses the network and
-    ///   blocks the calling thread.
+    /// - Parameter syncIfEmpty: whether the collection is synced first if nothing is held. Then the call uses the
+    ///   network and blocks the calling thread.
     open func getRecords(syncIfEmpty: Bool) -> [RemoteSettingsRecord]? {
         let client = asynchronous
         return client.getRecords()

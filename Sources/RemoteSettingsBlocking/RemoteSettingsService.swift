@@ -3,10 +3,12 @@ import RemoteSettings
 /// A service whose calls block the calling thread, in the shape of Mozilla's Swift binding: for code that moves over.
 ///
 /// A file that imports `RemoteSettingsBlocking` gets this class by the name `RemoteSettingsService`; one that imports
-/// `RemoteSettings` gets the asynchronous one, which is also ``asynchronous``. Both stand for the same collections and storage.
+/// `RemoteSettings` gets the asynchronous one, which is also ``asynchronous``. Both stand for the same collections and
+/// storage.
 ///
-/// The work that a call waits for never runs on the threads of Swift's tasks, so that the calls are allowed in tasks, in actors
-/// and on queues, any number of them at once. A call on the main thread stops the app for as long as the network takes.
+/// The work that a call waits for never runs on the threads of Swift's tasks, so that the calls are allowed in tasks,
+/// in actors and on queues, any number of them at once. A call on the main thread stops the app for as long as the
+/// network takes.
 ///
 /// The class can be subclassed for tests; ``init(noHandle:)`` makes a service that has nothing and does nothing.
 open class RemoteSettingsService: RemoteSettingsServiceProtocol, @unchecked Sendable {
@@ -61,10 +63,12 @@ open class RemoteSettingsService: RemoteSettingsServiceProtocol, @unchecked Send
     /// Sets what receives the outcomes of syncs, of those under way too.
     open func setTelemetry(telemetry: any RemoteSettingsTelemetry) { asynchronous.setTelemetry(telemetry: telemetry) }
 
-    /// Brings every collection that has a client to the server's state. Uses the network, and blocks the calling thread.
+    /// Brings every collection that has a client to the server's state. Uses the network, and blocks the calling
+    /// thread.
     ///
     /// - Returns: the names of the collections that have changed, as their clients were made, sorted.
-    /// - Throws: `RemoteSettingsError` if the server's list of collections could not be had, or if every collection failed.
+    /// - Throws: `RemoteSettingsError` if the server's list of collections could not be had, or if every collection
+    ///   failed.
     @discardableResult
     open func sync() throws -> [String] {
         let service = asynchronous

@@ -2,8 +2,8 @@ import Locks
 
 /// An answer on its way from a transport's callbacks to the one task that reads it by a ``BufferedBody``.
 ///
-/// It holds the bytes that have arrived and are not read yet. Once these are `mostBuffered` or more, it pauses the source
-/// until the reader has taken them.
+/// It holds the bytes that have arrived and are not read yet. Once these are `mostBuffered` or more, it pauses the
+/// source until the reader has taken them.
 package final class AnswerBuffer: Sendable {
     package struct Head: Sendable {
         package let status: Int
@@ -45,7 +45,7 @@ package final class AnswerBuffer: Sendable {
 
     /// Waits for bytes and takes all that are there; `nil` at the body's end.
     ///
-    /// - Parameter resume: called where the source is paused.
+    /// - Parameter resume: called when the source is paused.
     fileprivate func next(resume: () -> Void) async -> Result<[UInt8]?, HTTPError> {
         let (piece, wasPaused) = await wait { state -> (Result<[UInt8]?, HTTPError>, Bool)? in
             if !state.bytes.isEmpty {
@@ -109,7 +109,7 @@ package final class AnswerBuffer: Sendable {
         change { $0.head = $0.head ?? .success(head) }
     }
 
-    /// - Parameter pause: pauses the source; called where the buffer is full, before any reader can resume the source.
+    /// - Parameter pause: pauses the source; called when the buffer is full, before any reader can resume the source.
     ///   It must not call this buffer.
     package func append(_ bytes: some Collection<UInt8>, pause: () -> Void) {
         change { state in
@@ -127,7 +127,7 @@ package final class AnswerBuffer: Sendable {
         change { $0.end = $0.end ?? .success(()) }
     }
 
-    /// Fails the head where it has not arrived, else the body: bytes that came before can still be read.
+    /// Fails the head if it has not arrived, else the body: bytes that came before can still be read.
     package func fail(_ error: HTTPError) {
         change { state in
             if state.head == nil { state.head = .failure(error) }

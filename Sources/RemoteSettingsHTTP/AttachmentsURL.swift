@@ -10,8 +10,8 @@ package struct AttachmentsURL: Hashable, Sendable {
 
     /// - Parameter baseURL: as served; a missing slash at its end is tolerated, and so is a reference relative to the
     ///   server.
-    /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)``, or ``HTTPError/Reason/insecure`` where it is
-    ///   plain `http` and the server is not, or where the server's configuration does not allow it.
+    /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)``, or ``HTTPError/Reason/insecure`` if it is
+    ///   plain `http` and the server is not, or if the server's configuration does not allow it.
     package init(_ baseURL: String, of server: ServerURL) throws(HTTPError) {
         let given = try server.root.resolving(baseURL)
         guard given.query == nil else {
@@ -24,7 +24,7 @@ package struct AttachmentsURL: Hashable, Sendable {
     /// The URL of an attachment.
     ///
     /// - Parameter location: the record's `attachment.location`: a relative path, percent-encoded or not.
-    /// - Throws: ``HTTPError`` with ``HTTPError/Reason/badLocation(_:)`` where it is empty, absolute, has a scheme, a
+    /// - Throws: ``HTTPError`` with ``HTTPError/Reason/badLocation(_:)`` if it is empty, absolute, has a scheme, a
     ///   query, a fragment, a backslash, a control character or a `.` or `..` segment (encoded ones too), or is longer
     ///   than 2048 bytes.
     package func attachment(_ location: String) throws(HTTPError) -> HTTPURL {
@@ -54,8 +54,8 @@ package struct AttachmentsURL: Hashable, Sendable {
         return url.appending(path: path)
     }
 
-    /// Whether a location is a relative path of letters, digits and `-._~` alone, without `.` and `..` segments, as servers
-    /// write nearly all of them. It then passes every check of ``attachment(_:)`` and is its own encoded form.
+    /// Whether a location is a relative path of letters, digits and `-._~` alone, without `.` and `..` segments, as
+    /// servers write nearly all of them. It then passes every check of ``attachment(_:)`` and is its own encoded form.
     private static func isPlain(_ location: String) -> Bool {
         var (length, segment, dots) = (0, 0, 0)
         for byte in location.utf8 {
@@ -76,7 +76,7 @@ package struct AttachmentsURL: Hashable, Sendable {
         return length > 0 && length <= 2048 && (segment != dots || segment == 0)
     }
 
-    /// The URL of the zip of all attachments of a collection, which servers offer where `metadata.attachment.bundle`
+    /// The URL of the zip of all attachments of a collection, which servers offer if `metadata.attachment.bundle`
     /// is true.
     package func zip(_ collection: CollectionID) -> HTTPURL {
         url.appending(path: "bundles/\(collection.bucket)--\(collection.name).zip")

@@ -34,13 +34,14 @@ package struct BackoffState: Sendable, Hashable {
         holds.filter { $0.until > now }
     }
 
-    /// When requests to this origin are allowed again; `nil` where there is no hold.
+    /// When requests to this origin are allowed again; `nil` if there is no hold.
     package func until(_ origin: String) -> Timestamp? { times[origin] }
 
     /// Whether there is no hold on any origin.
     var isEmpty: Bool { times.isEmpty }
 
-    /// Adds a hold. A longer one of the same origin stays. Of more than 256 origins, the one whose hold ends first is forgotten.
+    /// Adds a hold. A longer one of the same origin stays. Of more than 256 origins, the one whose hold ends first is
+    /// forgotten.
     mutating func extend(_ origin: String, until: Timestamp) {
         times[origin] = max(times[origin] ?? until, until)
         guard times.count > Self.mostOrigins, let first = times.min(by: { $0.value < $1.value }) else { return }

@@ -1,10 +1,10 @@
 import Deflate
 
 extension HTTPResponse {
-    /// The same answer with its body decompressed, where it is gzip and `request` accepts that; does no I/O. The headers
+    /// The same answer with its body decompressed, if it is gzip and `request` accepts that; does no I/O. The headers
     /// stay as the server sent them (RFC 9110 §8.4).
     ///
-    /// - Throws: ``HTTPError`` with `badEncoding` where zlib has no memory.
+    /// - Throws: ``HTTPError`` with `badEncoding` if zlib has no memory.
     package func decoded(for request: HTTPRequest) throws(HTTPError) -> HTTPResponse {
         guard !isDecoded, headers.saysGzip, request.acceptsGzip else { return self }
         let decoded = try GzipBody(body, url: request.url)

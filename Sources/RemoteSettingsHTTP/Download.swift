@@ -1,16 +1,16 @@
 /// A part of a download, in the order in which the receiver gets them.
 package enum DownloadPart: Sendable, Hashable {
     /// The following bytes belong at this offset. It comes first, and again whenever the transfer had to be resumed: at
-    /// the offset reached, or at 0, where the receiver has to discard everything that it has.
+    /// the offset reached, or at 0, if the receiver has to discard everything that it has.
     case start(DownloadStart)
     case bytes([UInt8])
 }
 
 package struct DownloadStart: Sendable, Hashable {
     package let offset: Int
-    /// The size of the whole file in bytes, as the server says; `nil` where it does not.
+    /// The size of the whole file in bytes, as the server says; `nil` if it does not.
     package let size: Int?
-    /// Identifies this version of the file, for ``ResumePoint``; `nil` where the server sends neither a strong `ETag` nor
+    /// Identifies this version of the file, for ``ResumePoint``; `nil` if the server sends neither a strong `ETag` nor
     /// `Last-Modified`.
     package let validator: String?
 
@@ -57,7 +57,7 @@ struct Transfer {
     enum Beginning {
         /// The receiver has all bytes.
         case alreadyWhole(DownloadStart)
-        /// - expected: the length of this answer's body in bytes; `nil` where the answer does not say.
+        /// - expected: the length of this answer's body in bytes; `nil` if the answer does not say.
         case bytes(DownloadStart, expected: Int?)
     }
 
@@ -145,7 +145,7 @@ struct Transfer {
 struct ContentRange: Hashable {
     /// `nil` in the unsatisfied form, `bytes */1234`.
     var range: ClosedRange<Int>?
-    /// `nil` where the server does not know the size.
+    /// `nil` if the server does not know the size.
     var size: Int?
 
     init?(_ text: String) {

@@ -7,17 +7,17 @@ import WorkThreads
 public struct HTTPEnvironment: Sendable {
     /// The time of day.
     public var now: @Sendable () -> Timestamp
-    /// Waits; throws where the task is cancelled meanwhile.
+    /// Waits; throws if the task is cancelled meanwhile.
     public var sleep: @Sendable (Duration) async throws -> Void
     /// A random number from 0 up to, but not including, 1.
     public var random: @Sendable () -> Double
-    /// The time since a fixed moment, for deadlines. Unlike the time of day it is never set, and the time that the machine
-    /// sleeps does not count.
+    /// The time since a fixed moment, for deadlines. Unlike the time of day it is never set, and the time that the
+    /// machine sleeps does not count.
     public var uptime: @Sendable () -> Duration
 
     /// - Parameters:
     ///   - now: the time of day.
-    ///   - sleep: waits; throws where the task is cancelled.
+    ///   - sleep: waits; throws if the task is cancelled.
     ///   - random: a number from 0 up to but not including 1.
     ///   - uptime: a time that only grows, from any beginning.
     public init(

@@ -42,7 +42,7 @@ public struct HTTPError: Error, Hashable, Sendable {
         case tls(String)
         /// The connection broke before the answer was complete.
         case connection(String)
-        /// The body ended too early. `expected` is `nil` where the answer did not announce its length.
+        /// The body ended too early. `expected` is `nil` if the answer did not announce its length.
         case truncated(expected: Int?, received: Int)
         /// The body is longer than `limit`, in bytes after decompression.
         case tooLarge(limit: Int)
@@ -124,7 +124,8 @@ public struct HTTPError: Error, Hashable, Sendable {
     }
 
     /// Whether the server could not be used at all: no connection came about, or one that broke or was too slow, or the
-    /// answer is that of a gateway or of a server that is not available (502, 503, 504) and names no time to come back at.
+    /// answer is that of a gateway or of a server that is not available (502, 503, 504) and names no time to come back
+    /// at.
     public var isNetworkFailure: Bool {
         switch reason {
         case .timeout, .tooSlow, .unreachable, .tls, .connection, .truncated, .notHTTP: true
@@ -133,10 +134,11 @@ public struct HTTPError: Error, Hashable, Sendable {
         }
     }
 
-    /// Whether the server as such is of no use now: a network failure, or any error that the server calls its own (5xx).
+    /// Whether the server as such is of no use now: a network failure, or any error that the server calls its own
+    /// (5xx).
     package var isUnavailability: Bool { isNetworkFailure || status.map { (500...599).contains($0) } ?? false }
 
-    /// The answer's status, where the status is the error.
+    /// The answer's status, if the status is the error.
     public var status: Int? {
         if case .status(let code, _) = reason { code } else { nil }
     }

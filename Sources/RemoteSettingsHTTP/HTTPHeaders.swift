@@ -22,7 +22,7 @@ public struct HTTPHeaders: Hashable, Sendable {
         self.fields = fields
     }
 
-    /// Adds a field behind the others, even where there is one of the same name.
+    /// Adds a field behind the others, even if there is one of the same name.
     public mutating func add(_ name: String, _ value: String) {
         fields.append(Field(name, value))
     }

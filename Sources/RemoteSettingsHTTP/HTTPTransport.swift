@@ -11,7 +11,7 @@ import RemoteSettingsModel
 ///   ``HTTPRequest/idleTimeout``, or the call fails with ``HTTPError/Reason/timeout(_:seconds:)``;
 /// - memory: the body is read only as fast as ``HTTPBody/next()`` asks for it;
 /// - completeness: a body that ends before its `Content-Length`, its last chunk or the end of its compressed stream
-///   fails with ``HTTPError/Reason/truncated(expected:received:)``, or ``HTTPError/Reason/connection(_:)`` where the
+///   fails with ``HTTPError/Reason/truncated(expected:received:)``, or ``HTTPError/Reason/connection(_:)`` if the
 ///   transport cannot tell more;
 /// - compression: none. The body is passed on as it arrives on the wire, and `ServerClient` decompresses it. A
 ///   transport that cannot help decompressing sets ``HTTPResponse/isDecoded``, and enforces ``HTTPRequest/wireLimit``.

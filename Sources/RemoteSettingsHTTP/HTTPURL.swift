@@ -71,7 +71,7 @@ public struct HTTPURL: Hashable, Sendable {
 
     /// Resolves a URL reference against this URL (RFC 3986 §5.2).
     ///
-    /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)``, where the reference is malformed, has a user
+    /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)``, if the reference is malformed, has a user
     ///   name, or a scheme other than `http` and `https`.
     public func resolving(_ reference: String) throws(HTTPError) -> HTTPURL {
         let parts = try URLReference(reference)
@@ -107,7 +107,7 @@ public struct HTTPURL: Hashable, Sendable {
             }
     }
 
-    /// The first value of a query parameter, percent-decoded; `nil` where there is none.
+    /// The first value of a query parameter, percent-decoded; `nil` if there is none.
     public func queryValue(_ name: String) -> String? {
         guard let query else { return nil }
         for field in query.split(separator: "&") {

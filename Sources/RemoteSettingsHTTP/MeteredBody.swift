@@ -12,7 +12,7 @@ struct Deadline {
         self.seconds = seconds
     }
 
-    /// - Throws: ``HTTPError/Reason/timeout(_:seconds:)`` where the time is over.
+    /// - Throws: ``HTTPError/Reason/timeout(_:seconds:)`` if the time is over.
     func check(_ uptime: Duration, of url: HTTPURL) throws(HTTPError) {
         if uptime >= end { throw HTTPError(url, .timeout(phase, seconds: seconds)) }
     }

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
 extension ServerClient {
-    /// A whole document, of at most `limit` bytes after decompression. A request that fails is repeated where that may
+    /// A whole document, of at most `limit` bytes after decompression. A request that fails is repeated if that may
     /// help.
     func document(_ url: HTTPURL, limit: Int) async throws(HTTPError) -> (status: Int, document: ServerDocument) {
         let deadline = deadline(.answer, seconds: limits.documentSeconds)
@@ -41,7 +41,8 @@ extension ServerClient {
         if !answer.isCompressed, let announced, announced != body.count {
             throw HTTPError(answer.url, .truncated(expected: announced, received: body.count))
         }
-        // Not even the head of a compressed stream has come: nothing else tells where an answer without a length is cut.
+        // Not even the head of a compressed stream has come: nothing else tells where an answer without a length is
+        // cut.
         if answer.isCompressed, body.isEmpty {
             throw HTTPError(answer.url, .truncated(expected: announced, received: 0))
         }
@@ -64,7 +65,7 @@ extension ServerClient {
 
     /// Pauses before a repetition.
     ///
-    /// - Throws: `error` where a repetition cannot mend it, where there were `Limits.tries` attempts, or where the time
+    /// - Throws: `error` if a repetition cannot mend it, if there were `Limits.tries` attempts, or if the time
     ///   does not suffice for another one. A server that asked for a pause to the end gets it:
     ///   ``HTTPError/Reason/backoff(until:seconds:)``.
     func pauseIfRepeatable(_ error: HTTPError, attempts: Int, until deadline: Deadline) async throws(HTTPError) {

@@ -1,16 +1,17 @@
 import RemoteSettingsModel
 
 extension ServerClient {
-    /// Downloads an attachment piece by piece, and resumes the transfer where the connection breaks.
+    /// Downloads an attachment piece by piece, and resumes the transfer if the connection breaks.
     ///
     /// It checks the transfer only: the receiver checks size and hash.
     ///
     /// - Parameters:
     ///   - location: the record's `attachment.location`.
-    ///   - size: the size that the record declares, in bytes; a longer body is refused with ``HTTPError/Reason/tooLarge(limit:)``.
+    ///   - size: the size that the record declares, in bytes; a longer body is refused with
+    ///     ``HTTPError/Reason/tooLarge(limit:)``.
     ///   - resume: where an earlier call ended.
-    ///   - receive: called with ``DownloadPart/start(_:)`` first, then with bytes; see there for the meaning of a second
-    ///     start. The next bytes are read once it has returned.
+    ///   - receive: called with ``DownloadPart/start(_:)`` first, then with bytes; see there for the meaning of a
+    ///     second start. The next bytes are read once it has returned.
     /// - Throws: ``HTTPError``, or the error that `receive` throws.
     package func attachment(
         _ location: String, at base: AttachmentsURL, size: Int? = nil, resume: ResumePoint? = nil,
@@ -30,8 +31,8 @@ extension ServerClient {
             base.zip(collection), limit: limits.attachmentsZipBytes, resume: nil, receive: receive)
     }
 
-    /// The changesets that the server recommends for a first launch, as a JSON array in `mozLz40`. It is a cache: it may be
-    /// missing (404) or outdated.
+    /// The changesets that the server recommends for a first launch, as a JSON array in `mozLz40`. It is a cache: it
+    /// may be missing (404) or outdated.
     package func startupBundle(at base: AttachmentsURL) async throws(HTTPError) -> ServerDocument {
         try await document(base.startupBundle, limit: limits.startupBundleBytes).document
     }

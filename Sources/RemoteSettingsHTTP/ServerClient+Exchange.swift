@@ -5,10 +5,10 @@ struct Answer {
     var response: HTTPResponse
     let url: HTTPURL
 
-    /// The announced length of the body on the wire in bytes; `nil` where there is none or it is not a valid number.
+    /// The announced length of the body on the wire in bytes; `nil` if there is none or it is not a valid number.
     var contentLength: Int? { response.headers["Content-Length"].flatMap { ContentRange.number($0) } }
 
-    /// The codings that the body is said to have, in lower case; empty where there is none.
+    /// The codings that the body is said to have, in lower case; empty if there is none.
     private var encoding: String {
         let codings = response.headers.all("Content-Encoding").map { $0.lowercased() }
         return codings.filter { $0 != "identity" && !$0.isEmpty }.joined(separator: ", ")
@@ -44,8 +44,8 @@ extension ServerClient {
     /// - Parameters:
     ///   - headers: the headers of the requests, in addition to `User-Agent`.
     ///   - limit: the most bytes of the body, after decompression.
-    ///   - idleSeconds: how long to wait for more of a body that may go on for as long as both sides like: neither its bytes
-    ///     nor its throughput nor its time are limited. `nil` for a body with limits.
+    ///   - idleSeconds: how long to wait for more of a body that may go on for as long as both sides like: neither its
+    ///     bytes nor its throughput nor its time are limited. `nil` for a body with limits.
     ///   - accepts: the statuses of an answer; any other one is thrown as an error.
     func exchange(
         _ start: HTTPURL, headers: [HTTPHeaders.Field], limit: Int, until deadline: Deadline, idleSeconds: Int? = nil,

@@ -26,7 +26,7 @@ extension ServerClient {
 
     /// Waits for a short hold to pass.
     ///
-    /// - Throws: ``HTTPError/Reason/backoff(until:seconds:)`` for a longer one, or where further answers prolong it.
+    /// - Throws: ``HTTPError/Reason/backoff(until:seconds:)`` for a longer one, or if further answers prolong it.
     func waitForHold(on url: HTTPURL) async throws(HTTPError) {
         var waits = 0
         while let hold = standingHold(on: url) {
@@ -55,8 +55,8 @@ extension ServerClient {
 
     /// Notes `Backoff` and `Retry-After`, on any status.
     ///
-    /// Where the server refuses to work (429, 5xx), both stop the present run, and so does `Retry-After` on any error. With
-    /// any other answer they are about the next run, and the present one slows down.
+    /// If the server refuses to work (429, 5xx), both stop the present run, and so does `Retry-After` on any error.
+    /// With any other answer they are about the next run, and the present one slows down.
     func noteHold(_ answer: Answer) {
         let headers = answer.response.headers
         let now = environment.now()
@@ -101,7 +101,7 @@ extension HTTPHeaders {
         guard let text = self["Retry-After"] else { return .zero }
         if let seconds = Self.seconds(text, atMost: longest) { return .seconds(seconds) }
         guard let end = HTTPDate.parse(text, now: now) else { return .zero }
-        // By the server's clock where it sends `Date`, so that a wrong clock here does not matter.
+        // By the server's clock if it sends `Date`, so that a wrong clock here does not matter.
         let reference = self["Date"].flatMap { HTTPDate.parse($0, now: now) } ?? now
         return max(.zero, min(end.elapsed(since: reference), .seconds(longest)))
     }

@@ -4,14 +4,14 @@ import UpdateSchedule
 
 /// A client of a Remote Settings server (protocol v1 and v2), over any ``HTTPTransport``.
 ///
-/// One object serves one run, such as a refresh or a sync, from its creation on; ``startingRun()`` makes the client of the
-/// next one. Many tasks may use it at once, and it holds no lock while it waits. It follows redirects, repeats requests
-/// that may succeed a moment later, and limits every body and the time of every document, download and run.
+/// One object serves one run, such as a refresh or a sync, from its creation on; ``startingRun()`` makes the client of
+/// the next one. Many tasks may use it at once, and it holds no lock while it waits. It follows redirects, repeats
+/// requests that may succeed a moment later, and limits every body and the time of every document, download and run.
 ///
 /// It obeys `Backoff` and `Retry-After`: while a hold is in force, requests to that origin fail with
 /// ``HTTPError/Reason/backoff(until:seconds:)`` without touching the network, except that a hold of up to
-/// `Limits.patienceSeconds` is waited for. A hold that comes with an error is in force at once. One that comes with a good
-/// answer asks for the next run to come later: the run under way ends its work at a gentler pace
+/// `Limits.patienceSeconds` is waited for. A hold that comes with an error is in force at once. One that comes with a
+/// good answer asks for the next run to come later: the run under way ends its work at a gentler pace
 /// (`Limits.gentlePauseMilliseconds`), as it would otherwise never get any further at a server that always asks.
 ///
 /// What it returns is neither parsed nor verified.
@@ -81,8 +81,8 @@ package final class ServerClient: Sendable {
         holdsAtStart = shared.withLock { $0.backoff }
     }
 
-    /// The client of another run: it shares the holds, the metrics and the alerts, obeys every hold that is known now, and
-    /// has its own `Limits.runSeconds`.
+    /// The client of another run: it shares the holds, the metrics and the alerts, obeys every hold that is known now,
+    /// and has its own `Limits.runSeconds`.
     package func startingRun() -> ServerClient {
         ServerClient(
             server: server, transport: transport, userAgent: userAgent, limits: limits, environment: environment,
@@ -131,7 +131,7 @@ package final class ServerClient: Sendable {
     ///
     /// Errors do not quote the answer: an `x5u` may lead to any machine, whose answers are not for the reader of a log.
     ///
-    /// - Parameter x5u: as served in a signature; may be relative to the server's root. Plain `http` is refused where
+    /// - Parameter x5u: as served in a signature; may be relative to the server's root. Plain `http` is refused if
     ///   the server is not plain itself, this machine's addresses included: nothing has vouched for an `x5u` yet.
     package func chain(x5u: String) async throws(HTTPError) -> ServerDocument {
         let url = try server.root.resolving(x5u)

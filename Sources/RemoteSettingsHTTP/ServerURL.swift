@@ -2,7 +2,7 @@ import RemoteSettingsModel
 
 /// The base URL of a Remote Settings server, such as `https://firefox.settings.services.mozilla.com/v2`.
 ///
-/// It has to be `https`, except on this machine (`localhost`, 127.0.0.0/8, `[::1]`) or where the caller explicitly allows
+/// It has to be `https`, except on this machine (`localhost`, 127.0.0.0/8, `[::1]`) or if the caller explicitly allows
 /// plain `http`.
 package struct ServerURL: Hashable, Sendable {
     /// Mozilla's production server.
@@ -21,8 +21,8 @@ package struct ServerURL: Hashable, Sendable {
         allowsPlainHTTP = false
     }
 
-    /// Reads a base URL, or one of the names `prod`, `stage` and `dev`. A path that ends in neither `/v1` nor `/v2` (a slash
-    /// behind it is tolerated) means `/v2`, the newest version that is supported.
+    /// Reads a base URL, or one of the names `prod`, `stage` and `dev`. A path that ends in neither `/v1` nor `/v2` (a
+    /// slash behind it is tolerated) means `/v2`, the newest version that is supported.
     ///
     /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)`` or ``HTTPError/Reason/insecure``.
     package init(_ text: String, allowPlainHTTP: Bool = false) throws(HTTPError) {

@@ -8,13 +8,14 @@ extension ServerURL {
 
 extension ServerClient {
     /// Opens the server's update channel, an event stream that lasts as long as both sides like. The connection is not
-    /// opened again, neither now nor where it ends.
+    /// opened again, neither now nor when it ends.
     ///
     /// No `Last-Event-ID` is sent, so that the first event tells the server's present state.
     ///
-    /// - Parameter url: the event stream; `nil` for that of the server itself, `<base URL>/updates`. Redirects are followed.
-    /// - Throws: ``HTTPError``, among others with `status` for any status but 200, and with `notAnEventStream` for an answer
-    ///   of another type.
+    /// - Parameter url: the event stream; `nil` for that of the server itself, `<base URL>/updates`. Redirects are
+    ///   followed.
+    /// - Throws: ``HTTPError``, among others with `status` for any status but 200, and with `notAnEventStream` for an
+    ///   answer of another type.
     package func updates(at url: HTTPURL? = nil) async throws(HTTPError) -> UpdateStream {
         let url = url ?? server.updates
         try server.checkScheme(of: url)
@@ -58,9 +59,9 @@ package struct UpdateStream {
         self.url = url
     }
 
-    /// Waits for what the server sends next; `nil` where the server has ended the stream.
+    /// Waits for what the server sends next; `nil` if the server has ended the stream.
     ///
-    /// - Throws: ``HTTPError``: where the connection breaks, where nothing arrives for as long as the transport waits, where
+    /// - Throws: ``HTTPError``: if the connection breaks, if nothing arrives for as long as the transport waits, if
     ///   a line or an event is over its limit (`notAnEventStream`), and `cancelled` in a cancelled task.
     package mutating func next() async throws(HTTPError) -> UpdateMessage? {
         while true {

@@ -23,7 +23,8 @@ extension UnmetExpectation: LocalizedError {
 }
 
 extension RemoteSettingsClient {
-    /// Expects that exactly the records of these ids are held and are for this app, in any order. Never uses the network.
+    /// Expects that exactly the records of these ids are held and are for this app, in any order. Never uses the
+    /// network.
     ///
     /// - Throws: ``UnmetExpectation`` that names the records that are missing and those that are too many.
     public func expectRecords(_ ids: [String]) throws {
@@ -57,7 +58,8 @@ extension RemoteSettingsClient {
         }
     }
 
-    /// Expects that something changes the collection: does it, and waits for the first change that ``changes`` tells of.
+    /// Expects that something changes the collection: does it, and waits for the first change that ``changes`` tells
+    /// of.
     ///
     /// - Parameters:
     ///   - seconds: how long to wait at most after `work` has ended.

@@ -11,8 +11,9 @@ import RemoteSettingsHTTP
 ///     let app = App(service: test.service)
 ///     try await test.service.sync()
 ///
-/// Nothing in it is a stand-in but the server: collections are signed when they are written, and verified as an app verifies them.
-/// Code that was written for Mozilla's binding takes `RemoteSettingsBlocking.RemoteSettingsService(test.service)`.
+/// Nothing in it is a stand-in but the server: collections are signed when they are written, and verified as an app
+/// verifies them. Code that was written for Mozilla's binding takes
+/// `RemoteSettingsBlocking.RemoteSettingsService(test.service)`.
 public final class TestService: Sendable {
     /// The server, which can be told to fail.
     public let origin: OriginTransport
@@ -20,8 +21,8 @@ public final class TestService: Sendable {
     public let service: RemoteSettingsService
 
     /// - Parameters:
-    ///   - time: a clock that a test moves; `nil` for the system's, on which the pauses between two tries of a request take two
-    ///     milliseconds, and those from 30 seconds on, such as time-outs, their time.
+    ///   - time: a clock that a test moves; `nil` for the system's, on which the pauses between two tries of a request
+    ///     take two milliseconds, and those from 30 seconds on, such as time-outs, their time.
     ///   - updates: an update channel that a test announces things on; `nil` for none.
     ///   - configure: changes the configuration, such as its `appContext` or `packaged`.
     /// - Throws: if keys for the server cannot be made.

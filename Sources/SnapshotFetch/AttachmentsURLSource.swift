@@ -4,8 +4,8 @@ import WorkThreads
 
 /// The base URL of the server's attachments, requested once and only when something has to be downloaded.
 ///
-/// A failure is not remembered: the next call tries again. Nobody has signed the URL, and a server may move its attachments:
-/// where nothing could be downloaded from it, ``forget(_:)`` lets the next call ask again.
+/// A failure is not remembered: the next call tries again. Nobody has signed the URL, and a server may move its
+/// attachments: if nothing could be downloaded from it, ``forget(_:)`` lets the next call ask again.
 package actor AttachmentsURLSource {
     private var task: Task<AttachmentsURL, any Error>?
 

@@ -32,8 +32,8 @@ package actor ChainStore {
         self.keeper = keeper
     }
 
-    /// Fetches and verifies the chains that the signatures name. Signatures in unknown modes are skipped, and those that name
-    /// no chain (an empty `x5u`).
+    /// Fetches and verifies the chains that the signatures name. Signatures in unknown modes are skipped, and those
+    /// that name no chain (an empty `x5u`).
     package func verdicts(
         on signatures: [ServedSignature], signer: SignerName
     ) async -> [String: Result<VerifiedChain, ContentSignatureError>] {

@@ -2,8 +2,8 @@ import ContentSignature
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// Fetches the server's state of one collection and verifies it: as a delta onto the local state if there is one, else in
-/// full. If a delta does not verify, everything is fetched once.
+/// Fetches the server's state of one collection and verifies it: as a delta onto the local state if there is one, else
+/// in full. If a delta does not verify, everything is fetched once.
 package struct CollectionFetcher: Sendable {
     /// A request for one collection's state.
     package struct Wanted: Sendable {
@@ -18,7 +18,7 @@ package struct CollectionFetcher: Sendable {
         package var wasSigned: Bool
         /// Whether other records under the timestamp of a base that is signed are refused.
         package var refusesEquivocation = true
-        /// Whether everything is fetched where the server answers that nothing is newer than the base.
+        /// Whether everything is fetched if the server answers that nothing is newer than the base.
         package var needsState = false
 
         package init(id: CollectionID, expected: Timestamp?, base: Payload?, floor: Timestamp?, wasSigned: Bool) {
@@ -42,7 +42,7 @@ package struct CollectionFetcher: Sendable {
     private let policy: TrustPolicy
     private let gate: RequestGate?
 
-    /// - Parameter gate: bounds the fetches under way at once; `nil` where the caller does.
+    /// - Parameter gate: bounds the fetches under way at once; `nil` if the caller does.
     package init(client: ServerClient, chains: ChainStore, policy: TrustPolicy, gate: RequestGate? = nil) {
         self.client = client
         self.chains = chains
@@ -52,7 +52,7 @@ package struct CollectionFetcher: Sendable {
 
     /// Fetches and verifies. Does network, no I/O.
     ///
-    /// - Returns: `nil` where the server answers that nothing is newer than the base, unless ``Wanted/needsState`` is set.
+    /// - Returns: `nil` if the server answers that nothing is newer than the base, unless ``Wanted/needsState`` is set.
     package func fetch(_ wanted: Wanted) async throws(FetchError) -> Fetched? {
         guard let gate else { return try await fetchUngated(wanted) }
         return try await gate.pass { () async throws(FetchError) in try await fetchUngated(wanted) }
@@ -119,7 +119,8 @@ package struct CollectionFetcher: Sendable {
 
     private func changeset(_ wanted: Wanted, since: Timestamp?) async throws(FetchError) -> ChangesetAnswer {
         do throws(HTTPError) {
-            // A monitor that is older than the local state may come from a cache; the local timestamp then bypasses that cache.
+            // A monitor that is older than the local state may come from a cache; the local timestamp then bypasses
+            // that cache.
             let expected = wanted.expected.map { max($0, wanted.floor ?? $0) }
             return try await client.changeset(wanted.id, expected: expected, since: since)
         } catch {

@@ -7,8 +7,8 @@ package enum FetchError: Error, Sendable {
     case http(HTTPError)
     case changeset(ChangesetError, url: String)
     case signature(ContentSignatureError)
-    /// No signature holds over a full list, and the list is probably cut: the server counts `total` records, or, where it does
-    /// not say (`nil`), the number received looks like a page limit.
+    /// No signature holds over a full list, and the list is probably cut: the server counts `total` records, or, if it
+    /// does not say (`nil`), the number received looks like a page limit.
     case cutShort(url: String, received: Int, total: Int?)
     /// The server's state is older than the newest state that was ever accepted.
     case rollback(held: Timestamp, answered: Timestamp)
@@ -23,7 +23,7 @@ package enum FetchError: Error, Sendable {
     /// The server does not have the collection.
     case unknownCollection(HTTPError)
 
-    /// Whether a full answer may be right where a delta was wrong.
+    /// Whether a full answer may be right if a delta was wrong.
     var isWorthRetryingInFull: Bool {
         switch self {
         case .signature, .changeset: true

@@ -8,10 +8,10 @@ import WorkThreads
 
 /// One request under way in `URLSession`: makes an answer of what the session's delegate receives.
 ///
-/// Where tasks can be suspended, the task is suspended while the buffer is full.
+/// If tasks can be suspended, the task is suspended while the buffer is full.
 struct URLSessionTransfer: Sendable {
     #if canImport(FoundationNetworking)
-        // A suspended task would start its request again here, so that the transfer fails instead. Downloads resume where
+        // A suspended task would start its request again here, so that the transfer fails instead. Downloads resume if
         // they were.
         private static let mostBuffered = 64 << 20
     #else
@@ -25,7 +25,7 @@ struct URLSessionTransfer: Sendable {
         self.request = request
     }
 
-    /// Fails the answer where its head has not arrived in time, or its body does not go on.
+    /// Fails the answer if its head has not arrived in time, or its body does not go on.
     ///
     /// `URLSession` has a time-out of its own, but any bytes on the wire satisfy it: the head may trickle, and a
     /// compressed body may yield nothing.

@@ -12,10 +12,10 @@ import WorkThreads
 /// `URLSession` decompresses by itself. It notices a body that is shorter than its `Content-Length`, but not every
 /// truncated compressed stream: the result of one is not valid JSON, and is refused as such.
 ///
-/// Over libcurl it does **not** give these guarantees of a transport, which is why apps use `CurlTransport` there: a body
-/// that arrives faster than it is read is buffered (the transfer fails above 64 MiB, but notices late: an endless body has
-/// filled 23 GB before that), compressed bodies are decompressed as fast as they arrive, and bytes on the wire are not
-/// counted apart from decompressed ones. Throughput and time are limited there as everywhere.
+/// Over libcurl it does **not** give these guarantees of a transport, which is why apps use `CurlTransport` there: a
+/// body that arrives faster than it is read is buffered (the transfer fails above 64 MiB, but notices late: an endless
+/// body has filled 23 GB before that), compressed bodies are decompressed as fast as they arrive, and bytes on the wire
+/// are not counted apart from decompressed ones. Throughput and time are limited there as everywhere.
 package final class URLSessionTransport: HTTPTransport {
     private let session: URLSession
     private let transfers = URLSessionTransfers()

@@ -1,10 +1,10 @@
 /// One event of an event stream, as it was sent.
 package struct StreamedEvent: Hashable, Sendable {
-    /// The value of its last field `event`; empty where there is none, which browsers call `message`.
+    /// The value of its last field `event`; empty if there is none, which browsers call `message`.
     package let name: String
     /// The values of its fields `data`, with a line feed between two.
     package let data: [UInt8]
-    /// The last id that the stream named up to this event; empty where there is none.
+    /// The last id that the stream named up to this event; empty if there is none.
     package let lastEventID: String
 }
 
@@ -39,7 +39,8 @@ package struct EventStreamReader: Sendable {
     private static let lineFeed = UInt8(ascii: "\n")
     private static let carriageReturn = UInt8(ascii: "\r")
 
-    /// The last id that the stream named, for the header `Last-Event-ID` of the next connection; empty where there is none.
+    /// The last id that the stream named, for the header `Last-Event-ID` of the next connection; empty if there is
+    /// none.
     package private(set) var lastEventID = ""
     /// The wait before the next connection that the stream asked for last, in milliseconds.
     package private(set) var retryMilliseconds: UInt64?
@@ -66,7 +67,8 @@ package struct EventStreamReader: Sendable {
         position = 0
     }
 
-    /// The next whole event; `nil` where more bytes are needed. An event that the stream's end leaves unfinished is dropped.
+    /// The next whole event; `nil` if more bytes are needed. An event that the stream's end leaves unfinished is
+    /// dropped.
     ///
     /// - Throws: ``EventStreamError``, from then on at each call.
     package mutating func next() throws(EventStreamError) -> StreamedEvent? {
@@ -83,7 +85,7 @@ package struct EventStreamReader: Sendable {
         }
     }
 
-    /// Takes the next line without what ends it; `nil` where its end has not arrived.
+    /// Takes the next line without what ends it; `nil` if its end has not arrived.
     private mutating func nextLine() throws(EventStreamError) -> [UInt8]? {
         if skipsLineFeed, position < piece.count {
             if piece[position] == Self.lineFeed { position += 1 }

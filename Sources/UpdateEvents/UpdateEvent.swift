@@ -67,7 +67,8 @@ extension UpdateEvent {
 
     /// The event as it is sent in an event stream, with the blank line that ends it.
     ///
-    /// - Parameter id: the value of the field `id`; must contain neither a line break nor NUL. `nil` leaves the field out.
+    /// - Parameter id: the value of the field `id`; must contain neither a line break nor NUL. `nil` leaves the field
+    ///   out.
     package func text(id: String? = nil) -> String {
         "\(id.map { "id: \($0)\n" } ?? "")event: \(name)\ndata: \(json)\n\n"
     }
@@ -75,7 +76,7 @@ extension UpdateEvent {
     /// Reads an event of an event stream. An event without a name is read like `update`.
     ///
     /// - Returns: `nil` for an event of another kind, which readers ignore.
-    /// - Throws: ``UpdateEventError`` where the data is not that of an update event.
+    /// - Throws: ``UpdateEventError`` if the data is not that of an update event.
     package init?(_ event: StreamedEvent) throws(UpdateEventError) {
         switch event.name {
         case "", "message", "update": try self.init(updateJSON: Bytes(event.data))
@@ -86,8 +87,8 @@ extension UpdateEvent {
 
     /// Reads the data of an `update` event. Unknown members are ignored.
     ///
-    /// - Throws: ``UpdateEventError`` where the text is longer than ``EventStreamReader/mostEventBytes``, is not JSON, or
-    ///   lacks the timestamp, or where a member has another type.
+    /// - Throws: ``UpdateEventError`` if the text is longer than ``EventStreamReader/mostEventBytes``, is not JSON, or
+    ///   lacks the timestamp, or if a member has another type.
     package init(updateJSON document: Bytes) throws(UpdateEventError) {
         var timestamp: UInt64?
         var collections: [CollectionID]?
@@ -116,7 +117,7 @@ extension UpdateEvent {
 
     /// Reads the data of a `pause` event. Unknown members are ignored.
     ///
-    /// - Throws: ``UpdateEventError`` as for an update, and where it says neither `disabled` nor `retry_after`.
+    /// - Throws: ``UpdateEventError`` as for an update, and if it says neither `disabled` nor `retry_after`.
     package init(pauseJSON document: Bytes) throws(UpdateEventError) {
         var seconds: UInt64?
         var isDisabled = false

@@ -7,12 +7,13 @@ import UpdateEvents
 package struct ConnectionSchedule: Sendable {
     /// What one kind of client does.
     package struct Rules: Sendable {
-        /// The pauses after connections that were open and ended; the server's `retry:` takes the place of the first one.
+        /// The pauses after connections that were open and ended; the server's `retry:` takes the place of the first
+        /// one.
         var lost: RetryPauses
         /// The pauses after failures. A server's longer `retry:` takes the place of the first one.
         var failed: RetryPauses
-        /// So many connections in a row may end within a minute before the next such one counts as a failure. With `nil`
-        /// the end of any connection counts as one.
+        /// So many connections in a row may end within a minute before the next such one counts as a failure. With
+        /// `nil` the end of any connection counts as one.
         var shortOnes: Int?
         /// With more failures in a row there is no further try before there is a reason for it; `nil` for no such end.
         var mostFailures: Int?
@@ -23,8 +24,8 @@ package struct ConnectionSchedule: Sendable {
         /// The longest silence of an open connection whose heartbeats are not known.
         var longestSilence: Duration
 
-        /// Those of an app: the rules of Firebase's clients for failures, with at most seven tries after 2 minutes and more,
-        /// and of browsers for lost connections.
+        /// Those of an app: the rules of Firebase's clients for failures, with at most seven tries after 2 minutes and
+        /// more, and of browsers for lost connections.
         package static func app(longestSilence: Duration) -> Rules {
             Rules(
                 lost: RetryPauses(first: .seconds(5), longest: .seconds(300), spread: 0.5...1.5),
@@ -88,8 +89,8 @@ package struct ConnectionSchedule: Sendable {
         case answer
     }
 
-    /// A server that sends more than this within a minute has failed: somebody would have to act on all of them, or to write
-    /// them down. Usual is a heartbeat in 15 s, and an update each time that something is published.
+    /// A server that sends more than this within a minute has failed: somebody would have to act on all of them, or to
+    /// write them down. Usual is a heartbeat in 15 s, and an update each time that something is published.
     package static let mostMessagesPerMinute = 600
     /// A connection that lasted so long was a success.
     package static let successAfter = Duration.seconds(60)
@@ -98,7 +99,7 @@ package struct ConnectionSchedule: Sendable {
     package static let longestAskedPause = Duration.seconds(86_400)
     /// Three heartbeats of 15 s; no silence of a server that sends heartbeats is shorter.
     private static let shortestSilence = Duration.seconds(45)
-    /// The longest silence after a single heartbeat, where the time between two is not known yet: three times the longest
+    /// The longest silence after a single heartbeat, if the time between two is not known yet: three times the longest
     /// time that servers are known to leave, which is that of Mozilla's push service.
     private static let silenceAfterHeartbeat = Duration.seconds(900)
     /// Reasons lead to no more than one try in this time.
@@ -137,7 +138,7 @@ package struct ConnectionSchedule: Sendable {
     /// Something that happened while a connection was being made.
     private var lateReason: Reason?
     private var reconnectionTime: Duration?
-    /// The longest time between two heartbeats of this server; zero where it is not known.
+    /// The longest time between two heartbeats of this server; zero if it is not known.
     private var beat = Duration.zero
     private var restsWithoutChannel = false
 

@@ -2,21 +2,21 @@ import RemoteSettingsModel
 
 /// Decides when a server is asked for its state, by what it announces and by what was seen.
 ///
-/// No announcement is believed: handled is what was seen in the server's list of collections, its monitor. While that is older
-/// than what was announced, the server is asked again, after a pause that doubles. So an announcement that arrives before its
-/// data costs a few requests, and one that is false costs few more and hides nothing.
+/// No announcement is believed: handled is what was seen in the server's list of collections, its monitor. While that
+/// is older than what was announced, the server is asked again, after a pause that doubles. So an announcement that
+/// arrives before its data costs a few requests, and one that is false costs few more and hides nothing.
 ///
 /// It is a value: events go in, with the moment of each, and ``step(at:)`` says what comes next. It does no I/O.
 package struct RequestSchedule: Sendable {
     package struct Rules: Sendable {
         /// A request begins after a random part of this time, so that not all clients ask at one moment.
         var longestDelay: Duration
-        /// The same where a connection was made again: its own pause was random already.
+        /// The same when a connection was made again: its own pause was random already.
         var delayAfterReturn: Duration { min(longestDelay, .milliseconds(1500)) }
         /// A server that has not told its state for so long after the connection was opened is asked for it.
         var greetingTime: Duration
-        /// After so long without a request the server is asked all the same, as an announcement may have been lost; chance
-        /// makes it less by up to half.
+        /// After so long without a request the server is asked all the same, as an announcement may have been lost;
+        /// chance makes it less by up to half.
         var checkTime: Duration
         /// The pauses after requests that failed.
         var failed: RetryPauses
@@ -40,7 +40,7 @@ package struct RequestSchedule: Sendable {
 
     /// What is to be asked for.
     package struct Request: Hashable, Sendable {
-        /// The highest timestamp that was announced; `nil` where it is not known whether there is something new.
+        /// The highest timestamp that was announced; `nil` if it is not known whether there is something new.
         package var announced: Timestamp?
         /// The collections that are said to have changed; `nil` for any.
         package var collections: Set<CollectionID>?
@@ -120,7 +120,7 @@ package struct RequestSchedule: Sendable {
 
     /// Begins a request that ``step(at:)`` asked for. ``note(_:at:)`` ends it.
     ///
-    /// - Returns: `nil` where all of it has been seen meanwhile.
+    /// - Returns: `nil` if all of it has been seen meanwhile.
     package mutating func take(at moment: Moment) -> Request? {
         if let checkDue, max(checkDue, soonest) <= moment.uptime {
             merge(Request(announced: nil, collections: nil, isGreeting: true))
@@ -152,7 +152,7 @@ package struct RequestSchedule: Sendable {
     /// Something newer is announced.
     ///
     /// - Parameters:
-    ///   - announced: the monitor's timestamp; `nil` where it is not known.
+    ///   - announced: the monitor's timestamp; `nil` if it is not known.
     ///   - collections: those that have changed; `nil` for any.
     ///   - isWanted: whether one of them matters here.
     ///   - isFromChannel: whether it came over the connection, whose first event tells the present state.

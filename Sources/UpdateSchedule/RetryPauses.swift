@@ -1,5 +1,5 @@
-/// The pauses after failures: the first one, doubled with each further failure up to the longest one, and spread by chance so
-/// that not all clients come back at one moment.
+/// The pauses after failures: the first one, doubled with each further failure up to the longest one, and spread by
+/// chance so that not all clients come back at one moment.
 package struct RetryPauses: Hashable, Sendable {
     /// The full pause after the first failure.
     package var first: Duration

@@ -5,14 +5,15 @@ import Locks
 
 /// Runs tasks on threads of its own, so that they go on while every thread of Swift's pool is blocked.
 ///
-/// So a caller may block its thread until such a task has ended (``whileBlocked(_:)``), whatever thread it is on. Tasks inherit
-/// the place to run at, unstructured ones do not: below a task that somebody may wait for, each of those is started by
-/// ``start(_:)`` or ``startLikewise(_:)``, and nothing sleeps by `Task.sleep`, which needs a thread of the pool at its end.
+/// So a caller may block its thread until such a task has ended (``whileBlocked(_:)``), whatever thread it is on. Tasks
+/// inherit the place to run at, unstructured ones do not: below a task that somebody may wait for, each of those is
+/// started by ``start(_:)`` or ``startLikewise(_:)``, and nothing sleeps by `Task.sleep`, which needs a thread of the
+/// pool at its end.
 ///
 /// Threads are started when there is work for them, and end after some seconds without.
 ///
-/// Before iOS 18 and macOS 15 a task cannot say where it runs. There tasks run on Swift's pool, so that they wait while every
-/// thread of the pool is blocked: a caller must not block one.
+/// Before iOS 18 and macOS 15 a task cannot say where it runs. There tasks run on Swift's pool, so that they wait while
+/// every thread of the pool is blocked: a caller must not block one.
 package final class WorkThreads: Sendable {
     package static let shared = WorkThreads(most: max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
 
@@ -100,8 +101,8 @@ package final class WorkThreads: Sendable {
         try Task.checkCancellation()
     }
 
-    /// Calls `wait`, which blocks the calling thread until something has ended that runs on these threads. If the calling thread
-    /// is one of them, another one may run in its place.
+    /// Calls `wait`, which blocks the calling thread until something has ended that runs on these threads. If the
+    /// calling thread is one of them, another one may run in its place.
     package func whileBlocked(_ wait: () -> Void) {
         guard Self.isCurrent else { return wait() }
         state.withLock { state in

@@ -123,7 +123,7 @@ extension RemoteConfig {
 
     /// The keys whose values the next activation would change.
     ///
-    /// - Throws: `ParameterRecordError` where what was fetched holds something other than parameters.
+    /// - Throws: `ParameterRecordError` if what was fetched holds something other than parameters.
     func waitingKeys(_ access: CollectionAccess) throws(ParameterRecordError) -> Set<String> {
         let active = layers().parameters
         let context = context(access, store.known ?? store.present(access))
@@ -138,13 +138,14 @@ extension RemoteConfig {
         return ParameterLayer.differences(from: active, to: fetched)
     }
 
-    /// Tells the filters of parameters about this user or device: each signal is a member of `env`, by its key. Does I/O.
+    /// Tells the filters of parameters about this user or device: each signal is a member of `env`, by its key. Does
+    /// I/O.
     ///
     /// They are kept across starts, and take effect at the next ``activate()`` or start; the next ``fetch()`` asks the
     /// server whatever the interval. Members of the service's `appContext`, `env.id` and `env.now` cannot be replaced.
     ///
-    /// - Parameter signals: the signals to set; `nil` removes one. Others stay. Keys have at most 250 characters, texts 500,
-    ///   and there may be 100 signals, which together take at most 1 MiB as they are stored.
+    /// - Parameter signals: the signals to set; `nil` removes one. Others stay. Keys have at most 250 characters, texts
+    ///   500, and there may be 100 signals, which together take at most 1 MiB as they are stored.
     /// - Throws: ``RemoteConfigCustomSignalsError`` at the first violation; then none is set.
     public func setCustomSignals(
         _ signals: [String: CustomSignalValue?]
@@ -175,9 +176,9 @@ extension CollectionAccess.Found {
         }
     }
 
-    /// Whether it takes the place of an active state. One that the server has signed takes the place of a packaged one of the
-    /// same timestamp, which may have been imported. Where releases are read, the state that the release lists takes the place of
-    /// every other one.
+    /// Whether it takes the place of an active state. One that the server has signed takes the place of a packaged one
+    /// of the same timestamp, which may have been imported. If releases are read, the state that the release lists
+    /// takes the place of every other one.
     fileprivate func isNewer(than active: ParameterLayer?) -> Bool {
         guard let active else { return true }
         if isOfRelease, snapshot.payload != active.snapshot.payload { return true }

@@ -1,6 +1,6 @@
-// The forms with completion handlers, for code that moves over. Each does what the asynchronous call of the same name does, and
-// calls the handler on the main actor, as Firebase does. A handler has no default: without one, `try await config.fetch()` in the
-// top-level code of a program would be this form, which does not wait.
+// The forms with completion handlers, for code that moves over. Each does what the asynchronous call of the same name
+// does, and calls the handler on the main actor, as Firebase does. A handler has no default: without one, `try await
+// config.fetch()` in the top-level code of a program would be this form, which does not wait.
 
 extension RemoteConfig {
     /// Like the asynchronous `fetch()`.

@@ -57,7 +57,7 @@ extension Date: RemoteConfigDefault {
 }
 
 extension Data: RemoteConfigDefault {
-    /// The data as UTF-8 where it is one of several values; a default of its own keeps its bytes.
+    /// The data as UTF-8 if it is one of several values; a default of its own keeps its bytes.
     public var remoteConfigDefault: JSONValue { .string(String(decoding: self, as: UTF8.self)) }
 }
 
@@ -84,8 +84,8 @@ extension RemoteConfig {
     /// Replaces the app's defaults by values of any type: those that are a ``RemoteConfigDefault``, and arrays and
     /// dictionaries of them, nested and of mixed types. No I/O.
     ///
-    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if a value is of another type; the error names its key, and the
-    ///   defaults that were set stay.
+    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if a value is of another type; the error names its key,
+    ///   and the defaults that were set stay.
     @_disfavoredOverload
     public func setDefaults(_ defaults: [String: Any]?) throws(RemoteConfigError) {
         var values: [String: RemoteConfigValue] = [:]
@@ -125,8 +125,8 @@ extension RemoteConfig {
 
     /// Replaces the app's defaults by the members of a value of the app. No I/O.
     ///
-    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` where it is not encoded as an object; the defaults that were
-    ///   set stay.
+    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if it is not encoded as an object; the defaults that
+    ///   were set stay.
     public func setDefaults(
         from value: some Encodable, encoder: JSONEncoder = JSONEncoder()
     ) throws(RemoteConfigError) {
@@ -151,8 +151,8 @@ extension RemoteConfig {
     ///   - name: the name of a resource of the app, with or without `.plist`; or a path with a slash. On Linux an app's
     ///     resources are beside its program.
     ///   - directory: where the resource is; `nil` for the app's own resources.
-    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` where there is no such file, or it is no property list with a
-    ///   dictionary; the defaults that were set stay.
+    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if there is no such file, or it is no property list
+    ///   with a dictionary; the defaults that were set stay.
     public func setDefaults(fromPlist name: String?, in directory: String? = nil) throws(RemoteConfigError) {
         guard let name else { throw .invalidDefaults(reason: "expected the name of a property list, found nil") }
         let path: String
@@ -176,8 +176,8 @@ extension RemoteConfig {
     /// - Parameters:
     ///   - plist: the content of the property list.
     ///   - name: what an error calls it.
-    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` where it is no property list with a dictionary; the defaults
-    ///   that were set stay.
+    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if it is no property list with a dictionary; the
+    ///   defaults that were set stay.
     public func setDefaults(plist: Data, name: String = "property list") throws(RemoteConfigError) {
         replaceDefaults(try PropertyListDefaults.values(plist, name: name))
     }
@@ -200,10 +200,10 @@ extension RemoteConfig {
 
 #if canImport(Darwin)
     extension RemoteConfig {
-        /// Replaces the app's defaults, given as Objective-C objects: `NSString`, `NSNumber`, `NSData`, `NSDate`, and arrays
-        /// and dictionaries of them. What is of another type counts as `null`.
+        /// Replaces the app's defaults, given as Objective-C objects: `NSString`, `NSNumber`, `NSData`, `NSDate`, and
+        /// arrays and dictionaries of them. What is of another type counts as `null`.
         ///
-        /// Where either would do, as for `nil` and `[:]`, the compiler takes the other form.
+        /// If either would do, as for `nil` and `[:]`, the compiler takes the other form.
         @_disfavoredOverload
         public func setDefaults(_ defaults: [String: NSObject]?) {
             replaceDefaults(

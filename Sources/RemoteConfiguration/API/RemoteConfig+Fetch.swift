@@ -30,9 +30,9 @@ extension RemoteConfig {
     /// ``RemoteConfigSettings/minimumFetchInterval``. What comes waits for ``activate()``. Calls at the same time share
     /// one fetch.
     ///
-    /// - Returns: ``RemoteConfigFetchStatus/success``, also where no request was due.
-    /// - Throws: ``RemoteConfigError``; ``RemoteConfigError/throttled(until:reason:)`` where the server asked for a pause, has
-    ///   failed before, or answers 429, 500, 503 or 504, and where ``RemoteConfigSettings/fetchesPerHour`` is used up.
+    /// - Returns: ``RemoteConfigFetchStatus/success``, also if no request was due.
+    /// - Throws: ``RemoteConfigError``; ``RemoteConfigError/throttled(until:reason:)`` if the server asked for a pause,
+    ///   has failed before, or answers 429, 500, 503 or 504, and if ``RemoteConfigSettings/fetchesPerHour`` is used up.
     @discardableResult
     public func fetch() async throws(RemoteConfigError) -> RemoteConfigFetchStatus {
         try await fetch(withExpirationDuration: configSettings.minimumFetchInterval)
@@ -40,8 +40,8 @@ extension RemoteConfig {
 
     /// Like ``fetch()``, with another interval.
     ///
-    /// - Parameter seconds: the age of the last success from which on the server is asked. 0 asks it in any case, unless a
-    ///   pause is in force.
+    /// - Parameter seconds: the age of the last success from which on the server is asked. 0 asks it in any case,
+    ///   unless a pause is in force.
     @discardableResult
     public func fetch(withExpirationDuration seconds: Double) async throws(RemoteConfigError) -> RemoteConfigFetchStatus
     {
@@ -52,7 +52,7 @@ extension RemoteConfig {
 
     /// Like ``fetch()``, and activates what is there.
     ///
-    /// - Throws: ``RemoteConfigError`` where the fetch fails; then nothing is activated.
+    /// - Throws: ``RemoteConfigError`` if the fetch fails; then nothing is activated.
     @discardableResult
     public func fetchAndActivate() async throws(RemoteConfigError) -> RemoteConfigFetchAndActivateStatus {
         let outcome = await fetchOutcome(expiration: configSettings.minimumFetchInterval)
@@ -61,13 +61,13 @@ extension RemoteConfig {
         return outcome.askedServer ? .successFetchedFromRemote : .successUsingPreFetchedData
     }
 
-    /// When a fetch, or another sync of the collection, last succeeded; `nil` where none has. It is kept across starts.
+    /// When a fetch, or another sync of the collection, last succeeded; `nil` if none has. It is kept across starts.
     public var lastFetchTime: Date? { keptState?.lastFetch?.date }
 
     /// How the last fetch ended. It is kept across starts.
     public var lastFetchStatus: RemoteConfigFetchStatus { keptState?.lastStatus ?? .noFetchYet }
 
-    /// What is kept, read from the file where this process has not done so yet.
+    /// What is kept, read from the file if this process has not done so yet.
     private var keptState: ConfigState? {
         if let kept = store.known { return kept }
         guard let access = try? client.access else { return nil }
@@ -97,7 +97,7 @@ extension RemoteConfig {
         return nextRegularFetch(store.present(access), access, expiration: .interval(expiration)) == nil
     }
 
-    /// Until when the interval lasts; `nil` where the server may be asked now.
+    /// Until when the interval lasts; `nil` if the server may be asked now.
     func nextRegularFetch(_ kept: ConfigState, _ access: CollectionAccess, expiration: Duration) -> Timestamp? {
         let now = access.environment.now()
         // What lies in the future was noted before the clock was set back.
@@ -120,7 +120,7 @@ extension RemoteConfig {
         } catch {
             return RemoteConfigFetchOutcome(status: .failure, error: .fetchFailed(reason: "\(error)"))
         }
-        // Values are of the state that was active before the fetch, also where the first read comes later.
+        // Values are of the state that was active before the fetch, also if the first read comes later.
         _ = layers()
         let kept = store.present(access)
         let began = access.environment.now()
@@ -191,7 +191,8 @@ extension RemoteConfig {
         return outcome
     }
 
-    /// A sync of the collection has succeeded that somebody else asked for, such as the update channel: it counts as a fetch.
+    /// A sync of the collection has succeeded that somebody else asked for, such as the update channel: it counts as a
+    /// fetch.
     func noteSync(began: Timestamp) async {
         guard let access = try? client.access, !state.withLock({ $0.isFetching }) else { return }
         let held = access.held()?.snapshot.timestamp
@@ -253,8 +254,8 @@ extension RemoteConfig {
 }
 
 extension CollectionAccess.Uptake {
-    /// Whether the server answered, and what it answered cannot be used. Before the first publication there is nothing to
-    /// answer: 404 is no failure of the server.
+    /// Whether the server answered, and what it answered cannot be used. Before the first publication there is nothing
+    /// to answer: 404 is no failure of the server.
     fileprivate var isServersFailure: Bool {
         switch status {
         case .serverError, .parseError, .contentError, .signError, .signRetryError, .certificateError, .syncError:
@@ -268,10 +269,11 @@ extension CollectionAccess.Uptake {
 }
 
 extension RemoteConfig {
-    /// Notes that there is something newer than what was fetched: the next fetch asks the server whatever the interval, though
-    /// not before a pause that it asked for has passed. Kept across starts; the next success clears it. Does I/O.
+    /// Notes that there is something newer than what was fetched: the next fetch asks the server whatever the interval,
+    /// though not before a pause that it asked for has passed. Kept across starts; the next success clears it. Does
+    /// I/O.
     ///
-    /// - Throws: ``RemoteConfigError/storage(reason:)`` where it cannot be stored; it holds for this process all the same.
+    /// - Throws: ``RemoteConfigError/storage(reason:)`` if it cannot be stored; it holds for this process all the same.
     public func markStale() throws(RemoteConfigError) { try markStale(expected: nil) }
 
     private func markStale(expected: Timestamp?) throws(RemoteConfigError) {
@@ -284,11 +286,11 @@ extension RemoteConfig {
         }
     }
 
-    /// Looks at the payload of a push message. Does I/O where it is about remote config.
+    /// Looks at the payload of a push message. Does I/O if it is about remote config.
     ///
     /// It knows `CONFIG_STATE` = `STALE`, and `timestamp` with the timestamp of the collection that was published, in
-    /// milliseconds as a number or text; one that is held already needs no fetch. A message that names another `collection`
-    /// is not about this one.
+    /// milliseconds as a number or text; one that is held already needs no fetch. A message that names another
+    /// `collection` is not about this one.
     ///
     /// - Returns: whether the message is about this remote config.
     /// - Throws: as ``markStale()``.

@@ -6,12 +6,12 @@ extension RemoteConfig {
     /// Calls `listener` on the main actor whenever a sync has brought a state whose values differ from those that are
     /// active: a sync of this process, or one of another process that this one notices. Nothing is activated.
     ///
-    /// While there is a listener, the service keeps its update channel open (`RemoteSettingsConfig.updates`), and what is
-    /// published is fetched within seconds, whatever ``RemoteConfigSettings/minimumFetchInterval`` says.
+    /// While there is a listener, the service keeps its update channel open (`RemoteSettingsConfig.updates`), and what
+    /// is published is fetched within seconds, whatever ``RemoteConfigSettings/minimumFetchInterval`` says.
     ///
-    /// - Parameter listener: is given the keys that an activation would change; or an error: a ``RemoteConfigUpdateError``
-    ///   where it does not hear of what is published, once for each cause, or ``RemoteConfigError/notParameters(reason:)``
-    ///   where what was fetched cannot be used.
+    /// - Parameter listener: is given the keys that an activation would change; or an error: a
+    ///   ``RemoteConfigUpdateError`` if it does not hear of what is published, once for each cause, or
+    ///   ``RemoteConfigError/notParameters(reason:)`` if what was fetched cannot be used.
     @discardableResult
     public func addOnConfigUpdateListener(
         remoteConfigUpdateCompletion listener:
@@ -30,9 +30,10 @@ extension RemoteConfig {
         }
     }
 
-    /// What listeners of ``addOnConfigUpdateListener(remoteConfigUpdateCompletion:)`` are told, their errors included: as in
-    /// Firebase, an error ends the stream. Each call makes a stream of its own, which ends with the remote config or the
-    /// service as well. Of what is not read, the newest sixteen are kept: each names all keys that wait for activation.
+    /// What listeners of ``addOnConfigUpdateListener(remoteConfigUpdateCompletion:)`` are told, their errors included:
+    /// as in Firebase, an error ends the stream. Each call makes a stream of its own, which ends with the remote config
+    /// or the service as well. Of what is not read, the newest sixteen are kept: each names all keys that wait for
+    /// activation.
     public var configUpdates: AsyncThrowingStream<RemoteConfigUpdate, any Error> {
         announceStores()
         return hub.updates(listen: listenForUpdates)
@@ -45,8 +46,8 @@ extension RemoteConfig {
 
     /// Calls `observer` on a queue of the app's choice for each fetch and each activation, one call at a time.
     ///
-    /// While the queue is blocked, sixteen events wait: older fetches are dropped, and activations become one, with the keys
-    /// of all.
+    /// While the queue is blocked, sixteen events wait: older fetches are dropped, and activations become one, with the
+    /// keys of all.
     @discardableResult
     public func addObserver(
         on queue: DispatchQueue = .main, _ observer: @escaping @Sendable (RemoteConfigEvent) -> Void
@@ -63,13 +64,13 @@ extension RemoteConfig {
         hub.addObserver(schedule: { work in _ = Task(executorPreference: executor) { work() } }, observer)
     }
 
-    /// Calls `observer` for the values that the app reads, for an analysis that has to know who saw which: once for each key
-    /// until an activation changes the state, or defaults the value. Reading waits for nothing. Each call is made on the queue, one
-    /// at a time.
+    /// Calls `observer` for the values that the app reads, for an analysis that has to know who saw which: once for
+    /// each key until an activation changes the state, or defaults the value. Reading waits for nothing. Each call is
+    /// made on the queue, one at a time.
     ///
-    /// Every way to read a value counts, of a ``snapshot()`` and of `decoded(as:)` too, except asking for the value of one
-    /// source. Keys for which nobody has a value do not count, nor does what was read before there was an observer. While the
-    /// queue is blocked, the newest 4,096 reads wait.
+    /// Every way to read a value counts, of a ``snapshot()`` and of `decoded(as:)` too, except asking for the value of
+    /// one source. Keys for which nobody has a value do not count, nor does what was read before there was an observer.
+    /// While the queue is blocked, the newest 4,096 reads wait.
     @discardableResult
     public func addReadObserver(
         on queue: DispatchQueue = .global(qos: .utility), _ observer: @escaping @Sendable (RemoteConfigRead) -> Void

@@ -6,8 +6,9 @@ import RemoteSettings
     import Foundation
 #endif
 
-/// Values that the app's own code puts before all others while it is developed. Nothing that a server, a package or a file says can
-/// set one. They are in memory only; the log says so with a warning, and so do ``status`` and each value's source.
+/// Values that the app's own code puts before all others while it is developed. Nothing that a server, a package or a
+/// file says can set one. They are in memory only; the log says so with a warning, and so do ``status`` and each
+/// value's source.
 extension RemoteConfig {
     /// Replaces the overrides, all of them; `nil` removes them. In force when this returns. For a debug build only.
     public func setOverrides(_ values: [String: any RemoteConfigDefault]?) {
@@ -22,9 +23,9 @@ extension RemoteConfig {
         if let access = try? client.access { for warning in overrideWarnings { access.warn(warning) } }
     }
 
-    /// Replaces the overrides by those that the app was started with: each argument `-RemoteConfigOverride KEY=VALUE`, and each
-    /// variable `REMOTE_CONFIG_OVERRIDE_KEY=VALUE` of the environment, over which arguments go. Values are texts, as in Firebase's
-    /// console. For a debug build only: without this call, the app looks at neither.
+    /// Replaces the overrides by those that the app was started with: each argument `-RemoteConfigOverride KEY=VALUE`,
+    /// and each variable `REMOTE_CONFIG_OVERRIDE_KEY=VALUE` of the environment, over which arguments go. Values are
+    /// texts, as in Firebase's console. For a debug build only: without this call, the app looks at neither.
     ///
     ///     #if DEBUG
     ///         config.setOverridesFromLaunch()
@@ -49,7 +50,7 @@ extension RemoteConfig {
         setOverrides(values)
     }
 
-    /// A sentence for each thing that is overridden. Does I/O where a directory may have the collection's place.
+    /// A sentence for each thing that is overridden. Does I/O if a directory may have the collection's place.
     var overrideWarnings: [String] {
         let values = state.withLock { $0.overrides }.sorted { $0.key < $1.key }.map { key, value in
             "OVERRIDDEN for development: \(key) is \(value.stringValue.debugDescription)"

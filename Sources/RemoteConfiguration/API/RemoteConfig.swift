@@ -9,21 +9,23 @@ import Locks
     import Foundation
 #endif
 
-/// Remote config: parameters with defaults, fetched, activated and read by key, on a signed collection that may be packaged
-/// with the app.
+/// Remote config: parameters with defaults, fetched, activated and read by key, on a signed collection that may be
+/// packaged with the app.
 ///
 ///     RemoteConfig.configure(collection: "app-config", service: service)
 ///     let config = RemoteConfig.remoteConfig()
 ///     config.setDefaults(["banner": "Welcome", "price": 3])
 ///     config["banner"].stringValue         // packaged with the app, or the default
-///     try await config.fetchAndActivate()  // asks the server where that is due
+///     try await config.fetchAndActivate()  // asks the server when that is due
 ///
 /// A value is the one of the newest state that was activated or packaged; else the app's default; else empty. What is
-/// fetched waits for ``activate()``. Reading never uses the network, never fails, and takes no lock under which I/O is done.
-/// The first read in a process does I/O: it reads and verifies what serves. Instances may be used from many threads.
+/// fetched waits for ``activate()``. Reading never uses the network, never fails, and takes no lock under which I/O is
+/// done. The first read in a process does I/O: it reads and verifies what serves. Instances may be used from many
+/// threads.
 ///
-/// It is `Observable`, on Apple systems since iOS 17 and macOS 14: a SwiftUI view, or `withObservationTracking` on any system,
-/// that reads a value is told when an activation changes values. On older systems, ``addObserver(on:_:)`` with a queue tells.
+/// It is `Observable`, on Apple systems since iOS 17 and macOS 14: a SwiftUI view, or `withObservationTracking` on any
+/// system, that reads a value is told when an activation changes values. On older systems, ``addObserver(on:_:)`` with
+/// a queue tells.
 public final class RemoteConfig: RemoteConfigReading, Sendable {
     struct State {
         /// What values are read from; `nil` until it is first needed.
@@ -60,13 +62,13 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
     /// A remote config of its own, apart from the one that ``remoteConfig()`` returns. Does no I/O.
     ///
     /// - Parameters:
-    ///   - collection: the collection's name, in the bucket of the service's configuration; or `bucket/name`. Nothing but
-    ///     parameters may be in it.
+    ///   - collection: the collection's name, in the bucket of the service's configuration; or `bucket/name`. Nothing
+    ///     but parameters may be in it.
     ///   - service: what fetches, verifies and packages it. Other collections of it stay as they are.
     ///   - settings: how often, and for how long, it fetches.
     ///   - activation: when what was fetched takes effect.
-    ///   - installationID: what percentages depend on, `env.id`, such as the id of a user who has several devices; `nil` for
-    ///     a random one that is kept in the storage directory.
+    ///   - installationID: what percentages depend on, `env.id`, such as the id of a user who has several devices;
+    ///     `nil` for a random one that is kept in the storage directory.
     public init(
         collection: String, service: RemoteSettingsService, settings: RemoteConfigSettings = RemoteConfigSettings(),
         activation: RemoteConfigActivation = .onRequest, installationID: String? = nil
@@ -88,7 +90,7 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
 
     /// Makes the remote config that ``remoteConfig()`` returns. Call it once, when the app starts. Does no I/O.
     ///
-    /// The parameters are those of ``init(collection:service:settings:activation:installationID:)``. Where it is called
+    /// The parameters are those of ``init(collection:service:settings:activation:installationID:)``. If it is called
     /// again, ``remoteConfig()`` returns the new one from then on; those that were handed out stay as they are.
     @discardableResult
     public static func configure(
@@ -113,8 +115,8 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
         return config
     }
 
-    /// How often, and for how long, it fetches. Reading the settings has no effect; changing them takes effect at the next
-    /// fetch.
+    /// How often, and for how long, it fetches. Reading the settings has no effect; changing them takes effect at the
+    /// next fetch.
     public var configSettings: RemoteConfigSettings {
         get { settings.withLock { $0 } }
         set { settings.withLock { $0 = newValue } }

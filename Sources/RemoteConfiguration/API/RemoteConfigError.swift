@@ -9,7 +9,8 @@ import RemoteSettingsModel
 
 /// The domain of ``RemoteConfigError`` as an `NSError`, as in Firebase.
 public let RemoteConfigErrorDomain = "com.google.remoteconfig.ErrorDomain"
-/// The key of ``RemoteConfigError/throttledUntil`` in the `userInfo` of an `NSError`, in seconds since 1970, as in Firebase.
+/// The key of ``RemoteConfigError/throttledUntil`` in the `userInfo` of an `NSError`, in seconds since 1970, as in
+/// Firebase.
 public let RemoteConfigThrottledEndTimeInSecondsKey = "error_throttled_end_time_seconds"
 
 /// Why a call of ``RemoteConfig`` failed. Whatever the reason, values are read as before.
@@ -43,7 +44,8 @@ extension RemoteConfigError {
     }
 
     /// Which of Firebase's errors this is: `throttled`; `internalError` for what Firebase's header calls so, which is a
-    /// failed request, whatever the HTTP status, and what went wrong on this device; `unknown` if the task was cancelled.
+    /// failed request, whatever the HTTP status, and what went wrong on this device; `unknown` if the task was
+    /// cancelled.
     public var code: Code {
         switch self {
         case .throttled: .throttled
@@ -156,7 +158,7 @@ extension Timestamp {
 }
 
 extension Duration {
-    /// As a time interval; 0 where it is not a positive number, at most a thousand years.
+    /// As a time interval; 0 if it is not a positive number, at most a thousand years.
     static func interval(_ seconds: Double) -> Duration {
         .milliseconds(Int64(max(0, min(seconds.isNaN ? 0 : seconds, 31_536_000_000)) * 1000))
     }

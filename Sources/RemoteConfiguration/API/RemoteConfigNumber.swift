@@ -6,8 +6,8 @@ import RemoteSettingsModel
     import Foundation
 #endif
 
-/// A number, with the members of `NSNumber` that apps use. No conversion fails: what does not fit is the nearest number that
-/// does, and not some of its bits, as in `NSNumber`.
+/// A number, with the members of `NSNumber` that apps use. No conversion fails: what does not fit is the nearest number
+/// that does, and not some of its bits, as in `NSNumber`.
 public struct RemoteConfigNumber: Hashable, Sendable {
     /// The nearest double.
     public let doubleValue: Double

@@ -6,8 +6,9 @@
 ///
 ///     @RemoteConfigProperty(key: "cardColor", fallback: "#f05138") var cardColor
 ///
-/// A SwiftUI view that reads it in its body is drawn again after an activation that changed values; so is whatever reads it
-/// in `withObservationTracking`, on any system. It is read from ``RemoteConfig/remoteConfig()`` unless another one is given.
+/// A SwiftUI view that reads it in its body is drawn again after an activation that changed values; so is whatever
+/// reads it in `withObservationTracking`, on any system. It is read from ``RemoteConfig/remoteConfig()`` unless another
+/// one is given.
 @propertyWrapper
 public struct RemoteConfigProperty<Value: Decodable> {
     /// The parameter's key.

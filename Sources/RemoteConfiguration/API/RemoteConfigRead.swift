@@ -6,9 +6,9 @@ public struct RemoteConfigRead: Hashable, Sendable {
     public let key: String
     /// What the app was given.
     public let value: RemoteConfigValue
-    /// The id of the record that decided, also where it says that the app's default applies; `nil` where there is none.
+    /// The id of the record that decided, also if it says that the app's default applies; `nil` if there is none.
     public let record: String?
-    /// The collection's timestamp that the record is of; `nil` where no record has decided.
+    /// The collection's timestamp that the record is of; `nil` if no record has decided.
     public let timestamp: Timestamp?
 
     /// Where the value came from.

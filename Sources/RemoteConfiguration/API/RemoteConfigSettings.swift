@@ -6,7 +6,8 @@ import Locks
 public final class RemoteConfigSettings: Sendable {
     private let values = Mutex((interval: 43_200.0, timeout: 60.0, perHour: 60))
 
-    /// Firebase's settings: an interval of 12 hours and a time-out of one minute. At most 60 requests are made in an hour.
+    /// Firebase's settings: an interval of 12 hours and a time-out of one minute. At most 60 requests are made in an
+    /// hour.
     public init() {}
 
     /// Settings with other values than Firebase's, in seconds.
@@ -17,8 +18,8 @@ public final class RemoteConfigSettings: Sendable {
         self.fetchesPerHour = fetchesPerHour
     }
 
-    /// Seconds after a successful fetch in which further calls are answered without a request. 0 asks the server each time;
-    /// what is negative or no number counts as 0.
+    /// Seconds after a successful fetch in which further calls are answered without a request. 0 asks the server each
+    /// time; what is negative or no number counts as 0.
     public var minimumFetchInterval: Double {
         get { values.withLock { $0.interval } }
         set { values.withLock { $0.interval = newValue > 0 ? newValue : 0 } }
@@ -31,8 +32,8 @@ public final class RemoteConfigSettings: Sendable {
     }
 
     /// How many requests fetches make in any hour, whatever the interval says; further ones fail as
-    /// ``RemoteConfigError/throttled(until:reason:)``, with the time from which on one is made. It protects the server from an
-    /// app that fetches in a loop. What is not positive counts as 1; `Int.max` is no limit.
+    /// ``RemoteConfigError/throttled(until:reason:)``, with the time from which on one is made. It protects the server
+    /// from an app that fetches in a loop. What is not positive counts as 1; `Int.max` is no limit.
     ///
     /// The count is kept across starts, by the minute. Requests that did not reach a server do not count. Those after
     /// ``RemoteConfig/markStale()`` are counted apart, up to the same number; syncs that the update channel starts have

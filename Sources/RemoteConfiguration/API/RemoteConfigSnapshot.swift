@@ -47,7 +47,7 @@ extension RemoteConfigSnapshot: RemoteConfigReading {
     /// The value of a key: remote or packaged, else the app's default, else empty.
     public subscript(key: String) -> RemoteConfigValue { layers.value(key) }
 
-    /// The collection's timestamp that remote or packaged values are of; `nil` where there are none.
+    /// The collection's timestamp that remote or packaged values are of; `nil` if there are none.
     public var timestamp: Timestamp? { layers.parameters?.timestamp }
 }
 
@@ -62,11 +62,11 @@ extension RemoteConfigReading {
         key.map { snapshot().layers.value($0) } ?? .none
     }
 
-    /// The value of a key in one layer alone; an empty one, whose source is ``RemoteConfigSource/static``, where that layer
-    /// has none.
+    /// The value of a key in one layer alone; an empty one, whose source is ``RemoteConfigSource/static``, if that
+    /// layer has none.
     ///
-    /// Only one of ``RemoteConfigSource/remote`` and ``RemoteConfigSource/packaged`` has values at a time: the newer one. That
-    /// of ``RemoteConfigSource/override`` comes before both.
+    /// Only one of ``RemoteConfigSource/remote`` and ``RemoteConfigSource/packaged`` has values at a time: the newer
+    /// one. That of ``RemoteConfigSource/override`` comes before both.
     public func configValue(forKey key: String?, source: RemoteConfigSource) -> RemoteConfigValue {
         guard let key else { return .none }
         let layers = snapshot().layers
@@ -77,7 +77,7 @@ extension RemoteConfigReading {
         }
     }
 
-    /// The app's default for a key; `nil` where it has none.
+    /// The app's default for a key; `nil` if it has none.
     public func defaultValue(forKey key: String?) -> RemoteConfigValue? {
         key.flatMap { snapshot().layers.defaults[$0] }
     }
@@ -92,15 +92,15 @@ extension RemoteConfigReading {
         }
     }
 
-    /// The keys of remote or packaged values that begin with a text; `nil` and the empty text give all of them. The app's
-    /// defaults do not count, as in Firebase.
+    /// The keys of remote or packaged values that begin with a text; `nil` and the empty text give all of them. The
+    /// app's defaults do not count, as in Firebase.
     public func keys(withPrefix prefix: String?) -> Set<String> {
         let keys = snapshot().layers.keys()
         guard let prefix, !prefix.isEmpty else { return keys }
         return keys.filter { $0.utf8.starts(with: prefix.utf8) }
     }
 
-    /// The value of a key as JSON; `nil` where it is none. See ``RemoteConfigValue/jsonValue``.
+    /// The value of a key as JSON; `nil` if it is none. See ``RemoteConfigValue/jsonValue``.
     public subscript(jsonValue key: String) -> JSONValue? { configValue(forKey: key).jsonValue }
 
     /// The members of the object that a key's value is; see ``RemoteConfigValue/jsonObject``.
@@ -108,15 +108,16 @@ extension RemoteConfigReading {
     @_disfavoredOverload
     public subscript(jsonValue key: String) -> [String: AnyHashable]? { configValue(forKey: key).jsonObject }
 
-    /// The value of a key as a type of the app, as ``RemoteConfigValue/decoded(as:decoder:)`` reads it; `nil` if that throws.
+    /// The value of a key as a type of the app, as ``RemoteConfigValue/decoded(as:decoder:)`` reads it; `nil` if that
+    /// throws.
     public subscript<Value: Decodable>(
         decodedValue key: String, decoder: JSONDecoder = JSONDecoder()
     ) -> Value? {
         try? configValue(forKey: key).decoded(decoder: decoder)
     }
 
-    /// All parameters as one value of the app, whose members are the keys: remote or packaged values over defaults. Each is
-    /// read as ``RemoteConfigValue/decoded(as:decoder:)`` reads it.
+    /// All parameters as one value of the app, whose members are the keys: remote or packaged values over defaults.
+    /// Each is read as ``RemoteConfigValue/decoded(as:decoder:)`` reads it.
     ///
     /// - Parameters:
     ///   - type: a type whose members are the keys.
@@ -140,19 +141,19 @@ extension RemoteConfigReading {
         return value.source == .static ? nil : value
     }
 
-    /// The value of a key as text, or `default` where nobody has one: Flurry's `getString(forKey:withDefault:)`.
+    /// The value of a key as text, or `default` if nobody has one: Flurry's `getString(forKey:withDefault:)`.
     public func string(forKey key: String, default fallback: String) -> String { found(key)?.stringValue ?? fallback }
 
-    /// The value of a key as a number, or `default` where nobody has one: Flurry's `getNumber(forKey:withDefault:)`.
+    /// The value of a key as a number, or `default` if nobody has one: Flurry's `getNumber(forKey:withDefault:)`.
     public func number(forKey key: String, default fallback: RemoteConfigNumber) -> RemoteConfigNumber {
         found(key)?.numberValue ?? fallback
     }
 
-    /// The value of a key as a boolean by Firebase's rule (``RemoteConfigValue/boolValue``), or `default` where nobody has
+    /// The value of a key as a boolean by Firebase's rule (``RemoteConfigValue/boolValue``), or `default` if nobody has
     /// one.
     public func bool(forKey key: String, default fallback: Bool) -> Bool { found(key)?.boolValue ?? fallback }
 
-    /// The value of a key as a boolean by Flurry's rule, or `default` where nobody has one: everything but the text `0`
+    /// The value of a key as a boolean by Flurry's rule, or `default` if nobody has one: everything but the text `0`
     /// is true, and JSON's `false` is false.
     public func boolUnlessZero(forKey key: String, default fallback: Bool) -> Bool {
         guard let value = found(key) else { return fallback }

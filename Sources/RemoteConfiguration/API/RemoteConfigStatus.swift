@@ -17,8 +17,8 @@ public enum RemoteConfigFetchStatus: Int, Hashable, Sendable, CaseIterable {
     case success
     /// The server could not be asked, or its answer was refused.
     case failure
-    /// The server asked for a pause, has failed before, or answered 429, 500, 503 or 504; or the app has made all requests of
-    /// an hour.
+    /// The server asked for a pause, has failed before, or answered 429, 500, 503 or 504; or the app has made all
+    /// requests of an hour.
     case throttled
 }
 
@@ -50,9 +50,9 @@ public struct RemoteConfigStatus: Hashable, Sendable {
         public var records: Int
     }
 
-    /// The state that values are read from; `nil` where there are only defaults.
+    /// The state that values are read from; `nil` if there are only defaults.
     public var active: State?
-    /// The newest state on this device; `nil` where there is none.
+    /// The newest state on this device; `nil` if there is none.
     public var fetched: State?
     /// The keys whose values the next activation changes.
     public var waiting: Set<String>
@@ -60,11 +60,11 @@ public struct RemoteConfigStatus: Hashable, Sendable {
     public var lastFetch: Timestamp?
     /// How the last fetch ended.
     public var lastFetchStatus: RemoteConfigFetchStatus
-    /// Why the last fetch failed; `nil` where it did not.
+    /// Why the last fetch failed; `nil` if it did not.
     public var lastFetchError: String?
     /// When the server is asked again at the earliest, by a call of ``RemoteConfig/fetch()``; `nil` for at once.
     public var nextFetch: Timestamp?
-    /// Why the server is not asked before ``nextFetch``; `nil` where that is only the interval.
+    /// Why the server is not asked before ``nextFetch``; `nil` if that is only the interval.
     public var holdReason: String?
     /// Whether a push message has said that there is something newer, and no fetch has succeeded since.
     public var isStale: Bool

@@ -4,7 +4,7 @@
     import Foundation
 #endif
 
-/// The domain of ``RemoteConfigUpdateError`` where it is bridged to `NSError`, as in Firebase.
+/// The domain of ``RemoteConfigUpdateError`` if it is bridged to `NSError`, as in Firebase.
 public let RemoteConfigUpdateErrorDomain = "com.google.remoteconfig.update.ErrorDomain"
 
 /// Why listeners do not hear of what is published. Fetches work as before.

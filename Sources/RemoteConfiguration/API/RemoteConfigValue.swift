@@ -17,14 +17,15 @@ public enum RemoteConfigSource: String, Hashable, Sendable, CaseIterable {
     case `default`
     /// Nobody has a value for the key: it is empty, 0 and `false`.
     case `static`
-    /// Set by the app's own code while it is developed: ``RemoteConfig/setOverrides(_:)``, or a file that has the collection's
-    /// place.
+    /// Set by the app's own code while it is developed: ``RemoteConfig/setOverrides(_:)``, or a file that has the
+    /// collection's place.
     case override
 }
 
 /// The value of one parameter, in every form that an app may ask for. None of them fails, does I/O or blocks.
 ///
-/// A parameter's value is any JSON; a default may also be `Data`. Each property says what it is for values of another type.
+/// A parameter's value is any JSON; a default may also be `Data`. Each property says what it is for values of another
+/// type.
 public struct RemoteConfigValue: Sendable {
     enum Content: Hashable, Sendable {
         case none
@@ -42,7 +43,7 @@ public struct RemoteConfigValue: Sendable {
     public let source: RemoteConfigSource
 
     /// Text as it is; a number or boolean as JSON writes it; an array or object as JSON text; data as UTF-8. Empty for
-    /// `null`, for data that is not UTF-8, and where there is no value.
+    /// `null`, for data that is not UTF-8, and if there is no value.
     public var stringValue: String {
         switch content {
         case .none, .null: ""
@@ -54,8 +55,9 @@ public struct RemoteConfigValue: Sendable {
         }
     }
 
-    /// A boolean as it is; a number if it is not 0; a text by the rule of `NSString`: if it begins with a digit from 1 to 9,
-    /// or with Y, y, T or t, with white space, then one sign, then zeros before that at most. `false` for everything else.
+    /// A boolean as it is; a number if it is not 0; a text by the rule of `NSString`: if it begins with a digit from 1
+    /// to 9, or with Y, y, T or t, with white space, then one sign, then zeros before that at most. `false` for
+    /// everything else.
     public var boolValue: Bool {
         switch content {
         case .bool(let value): value
@@ -82,8 +84,8 @@ public struct RemoteConfigValue: Sendable {
         if case .data(let data) = content { data } else { Data(stringValue.utf8) }
     }
 
-    /// The value as JSON. A text is read as a JSON document, as in Firebase, where every value is text and a document is an
-    /// object or array; any other value is itself. `nil` if a text is no such document, and if there is no value.
+    /// The value as JSON. A text is read as a JSON document, as in Firebase, where every value is text and a document
+    /// is an object or array; any other value is itself. `nil` if a text is no such document, and if there is no value.
     ///
     /// A cast to `[String: Any]`, as Firebase's value of this name needs, always gives `nil` here: use ``jsonObject``.
     public var jsonValue: JSONValue? {
@@ -96,8 +98,8 @@ public struct RemoteConfigValue: Sendable {
         }
     }
 
-    /// The members of the object that ``jsonValue`` is: what Firebase's `jsonValue as? [String: Any]` gives. `nil` if it is
-    /// no object.
+    /// The members of the object that ``jsonValue`` is: what Firebase's `jsonValue as? [String: Any]` gives. `nil` if
+    /// it is no object.
     ///
     /// Its values are `String`, `Bool`, `[AnyHashable]`, `[String: AnyHashable]`, and on Apple systems `NSNumber` and
     /// `NSNull`. On other systems a whole number is an `Int`, any other number is a `Double`, and `null` is

@@ -33,7 +33,7 @@ extension FilterContext {
 }
 
 extension FilterValue {
-    /// A text that is the same in every process, and differs where the value does.
+    /// A text that is the same in every process, and differs when the value does.
     fileprivate var stableText: String {
         switch self {
         case .undefined: "u"

@@ -11,7 +11,7 @@ struct ConfigState: Hashable, Sendable {
     var lastFetch: Timestamp?
     var lastStatus = RemoteConfigFetchStatus.noFetchYet
     var lastError: String?
-    /// The collection's timestamp after the last success. Where less is held, the interval does not count.
+    /// The collection's timestamp after the last success. If less is held, the interval does not count.
     var fetched: Timestamp?
     /// What the filters could see at the last success, as a hash.
     var context: String?
@@ -34,8 +34,8 @@ struct ConfigState: Hashable, Sendable {
         let until: Timestamp
         let reason: String
 
-        /// Whether it is in force. Where the clock was set to before its beginning, it means nothing any more; nor does one that
-        /// is longer than the library makes them, as whoever can write to the storage directory can write one.
+        /// Whether it is in force. If the clock was set to before its beginning, it means nothing any more; nor does
+        /// one that is longer than the library makes them, as whoever can write to the storage directory can write one.
         func isInForce(at now: Timestamp, limits: Limits) -> Bool {
             let longest = max(
                 Duration.seconds(limits.backoffSeconds), RetryPauses.afterFetches.pause(after: .max, random: 1))
@@ -82,7 +82,7 @@ extension ConfigState {
         if isAnnounced { announcedFetches.remove(at: time) } else { fetches.remove(at: time) }
     }
 
-    /// Until when no request is made because those of the hour are used up; `nil` where one may be made.
+    /// Until when no request is made because those of the hour are used up; `nil` if one may be made.
     func limitEnd(at now: Timestamp, most: Int) -> Timestamp? {
         guard let end = fetches.end(at: now, most: most) else { return nil }
         guard stale != nil else { return end }
@@ -102,15 +102,15 @@ package struct ConfigStateFile: Sendable {
     private static let mostValues = 1000
 
     var state: ConfigState
-    /// The active snapshot as `CollectionAccess.content(of:)` made it; `nil` where none was activated.
+    /// The active snapshot as `CollectionAccess.content(of:)` made it; `nil` if none was activated.
     var snapshot: Bytes?
-    /// Whether a later version of the library has written the file, in a format of its own. Then the installation keeps its name,
-    /// and the file stays as it is.
+    /// Whether a later version of the library has written the file, in a format of its own. Then the installation keeps
+    /// its name, and the file stays as it is.
     private(set) var isOfLaterFormat = false
 
-    /// - Returns: `nil` where there is no such file, or it is damaged or too large: then it is written anew.
-    /// - Throws: `FileError` where the file cannot be read at the moment, as before a device is first unlocked. It must not
-    ///   be written anew then: that would lose what is in it.
+    /// - Returns: `nil` if there is no such file, or it is damaged or too large: then it is written anew.
+    /// - Throws: `FileError` if the file cannot be read at the moment, as before a device is first unlocked. It must
+    ///   not be written anew then: that would lose what is in it.
     static func read(_ path: String, limits: Limits) throws(FileError) -> ConfigStateFile? {
         let limit = limits.changesetBytes.saturatingAdding(limits.cacheHeadBytes.saturatingMultiplying(by: 2))
         do throws(FileError) {
@@ -127,7 +127,7 @@ package struct ConfigStateFile: Sendable {
         self.snapshot = snapshot
     }
 
-    /// `nil` where the first line cannot be read. What follows it is dropped where it is not whole.
+    /// `nil` if the first line cannot be read. What follows it is dropped if it is not whole.
     package init?(parsing content: Bytes, limits: Limits) {
         let end = content.withSpan { span in
             (0..<min(span.count, limits.cacheHeadBytes)).first { span[$0] == UInt8(ascii: "\n") }

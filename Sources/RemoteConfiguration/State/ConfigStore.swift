@@ -6,12 +6,12 @@ import Locks
 /// What of one collection has to survive a start: what fetches, pauses and messages have left behind, and the active
 /// snapshot.
 ///
-/// It alone reads and writes the file of it. A file that is damaged counts as none, and the next change writes it anew; one that
-/// cannot be read at the moment stays as it is. Where a change cannot be written, this process goes on with it, and the next
-/// change that can be written takes it along.
+/// It alone reads and writes the file of it. A file that is damaged counts as none, and the next change writes it anew;
+/// one that cannot be read at the moment stays as it is. If a change cannot be written, this process goes on with it,
+/// and the next change that can be written takes it along.
 ///
-/// Whoever can write to the storage directory can write the file. So the snapshot is verified before anything depends on it,
-/// its timestamp included, and every number of the state has a bound where it is used.
+/// Whoever can write to the storage directory can write the file. So the snapshot is verified before anything depends
+/// on it, its timestamp included, and every number of the state has a bound where it is used.
 final class ConfigStore: Sendable {
     private struct Memory {
         /// What was last read from the file, or written to it.
@@ -29,7 +29,7 @@ final class ConfigStore: Sendable {
     /// What is kept, as far as this process knows. No I/O.
     var known: ConfigState? { memory.withLock { $0.state } }
 
-    /// What is kept: the state of the file, or of this process where that is newer, or where no file can be read. Does I/O.
+    /// What is kept: the state of the file, or of this process if that is newer, or if no file can be read. Does I/O.
     func present(_ access: CollectionAccess) -> ConfigState {
         adopt((try? Self.read(access)) ?? nil, access).state
     }
@@ -47,7 +47,7 @@ final class ConfigStore: Sendable {
         return file
     }
 
-    /// What this process knows; a new state where that is nothing.
+    /// What this process knows; a new state if that is nothing.
     private func current(_ access: CollectionAccess) -> ConfigState {
         memory.withLock { memory in
             if let known = memory.state { return known }
@@ -97,7 +97,7 @@ extension ConfigStore {
         }
         guard isNeeded, givenInstallation == nil else { return current(access) }
         // Another process may be starting for the first time as well: both have to end up with one id. Nothing is lost
-        // where the machine fails before it is on the disk.
+        // if the machine fails before it is on the disk.
         let stored = try? access.withStorageLockBlocking(tries: 100) { () -> ConfigState in
             if let file = try Self.read(access) { return file.state }
             let file = ConfigStateFile(state: current(access), snapshot: nil)
@@ -118,8 +118,8 @@ extension ConfigStore {
         private let store: ConfigStore
         private let access: CollectionAccess
         private var file: ConfigStateFile
-        /// Whether the file has to be written though nothing in it changes: there is none, it is damaged, or it is older than
-        /// what this process knows.
+        /// Whether the file has to be written though nothing in it changes: there is none, it is damaged, or it is
+        /// older than what this process knows.
         private var isOutdated: Bool
 
         fileprivate init(_ store: ConfigStore, _ access: CollectionAccess) throws(FileError) {
@@ -135,7 +135,7 @@ extension ConfigStore {
         /// Whether a snapshot is the active one of the file.
         func holds(_ snapshot: Snapshot) -> Bool { file.snapshot == access.content(of: snapshot) }
 
-        /// The active snapshot of the file, verified; `nil` where there is none to be trusted.
+        /// The active snapshot of the file, verified; `nil` if there is none to be trusted.
         func active() -> CollectionAccess.Found? {
             guard let content = file.snapshot else { return nil }
             var unused: [SnapshotStatus.Unused] = []
@@ -146,7 +146,7 @@ extension ConfigStore {
         ///
         /// - Parameter activated: the snapshot that is active from now on; `nil` leaves what there is.
         /// - Returns: what `change` returns.
-        /// - Throws: `FileError` where the file cannot be written; then nothing has changed.
+        /// - Throws: `FileError` if the file cannot be written; then nothing has changed.
         @discardableResult
         mutating func keep<Value>(
             activated: Snapshot? = nil, _ change: (inout ConfigState) -> Value
@@ -165,7 +165,7 @@ extension ConfigStore {
 
     /// Runs `body` under the storage lock.
     ///
-    /// - Throws: `FileError` where the file cannot be read at the moment: then it is not replaced either; what the storage
+    /// - Throws: `FileError` if the file cannot be read at the moment: then it is not replaced either; what the storage
     ///   lock throws; or what `body` throws.
     func writing<Value>(
         _ access: CollectionAccess, _ body: (inout Writing) throws -> Value
@@ -176,9 +176,9 @@ extension ConfigStore {
         }
     }
 
-    /// Changes the state. Where that cannot be written, this process goes on with it.
+    /// Changes the state. If that cannot be written, this process goes on with it.
     ///
-    /// - Parameter change: called again where the first change could not be written.
+    /// - Parameter change: called again if the first change could not be written.
     @discardableResult
     func note<Value>(_ access: CollectionAccess, _ change: (inout ConfigState) -> Value) async -> Value {
         do {
@@ -188,9 +188,9 @@ extension ConfigStore {
         }
     }
 
-    /// Like ``note(_:_:)``, but blocks the thread where another process is writing.
+    /// Like ``note(_:_:)``, but blocks the thread when another process is writing.
     ///
-    /// - Throws: where the change cannot be written; this process goes on with it all the same.
+    /// - Throws: if the change cannot be written; this process goes on with it all the same.
     func noteBlocking(_ access: CollectionAccess, _ change: (inout ConfigState) -> Void) throws {
         do {
             try access.withStorageLockBlocking {

@@ -61,7 +61,7 @@ struct FetchCounts: Hashable, Sendable {
 }
 
 extension FetchCounts {
-    /// The minutes and their counts by turns; `nil` where there is none.
+    /// The minutes and their counts by turns; `nil` if there is none.
     var json: JSONValue? {
         guard !minutes.isEmpty else { return nil }
         return .array(minutes.flatMap { [.count($0.number), .count($0.count)] })

@@ -28,11 +28,12 @@ public final class ConfigUpdateListenerRegistration: Sendable {
 
     init(end: @escaping @Sendable () -> Void) { self.end = end }
 
-    /// Ends the calls, and waits for nothing: it can be called anywhere, the main thread and the listener itself included.
+    /// Ends the calls, and waits for nothing: it can be called anywhere, the main thread and the listener itself
+    /// included.
     ///
-    /// Whether it was called is looked at on the listener's queue or executor, right before each call. So no call begins any
-    /// more after a `remove()` on a serial queue (or on the main actor) that is the listener's own. Called from elsewhere, a
-    /// call that has begun goes on to its end.
+    /// Whether it was called is looked at on the listener's queue or executor, right before each call. So no call
+    /// begins any more after a `remove()` on a serial queue (or on the main actor) that is the listener's own. Called
+    /// from elsewhere, a call that has begun goes on to its end.
     public func remove() { end() }
 }
 
@@ -53,7 +54,8 @@ final class ObserverHub: Sendable {
         var listeners: [(number: Int, box: Mailbox<ListenerMessage>)] = []
         var readers: [(number: Int, box: Mailbox<RemoteConfigRead>)] = []
         var streams: [Int: AsyncThrowingStream<RemoteConfigUpdate, any Error>.Continuation] = [:]
-        /// Keeps the service's update channel open, while somebody wants to hear of updates as soon as they are published.
+        /// Keeps the service's update channel open, while somebody wants to hear of updates as soon as they are
+        /// published.
         var listening: UpdateListening?
         var count = 0
         var isFinished = false
@@ -218,8 +220,8 @@ extension Array {
 }
 
 extension [RemoteConfigEvent] {
-    /// Adds an event, and keeps at most so many: older fetches are dropped first, and activations are merged, so that no
-    /// changed key is lost.
+    /// Adds an event, and keeps at most so many: older fetches are dropped first, and activations are merged, so that
+    /// no changed key is lost.
     fileprivate mutating func append(_ event: RemoteConfigEvent, upTo most: Int) {
         append(event)
         guard count > most else { return }

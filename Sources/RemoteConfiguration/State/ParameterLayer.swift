@@ -10,7 +10,7 @@ import TargetFilter
 final class ParameterLayer: Sendable {
     private struct Memory {
         var filter: RecordFilter
-        /// For each key that was asked for and that the set has; `nil` where the app's own default applies.
+        /// For each key that was asked for and that the set has; `nil` if the app's own default applies.
         var values: [String: RemoteConfigValue?] = [:]
     }
 
@@ -24,7 +24,7 @@ final class ParameterLayer: Sendable {
 
     var timestamp: Timestamp { snapshot.timestamp }
 
-    /// - Throws: `ParameterRecordError` where the snapshot holds something else.
+    /// - Throws: `ParameterRecordError` if the snapshot holds something else.
     init(
         _ found: CollectionAccess.Found, server: String, context: FilterContext, limits: FilterLimits
     ) throws(ParameterRecordError) {
@@ -46,7 +46,7 @@ final class ParameterLayer: Sendable {
         memory = Mutex(Memory(filter: RecordFilter(context: context, limits: limits)))
     }
 
-    /// The value of a key; `nil` where no record of it applies.
+    /// The value of a key; `nil` if no record of it applies.
     func value(_ key: String) -> RemoteConfigValue? {
         memory.withLock { memory -> RemoteConfigValue? in
             if let known = memory.values[key] { return known }
@@ -57,7 +57,7 @@ final class ParameterLayer: Sendable {
         }
     }
 
-    /// The id of the record that decides a key; `nil` where no record of it applies.
+    /// The id of the record that decides a key; `nil` if no record of it applies.
     func winner(_ key: String) -> String? { memory.withLock { parameters.winner(for: key, &$0.filter)?.id } }
 
     /// The keys that have a value, in no order.
@@ -72,7 +72,7 @@ final class ParameterLayer: Sendable {
             if let position = $0, let old { candidates.insert(old.parameters.records[position].key) }
             if let position = $1, let new { candidates.insert(new.parameters.records[position].key) }
         }
-        // What a filter sees may have changed where its record has not.
+        // What a filter sees may have changed if its record has not.
         if old?.context != new?.context {
             for layer in [old, new] {
                 guard let layer, layer.snapshot.records.mayMentionFilters else { continue }
@@ -84,7 +84,7 @@ final class ParameterLayer: Sendable {
 }
 
 extension ParameterRecord {
-    /// `nil` where the app's own default applies.
+    /// `nil` if the app's own default applies.
     fileprivate func remoteConfigValue(_ source: RemoteConfigSource) -> RemoteConfigValue? {
         guard case .value(let json) = content else { return nil }
         return RemoteConfigValue(json: json, source: source)
@@ -93,7 +93,7 @@ extension ParameterRecord {
 
 /// Everything that values are read from at one time. It never changes, apart from what is remembered.
 final class ConfigLayers: Sendable {
-    /// The newest of what was activated and what is packaged; `nil` where there is neither.
+    /// The newest of what was activated and what is packaged; `nil` if there is neither.
     let parameters: ParameterLayer?
     let defaults: [String: RemoteConfigValue]
     /// What comes before everything else: overrides, and the values of a snapshot that was made by hand.
@@ -122,13 +122,14 @@ final class ConfigLayers: Sendable {
         return value
     }
 
-    /// The value of a key in one of the sources that come before the app's defaults; `nil` where that has none.
+    /// The value of a key in one of the sources that come before the app's defaults; `nil` if that has none.
     func value(_ key: String, from source: RemoteConfigSource) -> RemoteConfigValue? {
         if let value = fixed[key], value.source == source { return value }
         return parameters?.source == source ? parameters?.value(key) : nil
     }
 
-    /// The keys that have a value in one of the sources that come before the app's defaults, or in any of them, in no order.
+    /// The keys that have a value in one of the sources that come before the app's defaults, or in any of them, in no
+    /// order.
     func keys(from source: RemoteConfigSource? = nil) -> Set<String> {
         var keys = Set(fixed.filter { source == nil || $0.value.source == source }.keys)
         if let parameters, source == nil || parameters.source == source { keys.formUnion(parameters.keys) }

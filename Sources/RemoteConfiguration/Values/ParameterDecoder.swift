@@ -6,11 +6,13 @@ import RemoteSettingsModel
     import Foundation
 #endif
 
-/// Reads one parameter as a type of the app, by one rule for each type. Every call that reads a value as a type leads here,
-/// so that a parameter means the same however it is read. ``RemoteConfigValue/decoded(as:decoder:)`` has the rules.
+/// Reads one parameter as a type of the app, by one rule for each type. Every call that reads a value as a type leads
+/// here, so that a parameter means the same however it is read. ``RemoteConfigValue/decoded(as:decoder:)`` has the
+/// rules.
 struct ParameterDecoder: Decoder, SingleValueDecodingContainer {
     let value: RemoteConfigValue
-    /// What reads JSON documents and says how dates are written; `nil` for one without settings, made when it is needed.
+    /// What reads JSON documents and says how dates are written; `nil` for one without settings, made when it is
+    /// needed.
     let options: JSONDecoder?
 
     /// Paths begin at the value. What reads several parameters adds their keys to the errors.

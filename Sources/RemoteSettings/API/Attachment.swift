@@ -19,7 +19,8 @@ public struct Attachment: Hashable, Sendable {
     /// In bytes.
     public var size: UInt64
 
-    /// Describes a file; nothing is checked until the attachment is asked for. The parameters are the properties of the same names.
+    /// Describes a file. Nothing is checked until the attachment is asked for. Each parameter is the property of the
+    /// same name.
     public init(filename: String, mimetype: String, location: String, hash: String, size: UInt64) {
         self.filename = filename
         self.mimetype = mimetype
@@ -43,10 +44,11 @@ public enum AttachmentSource: Hashable, Sendable {
     case packaged(String)
     /// The server: it was downloaded by this call.
     case network
-    /// The storage directory, which has the attachment of an earlier version of the record: the right one could not be had,
-    /// and the caller accepts an earlier one.
+    /// The storage directory, with the attachment of an earlier version of the record.
+    ///
+    /// The right one could not be fetched, and the caller accepts an earlier one.
     case staleCached
-    /// The bundle of the ``PackagedSource`` of this name, which has the attachment of an earlier version of the record.
+    /// The bundle of the ``PackagedSource`` of this name, with the attachment of an earlier version of the record.
     case stalePackaged(String)
 }
 
@@ -56,7 +58,7 @@ public struct AttachmentContent: Sendable {
     public let bytes: Bytes
     /// Where the bytes came from.
     public let source: AttachmentSource
-    /// The earlier version of the record that the bytes belong to; `nil` where they are those of the record asked for.
+    /// The earlier version of the record that the bytes belong to; `nil` if they are those of the record asked for.
     public var earlierRecord: RemoteSettingsRecord?
 
     /// The same memory as ``bytes``; nothing is copied.
@@ -65,12 +67,13 @@ public struct AttachmentContent: Sendable {
 
 /// An attachment as a file. Its size and SHA-256 were those that a record of the collection states.
 public struct AttachmentFile: Sendable {
-    /// A file in the storage directory, which must not be written to. It is removed by the first sync after which no record
-    /// names it, so do not keep the path for long.
+    /// The path of a file in the storage directory. Do not write to it.
+    ///
+    /// The first sync after which no record names the file removes it, so do not keep the path for long.
     public let path: String
     /// Where the bytes came from.
     public let source: AttachmentSource
-    /// The earlier version of the record that the file belongs to; `nil` where it is that of the record asked for.
+    /// The earlier version of the record that the file belongs to; `nil` if it is that of the record asked for.
     public var earlierRecord: RemoteSettingsRecord?
 
     /// The file URL of ``path``.
@@ -95,7 +98,7 @@ public struct AttachmentProgress: Hashable, Sendable {
 
 /// What ``RemoteSettingsClient/cacheAttachments()`` did, counted in files.
 public struct CachedAttachmentsSummary: Hashable, Sendable {
-    /// Files that the storage directory or a packaged bundle had already.
+    /// Files that the storage directory or a packaged bundle already had.
     public var present = 0
     /// Files taken from the server's zip of the collection's attachments.
     public var fromZip = 0

@@ -1,10 +1,10 @@
 import RemoteSettingsModel
 
-/// A file of this machine that takes the place of a collection: for development, and for nothing else.
+/// A file of this machine that replaces a collection. It is for development only.
 ///
-/// Only the app's own code can set one, in ``RemoteSettingsConfig/overrides``; nothing that a server, a cache or a package holds
-/// can. Nobody vouches for what is in the file, and nothing of it is stored where a collection is. While a file has its place, a
-/// collection is not synced. The log says so with a warning, and so do ``RemoteSettingsClient/snapshot`` and
+/// Only the app's own code can set one, in ``RemoteSettingsConfig/overrides``; no server, cache or package can. Nothing
+/// verifies what is in the file, and its content is not stored with the collection. While the file is in use, the
+/// collection is not synced. A warning in the log says so, and so do ``RemoteSettingsClient/snapshot`` and
 /// ``RemoteSettingsService/inspect()``.
 public struct CollectionOverride: Hashable, Sendable {
     enum Form: Hashable, Sendable {
@@ -19,16 +19,18 @@ public struct CollectionOverride: Hashable, Sendable {
     /// One file.
     ///
     /// - Parameters:
-    ///   - path: a JSON file with a list of records, or with an object whose member `data` is one, as `rsdump export` and
-    ///     Firefox's own dumps have it; or a bundle, whose name ends with `.zip`. A JSON file's attachments lie in a directory that is
-    ///     named like the file without its ending, each under the id of its record. What is not there is downloaded.
-    ///   - collection: the collection's name, in the bucket of the configuration; or `bucket/name`.
+    ///   - path: a JSON file, or a bundle whose name ends with `.zip`. A JSON file holds a list of records, or an
+    ///     object whose member `data` is one, as `rsdump export` and Firefox's own dumps have it. Its attachments lie
+    ///     in a directory that is named like the file without its ending, each under the id of its record. Attachments
+    ///     that are not there are downloaded.
+    ///   - collection: the collection's name, in the configured bucket; or `bucket/name`.
     public static func file(_ path: String, of collection: String) -> CollectionOverride {
         CollectionOverride(form: .file(collection: collection), path: path)
     }
 
-    /// A directory with files `<bucket>/<collection>.json` or `.zip`, as for ``file(_:of:)``. Collections that have none when
-    /// they are first used are as they would be without it.
+    /// A directory with files `<bucket>/<collection>.json` or `.zip`, as for ``file(_:of:)``.
+    ///
+    /// A collection that has no file when it is first used is not replaced.
     public static func directory(_ path: String) -> CollectionOverride {
         CollectionOverride(form: .directory, path: path)
     }

@@ -5,8 +5,8 @@ import UpdateEvents
 
 // The types of other modules that the public interface uses, so that an app imports one module.
 //
-// A type that is exported by its name wins over one that an app has from another module, without a word. So only those are
-// exported whose names mean nothing elsewhere. The others have names of their own here.
+// A type that is exported by its name wins over one that an app has from another module, without a word. So only those
+// are exported whose names mean nothing elsewhere. The others have names of their own here.
 @_exported import struct ContentSignature.TrustAnchors
 @_exported import struct RemoteSettingsModel.CollectionID
 @_exported import enum RemoteSettingsModel.Provenance

@@ -1,7 +1,9 @@
 import RemoteSettingsModel
 
-/// Snapshots that were shipped with the app: a `dumps/` directory as `rsdump refresh` writes it, embedded in the program or
-/// as files. Its `dumps.lock.json` states which collections there are, from which server, and when they were verified.
+/// Snapshots that were shipped with the app: a `dumps/` directory that `rsdump refresh` wrote, embedded in the program
+/// or as files.
+///
+/// Its `dumps.lock.json` states which collections there are, which server they come from, and when they were verified.
 public struct PackagedSource: Hashable, Sendable {
     enum Form: Hashable, Sendable {
         case embedded(lock: Bytes, bundles: [CollectionID: Bytes])
@@ -14,25 +16,26 @@ public struct PackagedSource: Hashable, Sendable {
     public let name: String
     private(set) var acceptsImported = false
 
-    /// Bundles that are part of the program. They are read in place: nothing is copied.
+    /// Bundles that are part of the program. They are read in place, and nothing is copied.
     ///
-    /// They are as trusted as the program itself, and are not verified again. No I/O.
+    /// They are as trusted as the program itself, so they are not verified again. Does no I/O.
     ///
     /// - Parameters:
     ///   - lock: the content of `dumps.lock.json`.
     ///   - bundles: the bundles' contents, by collection.
-    ///   - name: what ``SnapshotStatus`` calls the source.
+    ///   - name: the source's name in ``SnapshotStatus``.
     public static func embedded(
         lock: Bytes, bundles: [CollectionID: Bytes], name: String = "embedded"
     ) -> PackagedSource {
         PackagedSource(form: .embedded(lock: lock, bundles: bundles), name: name)
     }
 
-    /// A directory with `dumps.lock.json` and `<bucket>/<collection>.zip`, which is read when it is first needed.
+    /// A directory with `dumps.lock.json` and `<bucket>/<collection>.zip`. It is read when it is first needed.
     ///
     /// - Parameters:
     ///   - path: the directory.
-    ///   - trusted: whether nobody can write to it who could not change the program as well. Otherwise each bundle's signature is verified again, once per process, before its records are served.
+    ///   - trusted: set it only if everyone who can write to the directory can also change the program. If it is not
+    ///     set, each bundle's signature is verified again, once per process, before its records are used.
     public static func directory(_ path: String, trusted: Bool = false) -> PackagedSource {
         PackagedSource(form: .directory(path: path, isTrusted: trusted), name: path)
     }
@@ -40,7 +43,7 @@ public struct PackagedSource: Hashable, Sendable {
     /// A directory among a bundle's resources: `.bundleResource(Bundle.module.resourcePath)`.
     ///
     /// - Parameters:
-    ///   - resourcePath: the path of the resources; `nil` is reported as a source that is missing.
+    ///   - resourcePath: the path of the resources. If it is `nil`, the source is reported as missing.
     ///   - directory: the directory's path, relative to `resourcePath`.
     ///   - trusted: as for ``directory(_:trusted:)``. It may be set for the resources of a signed app bundle.
     public static func bundleResource(
@@ -54,12 +57,12 @@ public struct PackagedSource: Hashable, Sendable {
 }
 
 extension PackagedSource {
-    /// This source, with the snapshots accepted that `rsdump import` took from somewhere without a signature. They serve
-    /// until a sync brings signed ones.
+    /// This source, also accepting the snapshots that `rsdump import` took from elsewhere without a signature.
     ///
-    /// It has an effect only where the source is as trusted as the program: embedded, or a directory that is `trusted`.
-    /// Whoever packages the source vouches for it; ``RemoteSettingsClient/snapshot`` states that nobody else does. Nothing
-    /// else is accepted without a signature because of it, neither from a server nor from the storage directory.
+    /// They are used until a sync brings signed ones. This has an effect only if the source is as trusted as the
+    /// program: embedded, or a directory that is `trusted`. The only one who vouches for the snapshots is whoever
+    /// packages the source, and ``RemoteSettingsClient/snapshot`` says so. Data from a server or from the storage
+    /// directory must be signed as before.
     public func acceptingImported() -> PackagedSource {
         var source = self
         source.acceptsImported = true
@@ -68,7 +71,7 @@ extension PackagedSource {
 }
 
 extension Bytes {
-    /// Memory that is part of the program, which is never freed or written to. Nothing is copied.
+    /// Memory that is part of the program and is never freed or written to. Nothing is copied.
     ///
     /// - Parameters:
     ///   - start: the first byte. The memory must stay valid and unchanged for as long as the process runs.

@@ -9,25 +9,27 @@ public struct RecordQuery: Hashable, Sendable {
     public enum Sync: Hashable, Sendable {
         /// Never.
         case never
-        /// Where nothing is held. A failure that was just seen is not repeated: its error comes at once
+        /// If nothing is held. A sync that has just failed is not repeated: its error comes at once
         /// (``SnapshotStatus/recentFailure``).
         case ifEmpty
-        /// Always, whatever is held.
+        /// Always, even if something is held.
         case always
     }
 
-    /// What a read returns that cannot have the records it wants: the sync failed, or there are none.
+    /// What a read returns if it cannot have the records that it wants, because the sync failed or there are none.
     public enum Fallback: Hashable, Sendable {
-        /// Nothing: the error is thrown, even where older records are held.
+        /// Nothing: the error is thrown, even if older records are held.
         case none
-        /// What is held; where nothing is, the error is thrown.
+        /// What is held; if nothing is, the error is thrown.
         case held
-        /// What is held; where nothing is, an empty list.
+        /// What is held; if nothing is, an empty list.
         case emptyList
     }
 
-    /// The order of records by one field. Records without the field come first, then those where it is null, a boolean, a
-    /// number, a text (by code point), or anything else; records that are equal in it are sorted by id.
+    /// The order of records by one field.
+    ///
+    /// Records without the field come first. Then follow those whose field is null, a boolean, a number, a text (by
+    /// code point), or anything else. Records with equal fields are sorted by id.
     public struct Order: Hashable, Sendable {
         /// The field's name.
         public var field: String
@@ -41,20 +43,25 @@ public struct RecordQuery: Hashable, Sendable {
         public static func descending(_ field: String) -> Order { Order(field: field, isDescending: true) }
     }
 
-    /// The fields that a record must have, with their values. Numbers are compared by value. An array means any one of its
-    /// elements; an object means a field that is an object and has these members.
+    /// The fields that a record must have, with their values.
+    ///
+    /// Numbers are compared by value. An array matches any one of its elements. An object matches a field that is an
+    /// object and has these members.
     public var filters: [String: JSONValue]
-    /// The order; `nil` for that of the ids.
+    /// The order of the records; `nil` for the order of their ids.
     public var order: Order?
     /// Whether to sync first.
     public var sync: Sync
-    /// What to return where the records cannot be had.
+    /// What to return if the wanted records are not available.
     public var fallback: Fallback
-    /// Whether packaged records may be returned that no sync of this read has confirmed as the server's present state. Without
-    /// them, a read that does not sync returns what an earlier sync has stored, even where a newer state is packaged.
+    /// Whether a read may return packaged records that its own sync has not confirmed as the server's present state.
+    ///
+    /// If it is `false`, a read that does not sync returns what an earlier sync has stored, even if a packaged state is
+    /// newer.
     public var usesPackaged: Bool
 
-    /// A query; each parameter is the property of the same name. By default everything that is held, without a sync.
+    /// Makes a query. Each parameter is the property of the same name. The default is everything that is held, without
+    /// a sync.
     public init(
         where filters: [String: JSONValue] = [:], order: Order? = nil, sync: Sync = .never, fallback: Fallback = .held,
         usesPackaged: Bool = true
@@ -68,10 +75,11 @@ public struct RecordQuery: Hashable, Sendable {
 }
 
 extension RemoteSettingsClient {
-    /// The records of a query, of those that are for this app. Uses the network only where the query says so; does I/O as
-    /// ``getRecords()`` does.
+    /// The records that match a query and are meant for this app.
     ///
-    /// - Throws: ``RemoteSettingsError`` where there are no records and the query's fallback does not help.
+    /// Uses the network only if the query says so. Does I/O as ``getRecords()`` does.
+    ///
+    /// - Throws: ``RemoteSettingsError`` if there are no records and the query's fallback does not help.
     public func records(_ query: RecordQuery) async throws(RemoteSettingsError) -> [RemoteSettingsRecord] {
         let collection = try collection()
         if query.sync != .always, let records = collection.records(usesPackaged: query.usesPackaged) {
@@ -87,7 +95,7 @@ extension RemoteSettingsClient {
                     guard !isShutDown else { throw RemoteSettingsError.closed }
                     _ = try await collection.syncIfEmpty(owner: ObjectIdentifier(self)).get()
                 }
-                // What is held now is the server's state, be it packaged or not.
+                // What is held now is the server's state, packaged or not.
                 if let records = collection.records() { return query.selection(of: records) }
             } catch {
                 failure = error
@@ -99,8 +107,9 @@ extension RemoteSettingsClient {
         return []
     }
 
-    /// The records of a query where they are held, else `nil`. Never uses the network, whatever the query's `sync` says; does
-    /// I/O as ``getRecords()`` does.
+    /// The records that match a query; `nil` if none are held.
+    ///
+    /// Never uses the network, whatever the query's `sync` says. Does I/O as ``getRecords()`` does.
     public func localRecords(_ query: RecordQuery) -> [RemoteSettingsRecord]? {
         guard let records = try? collection().records(usesPackaged: query.usesPackaged) else { return nil }
         return query.selection(of: records)

@@ -1,30 +1,31 @@
 import Catalogue
 import RemoteSettingsModel
 
-/// The release whose states are read, and since when nothing has confirmed it. See <doc:Releases>.
+/// The release in use, and whether its origin still confirms it. See <doc:Releases>.
 public struct ReleaseStatus: Hashable, Sendable {
-    /// Whether the origin has said lately that this is its present release.
+    /// Whether the origin has recently confirmed that this is its present release.
     public enum Freshness: Hashable, Sendable {
-        /// It has, and its word holds until this time.
+        /// It has. The confirmation holds until this time.
         case confirmed(until: Timestamp)
-        /// Its word has not held since this time: the device was offline, the origin does not confirm any more, or
-        /// somebody between keeps back what is newer. Records are served all the same.
+        /// Its confirmation expired at this time. Records are still served.
+        ///
+        /// The device was offline, the origin has stopped confirming, or somebody in between keeps back what is newer.
         case unconfirmed(since: Timestamp)
     }
 
     /// The name that the origin gives itself.
     public var origin: String
-    /// Which release it is. Each release of an origin has a higher number than the one before it.
+    /// The release's number. Each release of an origin has a higher number than the one before it.
     public var number: UInt64
     /// When it was published.
     public var made: Timestamp
-    /// When the origin last said that it is its present release.
+    /// When the origin last confirmed that it is its present release.
     public var confirmed: Timestamp
-    /// Whether that still holds, by this device's clock.
+    /// Whether the confirmation still holds, by this device's clock.
     public var freshness: Freshness
     /// Where the catalogue comes from: ``SnapshotStatus/Source/cached``, or the packaged source of this name.
     public var source: SnapshotStatus.Source
-    /// `bucket/collection` of those that it lists, sorted.
+    /// The collections that it lists, as `bucket/collection`, sorted.
     public var collections: [String]
 }
 
@@ -43,7 +44,7 @@ extension ReleaseStatus {
 }
 
 extension ReleaseStatus.Freshness {
-    /// Whether the origin's word holds.
+    /// Whether the origin's confirmation holds.
     public var isConfirmed: Bool { if case .confirmed = self { true } else { false } }
 }
 

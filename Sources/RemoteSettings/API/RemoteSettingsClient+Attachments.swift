@@ -10,16 +10,16 @@ import WorkThreads
 /// Attachments come from the nearest place: the storage directory, a packaged bundle, the network. Wherever they come
 /// from, size and SHA-256 are checked against the record. Calls at the same time for one attachment share one download.
 extension RemoteSettingsClient {
-    /// A record's attachment. Uses the network where it is neither stored nor packaged; what is downloaded is stored.
+    /// A record's attachment. Uses the network if it is neither stored nor packaged; what is downloaded is stored.
     ///
-    /// - Throws: ``RemoteSettingsError``, also where the record has no attachment.
+    /// - Throws: ``RemoteSettingsError``, also if the record has no attachment.
     public func getAttachment(record: RemoteSettingsRecord) async throws(RemoteSettingsError) -> Data {
         try await attachment(for: record).data
     }
 
     /// Like `getAttachment(record:)`, for the location that a record of the collection states.
     ///
-    /// - Throws: ``RemoteSettingsError``, also where no record has an attachment there.
+    /// - Throws: ``RemoteSettingsError``, also if no record has an attachment there.
     public func getAttachment(location: String) async throws(RemoteSettingsError) -> Data {
         let collection = try collection()
         return try await collection.content(try collection.wanted(location: location), staleFallback: false).data
@@ -29,9 +29,9 @@ extension RemoteSettingsClient {
     ///
     /// - Parameters:
     ///   - record: a record of the collection.
-    ///   - staleFallback: whether the attachment of an earlier version of the record will do where the right one cannot
+    ///   - staleFallback: whether the attachment of an earlier version of the record will do if the right one cannot
     ///     be had.
-    /// - Throws: ``RemoteSettingsError``, also where the record has no attachment.
+    /// - Throws: ``RemoteSettingsError``, also if the record has no attachment.
     public func attachment(
         for record: RemoteSettingsRecord, staleFallback: Bool = false
     ) async throws(RemoteSettingsError) -> AttachmentContent {
@@ -39,21 +39,24 @@ extension RemoteSettingsClient {
         return try await collection.content(try collection.wanted(record), staleFallback: staleFallback)
     }
 
-    /// A record's attachment where it is stored or packaged, else `nil`. Never uses the network; does I/O. What a bundle
-    /// that is part of the program holds uncompressed is not copied.
+    /// A record's attachment if it is stored or packaged, else `nil`.
+    ///
+    /// Never uses the network; does I/O. An attachment that is uncompressed in a bundle embedded in the program is not
+    /// copied.
     public func localAttachment(for record: RemoteSettingsRecord) -> AttachmentContent? {
         guard let collection = try? collection(), let wanted = try? collection.wanted(record) else { return nil }
         return collection.localAttachment(wanted)
     }
 
-    /// A record's attachment as a file: large ones are streamed to the disk in little memory. Uses the network where the
-    /// attachment is neither stored nor packaged.
+    /// A record's attachment as a file. Large ones are streamed to the disk in little memory.
+    ///
+    /// Uses the network if the attachment is neither stored nor packaged.
     ///
     /// - Parameters:
     ///   - record: a record of the collection.
     ///   - staleFallback: as for ``attachment(for:staleFallback:)``.
     ///   - progress: called as bytes arrive, from the task that awaits this call.
-    /// - Throws: ``RemoteSettingsError``, also where the record has no attachment.
+    /// - Throws: ``RemoteSettingsError``, also if the record has no attachment.
     public func attachmentURL(
         for record: RemoteSettingsRecord, staleFallback: Bool = false,
         progress: (@Sendable (AttachmentProgress) -> Void)? = nil
@@ -63,39 +66,47 @@ extension RemoteSettingsClient {
             try collection.wanted(record), staleFallback: staleFallback, progress: progress)
     }
 
-    /// Whether a record's attachment is in the storage directory, whole. A packaged one does not count:
-    /// ``localAttachment(for:)`` finds that too. Never uses the network; does I/O, as it checks the file's SHA-256.
+    /// Whether a record's attachment is whole in the storage directory.
+    ///
+    /// A packaged one does not count; ``localAttachment(for:)`` finds that too. Never uses the network. Does I/O: it
+    /// checks the file's SHA-256.
     public func isDownloaded(_ record: RemoteSettingsRecord) -> Bool {
         guard let collection = try? collection(), let wanted = try? collection.wanted(record) else { return false }
         return collection.isCached(wanted)
     }
 
-    /// Removes a record's attachment from the storage directory, also where ``keepAttachment(of:)`` keeps it; it is downloaded
-    /// again when it is next asked for. Other records that have the same file lose it too. Does I/O.
+    /// Removes a record's attachment from the storage directory, even if ``keepAttachment(of:)`` keeps it. Does I/O.
     ///
-    /// - Throws: ``RemoteSettingsError/Other(reason:)`` where the record has no attachment, or its file cannot be removed.
+    /// Other records that have the same file lose it too. It is downloaded again when it is next asked for.
+    ///
+    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if the record has no attachment, or if its file cannot be
+    ///   removed.
     public func deleteDownloaded(_ record: RemoteSettingsRecord) throws(RemoteSettingsError) {
         let collection = try collection()
         let wanted = try collection.wanted(record)
         try storing { try collection.session.storage.remove(wanted.digest, of: collection.id) }
     }
 
-    /// Keeps a record's attachment in the storage directory when a sync deletes the record or gives it another attachment,
-    /// in every process and after a restart, until ``deleteDownloaded(_:)`` or ``resetStorage()``. Does not download it.
+    /// Keeps a record's attachment in the storage directory until ``deleteDownloaded(_:)`` or ``resetStorage()``.
     ///
-    /// - Throws: ``RemoteSettingsError/Other(reason:)`` where the record has no attachment, or the storage directory cannot be
-    ///   written to.
+    /// It stays when a sync deletes the record or gives it another attachment, in every process and after a restart.
+    /// The call does not download it.
+    ///
+    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if the record has no attachment, or if the storage directory
+    ///   cannot be written to.
     public func keepAttachment(of record: RemoteSettingsRecord) throws(RemoteSettingsError) {
         let collection = try collection()
         let wanted = try collection.wanted(record)
         try storing { try collection.session.storage.keep(wanted.digest, of: collection.id) }
     }
 
-    /// Removes the attachments in the storage directory that no record has any more, as each sync does that stores a newer
-    /// state; and the earlier versions that syncs leave for `staleFallback`. Those of ``keepAttachment(of:)`` stay. Does I/O.
+    /// Removes the attachments in the storage directory that no record has any more. Does I/O.
+    ///
+    /// It also removes the earlier versions that syncs leave for `staleFallback`. Attachments of
+    /// ``keepAttachment(of:)`` stay. Each sync that stores a newer state removes unused attachments too.
     ///
     /// - Returns: how many files were removed.
-    /// - Throws: ``RemoteSettingsError/Other(reason:)`` where a file cannot be removed, or another process is writing.
+    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if a file cannot be removed, or if another process is writing.
     @discardableResult
     public func pruneAttachments() throws(RemoteSettingsError) -> Int {
         let collection = try collection()
@@ -110,10 +121,11 @@ extension RemoteSettingsClient {
         }
     }
 
-    /// Downloads every attachment of the records that are for this app and that is neither stored nor packaged. Where more
-    /// than 16 are missing and the server offers them in one zip, that is asked for first. Uses the network.
+    /// Downloads every attachment of the app's records that is neither stored nor packaged. Uses the network.
     ///
-    /// - Throws: ``RemoteSettingsError`` for the first attachment that cannot be had; those that could be are stored.
+    /// If more than 16 are missing and the server offers them in one zip, the zip is asked for first.
+    ///
+    /// - Throws: ``RemoteSettingsError`` for the first attachment that could not be fetched. The others are stored.
     @discardableResult
     public func cacheAttachments() async throws(RemoteSettingsError) -> CachedAttachmentsSummary {
         let collection = try collection()

@@ -6,14 +6,16 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension RemoteSettingsConfig {
-    /// A configuration by what is packaged: its server, roots and signer are those that the source's lock states, so that they
-    /// are written down in one place. Everything else has its default. Does I/O for a directory.
+    /// A configuration whose server, roots and signer are those that a packaged source's lock states.
     ///
-    /// Whoever can write the source decides whom the app trusts. So it has to be as trusted as the program: embedded in it, or a
-    /// directory that is `trusted`. Of one of Mozilla's servers, the roots are those of this package.
+    /// They are then written down in one place. Everything else has its default. For one of Mozilla's servers, the
+    /// roots are those of this package. Does I/O for a directory.
     ///
-    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if the source is not as trusted as the program, if its lock cannot be read
-    ///   or is empty, or if its collections are of different servers or signers.
+    /// Anyone who can write to the source decides whom the app trusts. The source must therefore be as trusted as the
+    /// program: embedded in it, or a directory that is `trusted`.
+    ///
+    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if the source is not as trusted as the program, if its lock
+    ///   cannot be read or is empty, or if its collections are of different servers or signers.
     public init(trusting source: PackagedSource) throws(RemoteSettingsError) {
         func refused(_ found: String, _ advice: String) -> RemoteSettingsError {
             .Other(reason: "\(source.name): \(found), so that it cannot say whom the app trusts; \(advice)")

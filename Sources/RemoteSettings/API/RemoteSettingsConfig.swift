@@ -6,58 +6,71 @@ import RemoteSettingsModel
 public struct RemoteSettingsConfig: Sendable {
     /// The server; `nil` for Mozilla's production server.
     public var server: RemoteSettingsServer?
-    /// The bucket of collections that are named without one; `nil` for `main`.
+    /// The bucket of collections whose names give none; `nil` for `main`.
     public var bucketName: String?
-    /// Whether collections are read from the preview of their buckets, `main-preview` in place of `main`: what editors have
-    /// not published yet, for people who review it. It has to be signed like everything else; snapshots that are packaged from
-    /// the published bucket are not used. ``RemoteSettingsService/updateConfig(config:)`` switches it.
-    public var isPreview: Bool
-    /// The name that the server's releases carry (`release:` in its `dumps.yaml`), so that those of another origin under the
-    /// same keys, such as a staging server, cannot stand in for them; `nil` to read collections one by one, without releases.
-    /// With a name, records are those of one release, which a sync shows as a whole; see <doc:Releases>.
-    public var origin: String?
-    /// What the filters of records are evaluated against; `nil` for an app that says nothing about itself.
-    public var appContext: RemoteSettingsContext?
-    /// Snapshots that were shipped with the app. Where several sources have a collection, the newest snapshot is used.
-    public var packaged: [PackagedSource]
-    /// The pinned root certificates; `nil` for Mozilla's root for the server: production's for
-    /// ``RemoteSettingsServer/prod`` (its URL as a ``RemoteSettingsServer/custom(url:)`` too), the staging root for every
-    /// other server.
-    public var trustRoots: TrustAnchors?
-    /// The DNS name that signing certificates must carry; `nil` for the name that Mozilla uses for the collection's bucket.
-    public var signer: String?
-    /// Whether collections without any signature are accepted: for servers that do not sign.
+    /// Whether collections are read from the preview of their buckets, such as `main-preview` in place of `main`.
     ///
-    /// Whoever can write to the storage directory can then put records before the app, except of collections that are known
-    /// to be signed: those with a signed bundle in ``packaged``. Signatures that are there are verified all the same, and a
-    /// collection that was signed once is not accepted without a signature later. See <doc:Trust>.
+    /// A preview holds what editors have not published yet, for people who review it. It must be signed like everything
+    /// else. Snapshots that are packaged from the published bucket are not used.
+    /// ``RemoteSettingsService/updateConfig(config:)`` switches between the two.
+    public var isPreview: Bool
+    /// The name that the server's releases carry; `nil` to read collections one by one, without releases.
+    ///
+    /// The name is `release:` in the server's `dumps.yaml`. It keeps releases of another origin that signs with the
+    /// same keys, such as a staging server, from standing in for these. With a name, all records are of one release,
+    /// which becomes visible as a whole after a sync. See <doc:Releases>.
+    public var origin: String?
+    /// The values that the records' filters are evaluated against; `nil` for an app that says nothing about itself.
+    public var appContext: RemoteSettingsContext?
+    /// The snapshots that were shipped with the app. If several sources have a collection, the newest snapshot is used.
+    public var packaged: [PackagedSource]
+    /// The pinned root certificates; `nil` for Mozilla's root for the server.
+    ///
+    /// That is the production root for ``RemoteSettingsServer/prod``, and for its URL as a
+    /// ``RemoteSettingsServer/custom(url:)``. It is the staging root for every other server.
+    public var trustRoots: TrustAnchors?
+    /// The DNS name that signing certificates must carry; `nil` for the name that Mozilla uses for the collection's
+    /// bucket.
+    public var signer: String?
+    /// Whether collections without any signature are accepted. Set it for servers that do not sign.
+    ///
+    /// If it is set, anyone who can write to the storage directory can give records to the app. Collections that are
+    /// known to be signed are the exception: those that have a signed bundle in ``packaged``. A signature that is
+    /// present is still verified, and a collection that was once signed is not accepted without a signature later. See
+    /// <doc:Trust>.
     public var acceptsUnsigned: Bool
     /// Whether a ``RemoteSettingsServer/custom(url:)`` on another machine may be asked over plain `http`.
     public var allowsPlainHTTP: Bool
-    /// The name and version that the app gives to the server, as `name/version`. Characters that a header field cannot have
-    /// there become `-`.
+    /// The app's name and version as the server sees them, as `name/version`. Characters that a header field cannot
+    /// hold become `-`.
     public var userAgent: String
     /// The limits on everything that comes from outside.
     public var limits: Limits
-    /// Receives what is worth a log entry, such as a failed sync or a snapshot that cannot be used, from any task; it must not
-    /// block. `nil` for what the program has set up for the label `remote-settings` of swift-log: the standard error output
-    /// unless it has set up something else.
+    /// Receives log entries, such as a failed sync or a snapshot that cannot be used. It is called from any task and
+    /// must not block.
+    ///
+    /// If it is `nil`, swift-log receives the entries under the label `remote-settings`. Unless the program has set up
+    /// something else, swift-log writes them to standard error.
     public var log: (@Sendable (RemoteSettingsLogEntry) -> Void)?
     /// Receives the outcomes of syncs.
     public var telemetry: (any RemoteSettingsTelemetry)?
-    /// How the service learns at once that something was published. By default, it keeps a connection to a
-    /// ``RemoteSettingsServer/custom(url:)`` while somebody listens to changes.
+    /// How the service learns at once that something was published.
+    ///
+    /// By default, it keeps a connection to a ``RemoteSettingsServer/custom(url:)`` while somebody listens to changes.
     public var updates: UpdatePolicy
-    /// The clock, the way to wait, and the source of randomness; tests replace them.
+    /// The clock, the way to wait, and the source of randomness. Tests replace them.
     public var environment: HTTPEnvironment
     /// The connection to the network; `nil` for the platform's own: URLSession on Apple systems, libcurl elsewhere.
     public var transport: (any HTTPTransport)?
-    /// Files of this machine that take the place of collections while the app is developed; the first that is about a collection
-    /// counts. Nobody vouches for what is in them: set them in a debug build only.
+    /// Files of this machine that replace collections while the app is developed. The first one that names a collection
+    /// counts.
+    ///
+    /// Nothing verifies what is in them, so set them in debug builds only.
     public var overrides: [CollectionOverride] = []
 
-    /// A configuration; each parameter is the property of the same name, with its default. Nothing is checked and no I/O is done
-    /// until a service is made with it.
+    /// Makes a configuration. Each parameter is the property of the same name, with its default.
+    ///
+    /// Nothing is checked and no I/O is done until a service is made with it.
     public init(
         server: RemoteSettingsServer? = nil, bucketName: String? = nil, appContext: RemoteSettingsContext? = nil,
         packaged: [PackagedSource] = [], trustRoots: TrustAnchors? = nil, signer: String? = nil,
@@ -87,7 +100,7 @@ public struct RemoteSettingsConfig: Sendable {
     }
 }
 
-/// Configurations are equal if what they say is. What an app hands over as code is not compared: log, telemetry, updates,
+/// Configurations are equal if their values are. Code that an app hands over is not compared: log, telemetry, updates,
 /// environment and transport.
 extension RemoteSettingsConfig: Equatable {
     public static func == (left: RemoteSettingsConfig, right: RemoteSettingsConfig) -> Bool {
@@ -101,13 +114,13 @@ extension RemoteSettingsConfig: Equatable {
 }
 
 extension RemoteSettingsConfig {
-    /// The user agent as a header field has it.
+    /// The user agent, in the form that the header field takes.
     var userAgentField: UserAgent {
         let parts = userAgent.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         return UserAgent(name: String(parts[0]), version: parts.count > 1 ? String(parts[1]) : "")
     }
 
-    /// What has to vouch for a collection under this configuration.
+    /// The roots and the signer that collections must be verified against under this configuration.
     var trustPolicy: TrustPolicy {
         let url = try? (server ?? .prod).serverURL(allowPlainHTTP: allowsPlainHTTP)
         let mozilla: TrustAnchors = url?.isSameServer(as: .prod) == true ? .mozillaProduction : .mozillaStaging
@@ -127,10 +140,11 @@ public enum RemoteSettingsServer: Hashable, Sendable {
     case stage
     /// Mozilla's development server.
     case dev
-    /// Another server, by its base URL, such as `https://settings.example.org/v1`. Without a version, `/v2` is meant, the
-    /// newest that this package supports. The URL of one of Mozilla's servers is that server, in either version.
+    /// Another server, by its base URL, such as `https://settings.example.org/v1`.
     ///
-    /// `https` is required, except on this machine or where ``RemoteSettingsConfig/allowsPlainHTTP`` is set.
+    /// A URL without a version means `/v2`, the newest version that this package supports. The URL of one of Mozilla's
+    /// servers means that server, in either version. `https` is required, except on this machine or if
+    /// ``RemoteSettingsConfig/allowsPlainHTTP`` is set.
     case custom(url: String)
 
     func serverURL(allowPlainHTTP: Bool) throws(RemoteSettingsError) -> ServerURL {

@@ -1,7 +1,8 @@
 import RemoteSettingsModel
 import TargetFilter
 
-/// What an app tells the filters of records (`filter_expression`) about itself. A member that is `nil` is undefined to them.
+/// What an app tells the records' filters (`filter_expression`) about itself. To a filter, a member that is `nil` is
+/// undefined.
 public struct RemoteSettingsContext: Hashable, Sendable {
     /// The app's preferences, for filters with `preferenceValue`, `preferenceIsUserSet` and `preferenceExists`.
     public struct Preferences: Hashable, Sendable {
@@ -25,7 +26,8 @@ public struct RemoteSettingsContext: Hashable, Sendable {
     public var appId: String?
     /// `env.locale`.
     public var locale: String?
-    /// `env.appinfo.OS`, `env.appinfo.os.name` and `env.os.name`; `env.os.isWindows`, `isMac` and `isLinux` follow from it.
+    /// `env.appinfo.OS`, `env.appinfo.os.name` and `env.os.name`; `env.os.isWindows`, `isMac` and `isLinux` follow from
+    /// it.
     public var os: String?
     /// `env.appinfo.os.version` and `env.os.version`.
     public var osVersion: String?
@@ -35,16 +37,22 @@ public struct RemoteSettingsContext: Hashable, Sendable {
     public var country: String?
     /// The partner or channel that distributes this build; `env.distribution`.
     public var distribution: String?
-    /// Further members of `env` that are texts, by name. One that has the name of a member above replaces it, as in Mozilla's
-    /// client: `["channel": "beta"]` is what filters see as `env.channel`, and `["os": "x"]` leaves no `env.os.name`.
+    /// Further members of `env` whose values are text, by name.
+    ///
+    /// A name that a member above has replaces that member, as in Mozilla's client. For example, filters see
+    /// `["channel": "beta"]` as `env.channel`, and `["os": "x"]` leaves no `env.os.name`.
     public var customTargettingAttributes: [String: String]?
     /// Further members of `env` of any type, such as the rest of Gecko's environment: `isDefaultBrowser`, `memoryMB`,
-    /// `syncSetup`. They replace members above as ``customTargettingAttributes`` do, which win where both have a name.
+    /// `syncSetup`.
+    ///
+    /// They replace members above, as ``customTargettingAttributes`` do. If both have a name,
+    /// ``customTargettingAttributes`` wins.
     public var attributes: [String: JSONValue]
     /// The app's preferences.
     public var preferences: Preferences
 
-    /// A context; each parameter is the property of the same name. What is `nil` or left out is undefined to filters.
+    /// Makes a context. Each parameter is the property of the same name. Filters see whatever is `nil` or left out as
+    /// undefined.
     public init(
         channel: String? = nil, appVersion: String? = nil, appId: String? = nil, locale: String? = nil,
         os: String? = nil, osVersion: String? = nil, formFactor: String? = nil, country: String? = nil,

@@ -11,15 +11,15 @@ import SnapshotFetch
     import Foundation
 #endif
 
-/// Why a call failed. The names are those of Mozilla's Swift binding.
+/// Why a call failed. The cases are named as in Mozilla's Swift binding.
 ///
-/// Whatever the reason, the records that were held are still available.
+/// The records that were held are still available, whatever the reason.
 public enum RemoteSettingsError: Error, Hashable, Sendable {
     /// The server could not be reached or is not available (502, 503, 504), or its answer did not arrive completely.
     case Network(reason: String)
-    /// The server asked for no requests for this many seconds.
+    /// The server asked clients to send no requests for this many seconds.
     case Backoff(seconds: UInt64)
-    /// Anything else; the reason names the file or URL, what was expected, what was found, and what to do next.
+    /// Anything else. The reason names the file or URL, what was expected, what was found, and what to do next.
     case Other(reason: String)
 }
 

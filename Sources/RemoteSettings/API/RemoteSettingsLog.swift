@@ -4,11 +4,11 @@ import Logging
 public struct RemoteSettingsLogEntry: Hashable, Sendable {
     /// How much an entry matters.
     public enum Level: Int, Hashable, Sendable, Comparable, CaseIterable {
-        /// What happens inside, for whoever looks for a fault.
+        /// What happens inside, for anyone who looks for a fault.
         case debug
-        /// What happens as it should.
+        /// Something that happens as it should.
         case info
-        /// What is unusual and no fault.
+        /// Something unusual that is no fault.
         case notice
         /// A fault that the service has dealt with.
         case warning
@@ -28,8 +28,8 @@ public struct RemoteSettingsLogEntry: Hashable, Sendable {
 struct ServiceLog: Sendable {
     let receive: @Sendable (RemoteSettingsLogEntry) -> Void
 
-    /// - Parameter receive: `nil` for what the program has set up for the label `remote-settings` of swift-log, which is the
-    ///   standard error output unless it has set up something else.
+    /// - Parameter receive: if it is `nil`, swift-log receives the entries under the label `remote-settings`, and
+    ///   writes them to standard error unless the program has set up something else.
     init(_ receive: (@Sendable (RemoteSettingsLogEntry) -> Void)?) {
         if let receive {
             self.receive = receive

@@ -4,7 +4,8 @@
     import Foundation
 #endif
 
-/// What an app calls of ``RemoteSettingsService``, so that its tests can use a stand-in, whose errors may be its own.
+/// What an app calls on a ``RemoteSettingsService``. The app's tests can use a stand-in, which may throw errors of its
+/// own.
 public protocol AsyncRemoteSettingsService: AnyObject, Sendable {
     /// The clients that the service makes.
     associatedtype Client: AsyncRemoteSettingsClient
@@ -23,8 +24,10 @@ public protocol AsyncRemoteSettingsService: AnyObject, Sendable {
     func setTelemetry(telemetry: any RemoteSettingsTelemetry)
 }
 
-/// What an app calls of ``RemoteSettingsClient``, so that its tests can use a stand-in, whose errors may be its own.
-/// ``RemoteSettingsRecord`` has an initialiser for the records of one.
+/// What an app calls on a ``RemoteSettingsClient``. The app's tests can use a stand-in, which may throw errors of its
+/// own.
+///
+/// ``RemoteSettingsRecord`` has an initialiser for a stand-in's records.
 public protocol AsyncRemoteSettingsClient: AnyObject, Sendable {
     /// The name of the collection, without its bucket.
     func collectionName() -> String
@@ -44,7 +47,7 @@ public protocol AsyncRemoteSettingsClient: AnyObject, Sendable {
     func sync() async throws
     /// Removes what is stored of the collection.
     func resetStorage() throws
-    /// Ends the client: its syncs fail from now on, those under way included. Reads go on being answered.
+    /// Ends the client. Its syncs fail from now on, including those under way. Reads are still answered.
     func shutdown()
 }
 

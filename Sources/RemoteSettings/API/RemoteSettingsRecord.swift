@@ -8,11 +8,11 @@ import RemoteSettingsModel
 
 /// A record of a collection.
 ///
-/// Nothing is read in advance: every property, `id` too, is made from the collection's own bytes each time that it is asked
-/// for. Keep a value that is needed more than once, or use `getRecordsMap()` to look records up by their ids.
+/// Every property, `id` included, is read from the collection's own bytes each time that it is used. Keep a value that
+/// you need more than once, or use `getRecordsMap()` to look records up by their ids.
 public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
     private(set) var record: Record
-    /// Only of a record that an app has made.
+    /// Only a record that an app has made has it.
     private var given: GivenFields?
 
     init(_ record: Record) {
@@ -26,8 +26,8 @@ public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
     ///   - lastModified: in milliseconds since 1970.
     ///   - deleted: whether it is a tombstone.
     ///   - attachment: what the record says of its file.
-    ///   - fields: the JSON text of an object with the record's other fields. Any other text stays what ``fields`` answers; the
-    ///     record has no other fields then.
+    ///   - fields: the JSON text of an object with the record's other fields. Any other text stays what ``fields``
+    ///     answers; the record has no other fields then.
     public init(
         id: String, lastModified: UInt64, deleted: Bool = false, attachment: Attachment? = nil,
         fields: RsJsonObject = "{}"
@@ -64,7 +64,7 @@ public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
         set { change(id: newValue) }
     }
 
-    /// When the record last changed, in milliseconds since 1970; 0 where the record does not state it.
+    /// When the record last changed, in milliseconds since 1970; 0 if the record does not state it.
     public var lastModified: UInt64 {
         get { record.lastModified?.milliseconds ?? 0 }
         set { change(lastModified: newValue) }
@@ -76,7 +76,7 @@ public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
         set { change(deleted: newValue) }
     }
 
-    /// The record's attachment; `nil` where it has none, or does not describe it fully.
+    /// The record's attachment; `nil` if it has none, or does not describe it fully.
     public var attachment: Attachment? {
         get {
             guard let attachment = try? record.attachment() else { return nil }
@@ -104,11 +104,12 @@ public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
     /// The whole record as canonical JSON: exactly the bytes that the signature covers.
     public var json: Bytes { record.json }
 
-    /// The value of one field; `nil` where the record has no such field.
+    /// The value of one field; `nil` if the record has no such field.
     public subscript(field name: String) -> JSONValue? { record.field(name) }
 }
 
-/// A text that was given as a record's fields and is no JSON object. On the heap: records are many, and hardly one has it.
+/// A text that was given as a record's fields and is no JSON object. On the heap: records are many, and hardly one has
+/// it.
 private final class GivenFields: Hashable, Sendable {
     let text: String
 
@@ -140,7 +141,7 @@ extension RemoteSettingsRecord {
 }
 
 extension RemoteSettingsClient {
-    /// The records of ``getRecords()`` as a type of the app; `nil` where nothing is held. Never uses the network; does I/O
+    /// The records of ``getRecords()`` as a type of the app; `nil` if nothing is held. Never uses the network; does I/O
     /// as ``getRecords()`` does.
     ///
     /// - Throws: `DecodingError` for the first record that cannot be decoded.

@@ -4,8 +4,9 @@ import RemoteSettingsModel
 
 /// Several collections in the states of one release. Made by ``RemoteSettingsService/read(_:)``.
 public struct ReleaseReading: Sendable {
-    /// The release; `nil` if the configuration names no origin, or if no catalogue of it is held: then each collection
-    /// is in the newest state that is held.
+    /// The release in use; `nil` if the configuration names no origin, or if no catalogue of it is held.
+    ///
+    /// If it is `nil`, each collection is in the newest state that is held.
     public let release: ReleaseStatus?
     private let session: Session
     private let view: ReleaseView?
@@ -15,7 +16,8 @@ public struct ReleaseReading: Sendable {
     init(_ session: Session, _ collections: [LocalCollection]) {
         var held: [CollectionID: (records: [RemoteSettingsRecord]?, isOfRelease: Bool)] = [:]
         var view: ReleaseView?
-        // A release is never followed by an earlier one, and each takes somebody a publication.
+        // A release is never followed by an earlier one, and somebody has to publish each. So the loop ends long before
+        // this.
         for _ in 0..<100 {
             view = session.currentRelease()
             held = [:]
@@ -34,33 +36,36 @@ public struct ReleaseReading: Sendable {
         release = view.map { ReleaseStatus($0, now: session.now) }
     }
 
-    /// The records of a collection that are for this app; `nil` if nothing is held, or if the collection had no client
-    /// when the reading began. Does no I/O.
+    /// The records of a collection that are meant for this app. Does no I/O.
     ///
-    /// - Parameter collection: the collection's name, in the bucket of the configuration; or `bucket/name`.
+    /// - Parameter collection: the collection's name, in the configured bucket; or `bucket/name`.
+    /// - Returns: `nil` if nothing is held, or if the collection had no client when the reading began.
     public func getRecords(_ collection: String) -> [RemoteSettingsRecord]? {
         (try? session.collectionID(collection)).flatMap { held[$0]?.records }
     }
 
-    /// The collections that are not in the state that the release lists, sorted, as `bucket/collection`: those whose
-    /// client was made after the last sync and that are packaged in another state, and those that the release does not
-    /// list. The next sync brings the former to the release.
+    /// The collections that are not in the state that the release lists, as `bucket/collection`, sorted.
+    ///
+    /// Some were packaged in another state, and their client was made after the last sync; the next sync brings them to
+    /// the release. The others are not listed by the release.
     public var others: [String] {
         view == nil ? [] : held.filter { !$0.value.isOfRelease }.keys.sorted().map { "\($0)" }
     }
 }
 
 extension RemoteSettingsService {
-    /// The release whose states are read; `nil` if the configuration names no origin, or if no catalogue of it is held.
+    /// The release in use; `nil` if the configuration names no origin, or if no catalogue of it is held.
+    ///
     /// Never uses the network. Does I/O as a read of records does.
     public var release: ReleaseStatus? {
         let session = session
         return session.currentRelease().map { ReleaseStatus($0, now: session.now) }
     }
 
-    /// Reads the collections that have a client in the states of one release, whatever is synced meanwhile, by this
-    /// process or by another one that shares the storage directory. Never uses the network. Does I/O as reads of their
-    /// records do.
+    /// Reads the collections that have a client, all in the states of one release.
+    ///
+    /// The states stay those of one release even if this process or another one that shares the storage directory syncs
+    /// meanwhile. Never uses the network. Does I/O as reads of their records do.
     ///
     ///     let (plans, texts) = service.read { ($0.getRecords("plans"), $0.getRecords("texts")) }
     ///
@@ -69,10 +74,11 @@ extension RemoteSettingsService {
         try body(ReleaseReading(session, clientCollections))
     }
 
-    /// The release that is read, and then each one that follows it; also the same release again whenever its
-    /// ``ReleaseStatus/freshness`` has changed, so that an app can say how old its data is. Ends with the service.
+    /// The release in use, and then each one that follows it. The stream ends with the service.
     ///
-    /// What another process has stored is told when a read or a sync of this process notices it.
+    /// It yields the same release again when its ``ReleaseStatus/freshness`` changes, so that an app can say how old
+    /// its data is. If another process stores a release, it is delivered when a read or a sync of this process notices
+    /// it.
     public var releases: AsyncStream<ReleaseStatus> {
         let stores = changes.stores(of: Catalogue.collection)
         let environment = session.config.environment
@@ -97,7 +103,7 @@ extension RemoteSettingsService {
         }
     }
 
-    /// The time until the release counts as unconfirmed; `nil` if it does already, or if there is none.
+    /// The time until the release becomes unconfirmed; `nil` if it already is, or if there is none.
     private var untilExpiry: Duration? {
         guard case .confirmed(let until)? = release?.freshness else { return nil }
         return until.elapsed(since: session.now) + .milliseconds(1)

@@ -3,8 +3,8 @@ import Locks
 
 /// Remote Settings for an app: makes clients for collections, and syncs them all.
 ///
-/// Nothing that a client reads needs the network: records come from the newest snapshot, be it one that a sync has stored or
-/// one that was packaged with the app.
+/// Clients can read without the network. Records come from the newest snapshot, which is either stored by a sync or
+/// packaged with the app.
 ///
 ///     let service = RemoteSettingsService(storageDir: path, config: RemoteSettingsConfig())
 ///     let client = service.makeClient(collectionName: "regions")
@@ -12,7 +12,7 @@ import Locks
 public final class RemoteSettingsService: Sendable {
     private struct State {
         var session: Session
-        /// Those of the session that were asked for, whether or not a client is left.
+        /// The collections of the session that were asked for, whether or not a client is left.
         var collections: [CollectionID: LocalCollection] = [:]
         var clients: [WeakClient] = []
         var isShutDown = false
@@ -33,11 +33,11 @@ public final class RemoteSettingsService: Sendable {
     let updates: UpdateChannel
     private let state: Mutex<State>
 
-    /// Does no I/O. What is wrong with the configuration shows when it is first used.
+    /// Makes a service. Does no I/O. Mistakes in the configuration show when it is first used.
     ///
     /// - Parameters:
-    ///   - storageDir: the path of a directory for what syncs store. It is made when it is first needed. Several processes
-    ///     may share one.
+    ///   - storageDir: the path of a directory for what syncs store. It is made when it is first needed. Several
+    ///     processes may share one.
     ///   - config: the server, what is packaged, and whom to trust.
     public init(storageDir: String, config: RemoteSettingsConfig) {
         let session = Session(config, storage: StorageDirectory(path: storageDir), changes: changes)
@@ -52,11 +52,11 @@ public final class RemoteSettingsService: Sendable {
         updates.close()
     }
 
-    /// Like ``init(storageDir:config:)``, and checks at once that everything packaged can be served. Does I/O.
+    /// Like ``init(storageDir:config:)``, and checks at once that everything packaged can be used. Does I/O.
     ///
-    /// Each packaged bundle has to be there, to be of the configured server and of the state that its lock states, and to be
-    /// signed up to a pinned root according to the lock. Signatures are verified when records are first read, and by
-    /// `rsdump verify`.
+    /// Each packaged bundle must exist. It must be of the configured server and of the state that its lock states.
+    /// According to the lock, it must be signed up to a pinned root. The signatures themselves are verified when
+    /// records are first read, and by `rsdump verify`.
     ///
     /// - Throws: ``RemoteSettingsError/Other(reason:)`` with everything that is wrong.
     public convenience init(storageDir: String, validating config: RemoteSettingsConfig) throws(RemoteSettingsError) {
@@ -71,7 +71,7 @@ public final class RemoteSettingsService: Sendable {
 
     /// The collection under the configuration in force. Does no I/O.
     ///
-    /// - Throws: where the name is not one that a collection can have.
+    /// - Throws: if no collection can have the name.
     func collection(_ name: String) throws(RemoteSettingsError) -> LocalCollection {
         try state.withLock { (state) throws(RemoteSettingsError) in
             state.collection(try state.session.collectionID(name))
@@ -83,7 +83,7 @@ public final class RemoteSettingsService: Sendable {
 
     /// Makes a client for a collection. Does no I/O.
     ///
-    /// - Parameter collectionName: the collection's name, in the bucket of the configuration; or `bucket/name`.
+    /// - Parameter collectionName: the collection's name, in the configured bucket; or `bucket/name`.
     public func makeClient(collectionName: String) -> RemoteSettingsClient {
         let client = RemoteSettingsClient(collectionName, self)
         state.withLock { state in
@@ -98,17 +98,18 @@ public final class RemoteSettingsService: Sendable {
         makeClient(collectionName: collection)
     }
 
-    /// Brings every collection that has a client to the server's state. Clients that were shut down, or that nobody holds
-    /// any more, do not count. Uses the network.
+    /// Brings every collection that has a client to the server's state. Uses the network.
     ///
-    /// - Returns: the names of the collections that have changed, as their clients were made, sorted. Those that were up to
-    ///   date are among the results of `syncCollections`.
-    /// - Throws: ``RemoteSettingsError`` where the server's list of collections could not be had, or where every
+    /// Clients that were shut down or released do not count.
+    ///
+    /// - Returns: the names of the collections that have changed, sorted, each as its client was made with.
+    ///   `syncCollections` also returns those that were up to date.
+    /// - Throws: ``RemoteSettingsError`` if the server's list of collections could not be fetched, or if every
     ///   collection failed.
     @discardableResult
     public func sync() async throws(RemoteSettingsError) -> [String] { try await sync(trigger: .manual) }
 
-    /// Like `sync()`, with what the telemetry is told as the reason of the sync.
+    /// Like `sync()`, with the reason that telemetry reports for the sync.
     @discardableResult
     public func sync(trigger: UptakeEvent.Trigger) async throws(RemoteSettingsError) -> [String] {
         let session = session
@@ -120,14 +121,14 @@ public final class RemoteSettingsService: Sendable {
         return results.filter(\.isChanged).map { names[$0.collection] ?? $0.collection }.sorted()
     }
 
-    /// Like `sync()`, with the result of each collection: one that fails does not stop the others.
+    /// Like `sync()`, with the result of each collection. If one fails, the others are still synced.
     ///
     /// - Parameters:
     ///   - expectedTimestamp: the timestamp that a push message announced, in milliseconds since 1970.
-    ///   - trigger: what the telemetry is told as the reason; `nil` for `broadcast` where a timestamp is expected, else
-    ///     `manual`.
+    ///   - trigger: the reason that telemetry reports. If it is `nil`, that is `broadcast` with an expected timestamp,
+    ///     else `manual`.
     /// - Returns: the results, sorted by collection.
-    /// - Throws: ``RemoteSettingsError`` where the server's list of collections could not be had.
+    /// - Throws: ``RemoteSettingsError`` if the server's list of collections could not be fetched.
     @discardableResult
     public func syncCollections(
         expectedTimestamp: UInt64? = nil, trigger: UptakeEvent.Trigger? = nil
@@ -138,7 +139,7 @@ public final class RemoteSettingsService: Sendable {
         ).get()
     }
 
-    /// The clients that somebody holds and that were not shut down.
+    /// The clients that were neither released nor shut down.
     private var liveClients: [RemoteSettingsClient] {
         state.withLock { $0.clients.compactMap(\.client) }.filter { !$0.isShutDown }
     }
@@ -153,17 +154,18 @@ public final class RemoteSettingsService: Sendable {
         return collections.values.sorted { $0.id < $1.id }
     }
 
-    /// Has every collection read again what is held.
+    /// Makes every collection read again what is held.
     func forgetCollections() {
         session.forgetRelease()
         for collection in state.withLock({ Array($0.collections.values) }) { collection.forget() }
     }
 
-    /// Puts another configuration in force, for the clients that there are as well. Ends syncs that are under way. What
-    /// receives telemetry stays the same unless `config` names another receiver.
+    /// Puts another configuration in force, for existing clients as well. Syncs that are under way end.
     ///
-    /// - Throws: ``RemoteSettingsError/Other(reason:)`` where the server's URL or the bucket's name is not valid; then the
-    ///   present configuration stays in force.
+    /// The receiver of telemetry stays the same unless `config` names another.
+    ///
+    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if the server's URL or the bucket's name is not valid. The
+    ///   present configuration then stays in force.
     public func updateConfig(config: RemoteSettingsConfig) throws(RemoteSettingsError) {
         let old = session
         let session = Session(config, storage: old.storage, changes: changes, telemetry: old.telemetry)
@@ -184,17 +186,17 @@ public final class RemoteSettingsService: Sendable {
         updates.use(session, of: self)
     }
 
-    /// The server's base URL; empty where the configured one is not valid.
+    /// The server's base URL; empty if the configured one is not valid.
     public func clientUrl() -> String {
         (try? session.server.get()).map { "\($0)" } ?? ""
     }
 
-    /// Sets what receives the outcomes of syncs, of those under way too.
+    /// Sets the receiver of the outcomes of syncs, including those under way.
     public func setTelemetry(telemetry: any RemoteSettingsTelemetry) {
         session.telemetry = telemetry
     }
 
-    /// Ends syncs that are under way and every stream of changes. Reads go on being answered; syncs fail from now on.
+    /// Ends syncs that are under way and every stream of changes. Reads are still answered; syncs fail from now on.
     public func shutdown() {
         let session = state.withLock { state in
             state.isShutDown = true

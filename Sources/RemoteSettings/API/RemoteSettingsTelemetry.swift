@@ -1,12 +1,12 @@
 import RemoteSettingsModel
 
-/// Receives the outcome of every sync, for an app's own telemetry. Implement one of the two methods.
+/// Receives the outcome of every sync, for an app's own telemetry. Implement one of its two methods.
 public protocol RemoteSettingsTelemetry: Sendable {
     /// Called once for each outcome, from any task. It must not block.
     func reportUptake(_ event: UptakeEvent)
 
-    /// Called for each outcome by the default implementation of ``reportUptake(_:)``, with the outcome as
-    /// Mozilla's client words it. It must not block.
+    /// Called for each outcome by the default ``reportUptake(_:)``, in the words of Mozilla's client. It must not
+    /// block.
     func reportUptake(extras: UptakeEventExtras)
 }
 
@@ -20,13 +20,15 @@ extension RemoteSettingsTelemetry {
 
 /// The outcome of one attempt to get something from the server.
 public struct UptakeEvent: Hashable, Sendable {
-    /// The names are those of Firefox's uptake telemetry. This library reports none of those that say so.
+    /// How an attempt ended. The names are those of Firefox's uptake telemetry.
+    ///
+    /// Cases marked "Not reported here" exist for completeness.
     public enum Status: String, Hashable, Sendable, CaseIterable {
         /// The server has nothing newer than what is held.
         case upToDate = "up_to_date"
         /// What the server has is stored.
         case success
-        /// Nothing was asked: the server's wait has not ended.
+        /// No request was sent, because the server asked for a wait that has not ended.
         case backoff
         /// Not reported here: there is no preference that turns the library off.
         case prefDisabled = "pref_disabled"
@@ -36,11 +38,11 @@ public struct UptakeEvent: Hashable, Sendable {
         case contentError = "content_error"
         /// The signature does not vouch for the records.
         case signError = "sign_error"
-        /// The signature does not vouch for the records, after a full download either.
+        /// The signature does not vouch for the records, even after a full download.
         case signRetryError = "sign_retry_error"
         /// Not reported here: records are never changed locally.
         case conflictError = "conflict_error"
-        /// What was stored of the collection is damaged; it was set aside, and the sync began without it.
+        /// What was stored of the collection is damaged. It was set aside, and the sync began without it.
         case corruptionError = "corruption_error"
         /// Not reported here: each attempt is reported once, when it ends.
         case syncStart = "sync_start"
@@ -66,12 +68,14 @@ public struct UptakeEvent: Hashable, Sendable {
         case shutdownError = "shutdown_error"
         /// An error that none of the others describes.
         case unknownError = "unknown_error"
-        /// Attachments that no record names any more could not be removed; the sync itself has succeeded.
+        /// Attachments that no record names any more could not be removed. The sync itself has succeeded.
         case cleanupError = "cleanup_error"
-        /// The collection has failed ten times or more since its last success. Reported after the failure itself.
+        /// The collection has failed ten times or more since its last success. It is reported after the failure itself.
         case syncBrokenError = "sync_broken_error"
-        /// The server answered, and the release that it has was not confirmed for longer than its origin allows: it may be kept
-        /// from what is newer. Reported of the catalogue, where ``RemoteSettingsConfig/origin`` names an origin.
+        /// The server answered, but its release was not confirmed for longer than the origin allows. Somebody may be
+        /// keeping back what is newer.
+        ///
+        /// It is reported for the catalogue if ``RemoteSettingsConfig/origin`` names an origin.
         case unconfirmed
         /// For an app's own use.
         case custom1Error = "custom_1_error"
@@ -89,7 +93,7 @@ public struct UptakeEvent: Hashable, Sendable {
         case startup
         /// A push message: a sync with an expected timestamp.
         case broadcast
-        /// A read that syncs first, whatever is held.
+        /// A read that syncs first, even if something is held.
         case forced
         /// A read that syncs first because nothing was held.
         case empty
@@ -101,18 +105,20 @@ public struct UptakeEvent: Hashable, Sendable {
     public var status: Status
     /// What started the sync.
     public var trigger: Trigger
-    /// The collection's timestamp afterwards; `nil` where the attempt failed.
+    /// The collection's timestamp afterwards; `nil` if the attempt failed.
     public var timestamp: Timestamp?
-    /// The time between the last change on the server and the server's answer; only of `settings-changes-monitoring`, and
-    /// only where the server sends its `Date`.
+    /// The time between the last change on the server and the server's answer.
+    ///
+    /// Only `settings-changes-monitoring` has it, and only if the server sends its `Date`.
     public var age: Duration?
     /// How long the attempt took.
     public var duration: Duration
-    /// The error's text; `nil` where there was none.
+    /// The error's text; `nil` if there was none.
     public var errorDescription: String?
 }
 
-/// An outcome as Mozilla's client for mobile apps words it, for its Glean metric `uptake_remotesettings`. Everything is text.
+/// An outcome in the words of Mozilla's mobile client, for its Glean metric `uptake_remotesettings`. All values are
+/// text.
 public struct UptakeEventExtras: Hashable, Sendable {
     /// `success`, `up_to_date`, `network_error`, `backoff_error`, `signature_error`, `server_error` or `unknown_error`.
     public var value: String?
@@ -126,7 +132,7 @@ public struct UptakeEventExtras: Hashable, Sendable {
     public var timestamp: String?
     /// In milliseconds.
     public var duration: String?
-    /// The status of a failure as a name, such as `SignRetryError`, which tells more kinds apart than ``value``.
+    /// The status of a failure as a name, such as `SignRetryError`. It distinguishes more kinds than ``value``.
     public var errorName: String?
 
     /// Extras; each parameter is the property of the same name.
@@ -145,7 +151,7 @@ public struct UptakeEventExtras: Hashable, Sendable {
 }
 
 extension UptakeEvent {
-    /// The same outcome as Mozilla's client for mobile apps words it.
+    /// The same outcome in the words of Mozilla's mobile client.
     public var extras: UptakeEventExtras {
         UptakeEventExtras(
             value: status.mobileName, source: source, age: age.map { "\($0.wholeMilliseconds)" },
@@ -167,7 +173,7 @@ extension UptakeEvent.Status {
         }
     }
 
-    /// `sign_retry_error` as `SignRetryError`; `nil` for what is no failure.
+    /// `sign_retry_error` as `SignRetryError`; `nil` if the status is no failure.
     fileprivate var errorName: String? {
         switch self {
         case .success, .upToDate, .syncStart, .downloadStart: nil

@@ -10,15 +10,15 @@ public struct ServiceInspection: Hashable, Sendable {
     public struct Collection: Hashable, Sendable {
         /// What is held.
         public var status: SnapshotStatus
-        /// The collection's timestamp on the server; `nil` where the server was not asked, or does not have it.
+        /// The collection's timestamp on the server; `nil` if the server was not asked, or does not have it.
         public var serverTimestamp: Timestamp?
-        /// The syncs that failed since the last one that succeeded; `nil` where none has.
+        /// The syncs that failed since the last one that succeeded; `nil` if none has.
         public var failures: SyncFailures?
-        /// Whether a client is there, so that a service's sync covers the collection.
+        /// Whether the collection has a client, so that the service's sync covers it.
         public var hasClient: Bool
     }
 
-    /// The server's base URL; empty where the configured one is not valid.
+    /// The server's base URL; empty if the configured one is not valid.
     public var server: String
     /// Whether collections are read from the preview of their buckets.
     public var isPreview: Bool
@@ -26,13 +26,13 @@ public struct ServiceInspection: Hashable, Sendable {
     public var release: ReleaseStatus?
     /// The storage directory.
     public var storage: String
-    /// When the server last told which collections it has, by this device's clock; `nil` where it never has.
+    /// When the server last sent its list of collections, by this device's clock; `nil` if it never has.
     public var lastCheck: Timestamp?
-    /// How far this device's clock was ahead of the server's at the last sync; negative where it was behind.
+    /// How far this device's clock was ahead of the server's at the last sync; negative if it was behind.
     public var clockSkew: Duration?
-    /// Until when the server asked for no requests; `nil` where it does not.
+    /// Until when the server asked for no requests; `nil` if it has not asked.
     public var backoffUntil: Timestamp?
-    /// The collections that have a client, of which something is stored, or that have failed, sorted by name.
+    /// The collections that have a client, have something stored, or have failed, sorted by name.
     public var collections: [Collection]
 }
 
@@ -61,13 +61,14 @@ extension ServiceInspection: CustomStringConvertible {
 }
 
 extension RemoteSettingsService {
-    /// The state of the service as this device knows it. Never uses the network. Does I/O: it reads and verifies every
-    /// collection that has a client or of which something is stored.
+    /// The state of the service as this device knows it. Never uses the network.
+    ///
+    /// Does I/O: it reads and verifies every collection that has a client or has something stored.
     public func inspect() -> ServiceInspection { inspection(monitor: nil) }
 
-    /// Like ``inspect()``, with the server's timestamps, for which it is asked once. Nothing is synced.
+    /// Like ``inspect()``, with the server's timestamps. It asks the server once, and syncs nothing.
     ///
-    /// - Throws: ``RemoteSettingsError`` where the server's list of collections could not be had.
+    /// - Throws: ``RemoteSettingsError`` if the server's list of collections could not be fetched.
     public func inspectWithServer() async throws(RemoteSettingsError) -> ServiceInspection {
         let session = session
         let client = try session.startingRun()
@@ -83,9 +84,11 @@ extension RemoteSettingsService {
         }
     }
 
-    /// How far this device's clock was ahead of the server's at the last sync, of this process or an earlier one; negative
-    /// where it was behind, `nil` where there was no sync or the server tells no time. Nothing vouches for the server's time:
-    /// no signature is verified by it. Does I/O.
+    /// How far this device's clock was ahead of the server's at the last sync of this process or an earlier one;
+    /// negative if it was behind.
+    ///
+    /// It is `nil` if there was no sync, or if the server sends no time. The server's time is not verified, so no
+    /// signature is checked against it. Does I/O.
     public var clockSkew: Duration? { session.journal.present.clockSkewDuration }
 
     private func inspection(monitor: MonitorChangeset?) -> ServiceInspection {
@@ -108,11 +111,13 @@ extension RemoteSettingsService {
             })
     }
 
-    /// Removes everything that was stored of every collection, clients or not, including what protects it from older states,
-    /// and what is remembered of syncs. What is packaged serves again. A wait that the server asked for stays, and so do
-    /// files in the storage directory that the library has not written. Does I/O.
+    /// Removes everything that is stored of every collection, with or without a client, and the record of past syncs.
     ///
-    /// - Throws: ``RemoteSettingsError/Other(reason:)`` where the files cannot be removed, or another process is writing.
+    /// This includes what protects collections from older states. Packaged records are then used again. A wait that the
+    /// server asked for stays, and so do files in the storage directory that the library has not written. Does I/O.
+    ///
+    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if the files cannot be removed, or if another process is
+    ///   writing.
     public func resetStorage() async throws(RemoteSettingsError) {
         let session = session
         do {
@@ -131,8 +136,9 @@ extension RemoteSettingsService {
 }
 
 extension RemoteSettingsClient {
-    /// The syncs of this collection that failed since the last one that succeeded, in this process and earlier ones; `nil`
-    /// where the last one succeeded. Does I/O.
+    /// The syncs of this collection that failed since the last one that succeeded; `nil` if the last one succeeded.
+    ///
+    /// Failures of earlier processes count too. Does I/O.
     public var syncFailures: SyncFailures? {
         guard let collection = try? collection() else { return nil }
         return collection.session.journal.present.failures[collection.id]

@@ -1,7 +1,6 @@
 import RemoteSettingsModel
 
-/// Where a collection's records come from, how old they are, what vouches for them, and which snapshots are not used and
-/// why.
+/// Where a collection's records come from, how old they are, what vouches for them, and which snapshots are not used.
 public struct SnapshotStatus: Hashable, Sendable {
     /// Where records come from.
     public enum Source: Hashable, Sendable {
@@ -9,31 +8,34 @@ public struct SnapshotStatus: Hashable, Sendable {
         case cached
         /// Shipped with the app, in the ``PackagedSource`` of this name.
         case packaged(String)
-        /// A file of this machine, at this path, that has the collection's place (``RemoteSettingsConfig/overrides``). It is for
-        /// development: nobody vouches for it, and the collection is not synced.
+        /// The file at this path on this machine, which replaces the collection (``RemoteSettingsConfig/overrides``).
+        ///
+        /// It is for development: nothing verifies it, and the collection is not synced.
         case override(String)
-        /// There are no records. ``SnapshotStatus/unused`` lists the snapshots that were found and cannot be used.
+        /// There are no records. ``SnapshotStatus/unused`` lists the snapshots that were found but cannot be used.
         case none
     }
 
-    /// A snapshot that was found and is not used, with the reason.
+    /// A snapshot that was found but is not used, with the reason.
     public struct Unused: Hashable, Sendable, CustomStringConvertible {
         /// Why a snapshot is not used. Its description is a sentence for people.
         public enum Reason: Hashable, Sendable {
             /// A newer snapshot is used.
             case older
-            /// It is of another server than the one configured.
+            /// It is of another server than the configured one.
             case otherServer(found: String, expected: String)
-            /// It is of another bucket than the one asked for.
+            /// It is of another bucket than the requested one.
             case otherBucket(found: String)
             /// It has no signature, and the configuration does not accept that.
             case unsigned
-            /// It has no signature, and the collection is known to be signed: a packaged or stored state of it is.
+            /// It has no signature, although a packaged or stored state of the collection is signed.
             case signatureLost
             /// Its signature is not valid, or leads to a root that is not pinned.
             case notTrusted(String)
-            /// The directory's lock names it, and the bundle there is of another state: half of a checkout, or of a copy. The
-            /// state that is there is used if its signature is valid.
+            /// The directory's lock names it, but the bundle there is of another state: a checkout or a copy is
+            /// incomplete.
+            ///
+            /// The bundle's own state is used if its signature is valid.
             case missing(found: Timestamp)
             /// It cannot be read.
             case damaged(String)
@@ -43,7 +45,7 @@ public struct SnapshotStatus: Hashable, Sendable {
 
         /// ``SnapshotStatus/Source/cached`` or the packaged one.
         public var source: Source
-        /// The snapshot's timestamp; `nil` where it could not be read.
+        /// The snapshot's timestamp; `nil` if it could not be read.
         public var timestamp: Timestamp?
         /// Why it is not used.
         public var reason: Reason
@@ -53,24 +55,27 @@ public struct SnapshotStatus: Hashable, Sendable {
     public var collection: String
     /// Where the records come from.
     public var source: Source
-    /// The collection's timestamp; `nil` where there are no records.
+    /// The collection's timestamp; `nil` if there are no records.
     public var timestamp: Timestamp?
-    /// The time since the collection last changed on the server, as far as this process knows; `nil` where there are no
+    /// The time since the collection last changed on the server, as far as this process knows; `nil` if there are no
     /// records.
     public var age: Duration?
-    /// The number of records before the app's filters; `nil` where there is no snapshot.
+    /// The number of records before the app's filters; `nil` if there is no snapshot.
     public var records: Int?
-    /// What vouches for the records; `nil` where there are none.
+    /// What vouches for the records; `nil` if there are none.
     public var trust: Provenance?
-    /// Whether the signature was verified in this process. It is not for a packaged snapshot that is as trusted as the
-    /// program, whose signature was verified when it was packaged; nor where there is no signature.
+    /// Whether the signature was verified in this process.
+    ///
+    /// It is `false` for a packaged snapshot that is as trusted as the program, because that was verified when it was
+    /// packaged. It is also `false` if there is no signature.
     public var isVerifiedHere = false
-    /// The release that lists these records; `nil` without releases, or if the records are not those of the release that is read.
+    /// The release that lists these records; `nil` without releases, or if the records are not those of the release in
+    /// use.
     public var release: UInt64?
     /// The snapshots that are not used, with the reasons.
     public var unused: [Unused]
-    /// The last sync, if it has just failed, and when `getRecords(syncIfEmpty:)` asks the network again; `nil` if it does so
-    /// at once.
+    /// The last sync, if it has just failed, and when `getRecords(syncIfEmpty:)` asks the network again; `nil` if it
+    /// may ask at once.
     public var recentFailure: RecentFailure?
 }
 

@@ -4,7 +4,7 @@ import RemoteSettingsModel
 public struct CollectionSyncResult: Hashable, Sendable {
     /// `bucket/collection`.
     public var collection: String
-    /// How the sync left the collection, or why it failed; after a failure, what was held before is still served.
+    /// How the sync left the collection, or why it failed. After a failure, the records that were held are still used.
     public var result: Result<SyncOutcome, RemoteSettingsError>
 
     /// Whether the collection is at the server's state now.
@@ -20,7 +20,7 @@ public struct CollectionSyncResult: Hashable, Sendable {
 
 /// How a sync that succeeded left a collection.
 public enum SyncOutcome: Hashable, Sendable {
-    /// What was held is the server's state already; nothing was stored.
+    /// What was held is already the server's state. Nothing was stored.
     case upToDate(Timestamp)
     /// A newer state was verified and stored.
     case updated(Timestamp)
@@ -45,18 +45,18 @@ public struct RecordChanges: Hashable, Sendable {
 
     /// All records after the sync.
     public var current: [RemoteSettingsRecord]
-    /// Records that were not there before, or were not for this app.
+    /// Records that did not exist before, or that were not for this app.
     public var created: [RemoteSettingsRecord] = []
-    /// Records of both states whose content differs.
+    /// Records that exist in both states and differ.
     public var updated: [Update] = []
-    /// Records that are no longer there, or no longer for this app.
+    /// Records that no longer exist, or that are no longer for this app.
     public var deleted: [RemoteSettingsRecord] = []
 
     /// Whether no record was created, updated or deleted.
     public var isEmpty: Bool { created.isEmpty && updated.isEmpty && deleted.isEmpty }
 
-    /// - Parameter isForApp: the app's filter. It depends on the record's bytes only, so that what is equal in both states
-    ///   need not be asked about.
+    /// - Parameter isForApp: the app's filter. It depends on the record's bytes only, so records that are equal in both
+    ///   states need not be checked.
     init(
         _ differences: [RecordDifference], current: [RemoteSettingsRecord], where isForApp: (Record) -> Bool
     ) {
@@ -79,7 +79,7 @@ public struct RecordChanges: Hashable, Sendable {
 }
 
 extension RecordChanges {
-    /// These changes, and later ones after them, as one. What was changed and changed back is no change.
+    /// These changes and the later ones as one. A change that was changed back is left out.
     func followed(by later: RecordChanges) -> RecordChanges {
         var changes: [String: (old: RemoteSettingsRecord?, new: RemoteSettingsRecord?)] = [:]
         for changed in [self, later] {

@@ -3,30 +3,33 @@ import UpdateEvents
 
 /// How a ``RemoteSettingsService`` learns at once that something was published.
 ///
-/// A service keeps one connection, whatever the number of its clients. It is opened when the first listener asks (a stream
-/// of ``RemoteSettingsClient/changes``, a listener of remote config, or ``RemoteSettingsService/startUpdates()``) and closed
-/// with the last. What is announced is fetched and verified by an ordinary sync, so that the connection needs no trust.
+/// A service keeps one connection for all its clients. The connection is opened for the first listener and closed after
+/// the last. A listener is a stream of ``RemoteSettingsClient/changes``, a listener of remote config, or
+/// ``RemoteSettingsService/startUpdates()``. An ordinary sync fetches and verifies what is announced, so the connection
+/// needs no trust.
 public struct UpdatePolicy: Sendable {
     /// Where announcements come from.
     public enum Channel: Sendable {
-        /// The event stream of a ``RemoteSettingsServer/custom(url:)``, `<server>/updates`; nothing for Mozilla's servers,
-        /// which have none.
+        /// The event stream `<server>/updates` of a ``RemoteSettingsServer/custom(url:)``. Mozilla's servers have none,
+        /// so no connection is made for them.
         case automatic
         /// An event stream at another URL, such as one of nginx with nchan.
         case eventStream(url: String)
         /// Something else, such as Mozilla's push service.
         case source(any UpdateSource)
-        /// No connection is made. ``RemoteSettingsService/handlePushMessage(_:)`` works all the same.
+        /// No connection is made. ``RemoteSettingsService/handlePushMessage(_:)`` still works.
         case off
     }
 
     /// Where announcements come from.
     public var channel: Channel
-    /// A sync begins after a random part of this time, so that not all apps ask at one moment. What is announced meanwhile is
-    /// part of the same sync.
+    /// The longest time before a sync begins. A random part of it is used, so that not all apps ask the server at one
+    /// moment.
+    ///
+    /// What is announced meanwhile is part of the same sync.
     public var longestDelay: Duration
 
-    /// A policy; each parameter is the property of the same name, with its default. Does no I/O.
+    /// Makes a policy. Each parameter is the property of the same name, with its default. Does no I/O.
     public init(channel: Channel = .automatic, longestDelay: Duration = .seconds(3)) {
         self.channel = channel
         self.longestDelay = longestDelay
@@ -36,31 +39,31 @@ public struct UpdatePolicy: Sendable {
     public static let off = UpdatePolicy(channel: .off)
 }
 
-/// A way to learn that a server has something new: the seam behind which event streams and push services look alike.
+/// A way to learn that a server has something new. It hides the differences between event streams and push services.
 public protocol UpdateSource: Sendable {
-    /// Opens one connection. Called again, after a pause, when it has ended. Uses the network.
+    /// Opens one connection. It is called again, after a pause, when the connection has ended. Uses the network.
     ///
-    /// - Throws: ``UpdateSourceError`` where no connection comes about. In a cancelled task it ends soon.
+    /// - Throws: ``UpdateSourceError`` if no connection can be made. In a cancelled task, the call ends soon.
     func connect() async throws(UpdateSourceError) -> any UpdateConnection
 }
 
-/// One connection of an ``UpdateSource``, read by one reader. Releasing it closes the connection.
+/// One connection of an ``UpdateSource``, with one reader. Releasing it closes the connection.
 public protocol UpdateConnection {
-    /// Waits for what arrives next; `nil` where the other side has ended the connection properly.
+    /// Waits for the next message; `nil` if the other side has ended the connection properly.
     ///
-    /// - Throws: ``UpdateSourceError`` where the connection broke. In a cancelled task it ends soon.
+    /// - Throws: ``UpdateSourceError`` if the connection broke. In a cancelled task, the call ends soon.
     mutating func next() async throws(UpdateSourceError) -> UpdateMessage?
 }
 
-/// Why a connection to an update channel did not come about, or broke.
+/// Why a connection to an update channel could not be made, or why it broke.
 public struct UpdateSourceError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What the client does next.
     public enum Kind: Hashable, Sendable {
-        /// It tries again after a pause, up to seven times.
+        /// The client tries again after a pause, up to seven times.
         case failed
-        /// The server has no such channel: it tries again after 4 hours.
+        /// The server has no such channel. The client tries again after 4 hours.
         case unsupported
-        /// The server asked for no requests for so many seconds.
+        /// The server asked clients to send no requests for this many seconds.
         case notBefore(seconds: Int)
     }
 
@@ -88,9 +91,11 @@ public enum UpdateStatus: Hashable, Sendable {
     case connecting
     /// The connection is open.
     case open
-    /// The next connection is made after a pause, for this reason.
+    /// The next connection follows after a pause. The reason says why.
     case waiting(reason: String)
-    /// Seven tries have failed, the last one for this reason. The next try follows a change of the network,
-    /// ``RemoteSettingsService/resumeUpdates()``, a sync that succeeds, or the app's next start.
+    /// Seven tries have failed, the last one for this reason.
+    ///
+    /// The next try follows a change of the network, ``RemoteSettingsService/resumeUpdates()``, a sync that succeeds,
+    /// or the app's next start.
     case givenUp(reason: String)
 }

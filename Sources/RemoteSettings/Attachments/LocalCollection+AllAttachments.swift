@@ -4,7 +4,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension LocalCollection {
-    /// The server's zip is asked for where more attachments than this are missing.
+    /// The server's zip is asked for if more attachments than this are missing.
     private static var zipThreshold: Int { 16 }
     /// Attachments that are downloaded at once.
     private static var width: Int { 4 }
@@ -41,8 +41,8 @@ extension LocalCollection {
         return (try? CollectionMetadata(parsing: metadata, limits: session.limits))?.hasAttachmentsZip ?? false
     }
 
-    /// Takes attachments out of the server's zip. The server does not keep it current at every moment: what it lacks, or
-    /// has in another version, is still missing afterwards.
+    /// Takes attachments out of the server's zip. The server does not keep it current at every moment: what it lacks,
+    /// or has in another version, is still missing afterwards.
     ///
     /// - Returns: the attachments that are still missing.
     private func takeFromZip(_ missing: [WantedAttachment], by client: ServerClient) async -> [WantedAttachment] {

@@ -5,7 +5,7 @@ import SnapshotBundle
 
 /// Attachments come from the nearest place: the storage directory, a packaged bundle, the network.
 extension LocalCollection {
-    /// - Throws: ``RemoteSettingsError/Other(reason:)`` where the record has no attachment, or too large a one.
+    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if the record has no attachment, or too large a one.
     func wanted(_ record: RemoteSettingsRecord) throws(RemoteSettingsError) -> WantedAttachment {
         do throws(ChangesetError) {
             guard let attachment = try record.record.attachment() else {
@@ -32,7 +32,7 @@ extension LocalCollection {
         throw .Other(reason: "\(id): no record has an attachment at \(String(reflecting: location))")
     }
 
-    /// An attachment that is stored or packaged, checked against its hash; `nil` where it is neither. Does I/O.
+    /// An attachment that is stored or packaged, checked against its hash; `nil` if it is neither. Does I/O.
     func localAttachment(_ wanted: WantedAttachment) -> AttachmentContent? {
         if let bytes = cached(wanted.digest, size: wanted.size) {
             return AttachmentContent(bytes: bytes, source: .cached)
@@ -47,7 +47,7 @@ extension LocalCollection {
         return nil
     }
 
-    /// An attachment in memory. Uses the network where it is neither stored nor packaged.
+    /// An attachment in memory. Uses the network if it is neither stored nor packaged.
     func content(_ wanted: WantedAttachment, staleFallback: Bool) async throws(RemoteSettingsError) -> AttachmentContent
     {
         if let local = localAttachment(wanted) { return local }
@@ -63,7 +63,7 @@ extension LocalCollection {
         }
     }
 
-    /// An attachment as a file in the storage directory. Uses the network where it is neither stored nor packaged.
+    /// An attachment as a file in the storage directory. Uses the network if it is neither stored nor packaged.
     func file(
         _ wanted: WantedAttachment, staleFallback: Bool, progress: (@Sendable (AttachmentProgress) -> Void)?
     ) async throws(RemoteSettingsError) -> AttachmentFile {
@@ -101,7 +101,7 @@ extension LocalCollection {
 extension LocalCollection {
     /// A stored attachment, read into memory.
     ///
-    /// - Parameter size: its size in bytes; `nil` where any will do.
+    /// - Parameter size: its size in bytes; `nil` if any will do.
     private func cached(_ digest: SHA256Digest, size: Int?) -> Bytes? {
         let path = session.storage.attachmentPath(id, digest)
         // One that cannot be read is taken from the next place that has it.

@@ -3,15 +3,15 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Attachments are brought into the storage directory under temporary names, hashed as they flow, and get their names only
-/// where size and hash are the record's.
+/// Attachments are brought into the storage directory under temporary names, hashed as they flow, and get their names
+/// only if size and hash are the record's.
 extension LocalCollection {
     /// How often an attachment that arrived whole but wrong is asked for.
     private static var tries: Int { 3 }
 
     /// Downloads an attachment. Calls at the same time for one attachment share one download.
     ///
-    /// - Parameter client: the client of the run that the download is a part of; `nil` where it is a run of its own.
+    /// - Parameter client: the client of the run that the download is a part of; `nil` if it is a run of its own.
     /// - Returns: the file's path.
     func download(
         _ wanted: WantedAttachment, by client: ServerClient? = nil,
@@ -90,7 +90,7 @@ extension LocalCollection {
         let part = try AttachmentPart(wanted.digest, of: id, in: session.storage)
         defer { part.remove() }
         var received = 0
-        // Throws where the bytes do not have the hash.
+        // Throws if the bytes do not have the hash.
         let isThere = try bundle.streamAttachment(wanted.digest) { piece in
             try part.file.write(piece)
             received += piece.count

@@ -1,9 +1,10 @@
 import RemoteSettingsModel
 
-/// A collection's state as a file: a line of JSON about the snapshot, then its canonical payload up to the end of the file.
+/// A collection's state as a file: a line of JSON about the snapshot, then its canonical payload up to the end of the
+/// file.
 ///
-/// Whoever can write to the storage directory can write such a file. Nothing in it is believed before the signature has been
-/// verified again.
+/// Whoever can write to the storage directory can write such a file. Nothing in it is believed before the signature has
+/// been verified again.
 package struct CacheFile: Sendable {
     static let format: UInt64 = 1
     /// The first line has nine members; later versions may have more.
@@ -14,7 +15,7 @@ package struct CacheFile: Sendable {
     package var timestamp: Timestamp
     /// The newest timestamp that was ever stored.
     package var highWaterMark: Timestamp
-    /// When the chain was verified; `nil` where nothing is signed.
+    /// When the chain was verified; `nil` if nothing is signed.
     package var verifiedAt: Timestamp?
     /// The collection's metadata, byte for byte as served.
     package var metadata: Bytes
@@ -56,7 +57,7 @@ package struct CacheFile: Sendable {
 package struct CacheFileError: Error, CustomStringConvertible {
     let path: String
     let problem: String
-    /// The high-water mark, where the first line could be read.
+    /// The high-water mark, if the first line could be read.
     var highWaterMark: Timestamp?
     /// Whether the first line says that the state is signed.
     var wasSigned = false
@@ -71,7 +72,7 @@ package struct CacheFileError: Error, CustomStringConvertible {
 }
 
 extension CacheFile {
-    /// - Throws: ``CacheFileError`` where it is not such a file, or of another collection.
+    /// - Throws: ``CacheFileError`` if it is not such a file, or of another collection.
     package init(parsing content: Bytes, of id: CollectionID, path: String, limits: Limits) throws(CacheFileError) {
         func failure(_ problem: String) -> CacheFileError { CacheFileError(path: path, problem: problem) }
         let end = content.withSpan { span in

@@ -2,14 +2,14 @@ import FileStorage
 import RemoteSettingsModel
 
 extension LocalCollection {
-    /// Writes a state that a sync has verified into the storage directory; or takes over the state that another process has
-    /// stored meanwhile, where that is newer. Does I/O.
+    /// Writes a state that a sync has verified into the storage directory; or takes over the state that another process
+    /// has stored meanwhile, if that is newer. Does I/O.
     ///
     /// - Parameters:
     ///   - held: what was held when the sync began.
-    ///   - cleanupFailed: called where attachments that no record has any more could not be removed.
+    ///   - cleanupFailed: called if attachments that no record has any more could not be removed.
     /// - Returns: what serves now.
-    /// - Throws: `FileError`, or `RemoteSettingsError` where another process holds the directory for too long.
+    /// - Throws: `FileError`, or `RemoteSettingsError` if another process holds the directory for too long.
     func store(
         _ snapshot: Snapshot, over held: HeldState, cleanupFailed: (FileError) -> Void
     ) async throws -> HeldState {
@@ -17,7 +17,8 @@ extension LocalCollection {
             let storage = session.storage
             let identity = try storage.identity(id)
             var isOfLaterFormat = held.isOfLaterFormat
-            // A cache file that does not serve is read again as well: it may have been unreadable for a moment, and be newer.
+            // A cache file that does not serve is read again as well: it may have been unreadable for a moment, and be
+            // newer.
             if identity != held.cacheIdentity || identity != nil && !held.isCached {
                 let present = session.loader.load(id)
                 isOfLaterFormat = present.isOfLaterFormat
@@ -34,7 +35,8 @@ extension LocalCollection {
                 return try storage.staleAttachments(id, from: cached.records, to: snapshot.records)
             }
             if isOfLaterFormat {
-                // The state serves as long as the process runs; what a later version has stored is not this one's to replace.
+                // The state serves as long as the process runs; what a later version has stored is not this one's to
+                // replace.
                 var kept = held
                 kept.serve(snapshot, from: .cached, isVerifiedHere: true)
                 kept.highWaterMark = max(held.highWaterMark ?? snapshot.timestamp, snapshot.timestamp)
@@ -52,7 +54,7 @@ extension LocalCollection {
             }
             try FileStore.replace(storage.snapshotPath(id), below: storage.path, with: file.bytes)
             do throws(FileError) {
-                // Where it is not known which of them may stand in for new ones, all stay until the next sync.
+                // If it is not known which of them may stand in for new ones, all stay until the next sync.
                 try storage.removeOrphanedAttachments(id, keeping: snapshot.records, stale.get(), now: session.now)
             } catch {
                 session.logger.warning("\(id): attachments that no record has any more could not be removed: \(error)")
@@ -68,7 +70,7 @@ extension LocalCollection {
             stored.isCached = true
             stored.highWaterMark = file.highWaterMark
             if file.chain != nil { stored.noteSigned(asOf: file.timestamp) }
-            // Where that cannot be told, the file is read again at the next call.
+            // If that cannot be told, the file is read again at the next call.
             stored.cacheIdentity = try? storage.identity(id)
             return stored
         }
@@ -89,8 +91,8 @@ extension LocalCollection {
 }
 
 extension StorageDirectory {
-    /// The stored attachments of `old` records whose `new` versions have other attachments that are not stored yet: they
-    /// can stand in for those, for callers who accept that.
+    /// The stored attachments of `old` records whose `new` versions have other attachments that are not stored yet:
+    /// they can stand in for those, for callers who accept that.
     func staleAttachments(
         _ id: CollectionID, from old: RecordTable, to new: RecordTable
     ) throws(FileError) -> Set<SHA256Digest> {

@@ -13,18 +13,19 @@ typealias CacheIdentity = FileIdentity
 /// The storage directory, which holds what syncs and downloads have stored:
 ///
 /// - `<bucket>/<collection>.snapshot` is a ``CacheFile``;
-/// - `<bucket>/<collection>.previous` is the one before it, where some of its attachments may still be of use;
-/// - `<bucket>/<collection>.staged` is the ``CacheFile`` of a release that is being stored, or that was stored by a process
-///   which ended before it could give the file its name;
-/// - `<bucket>/<collection>.attachments/<sha256>` is an attachment, which `<sha256>.keep` beside it protects from being removed
-///   when no record has it any more;
+/// - `<bucket>/<collection>.previous` is the one before it, if some of its attachments may still be of use;
+/// - `<bucket>/<collection>.staged` is the ``CacheFile`` of a release that is being stored, or that was stored by a
+///   process which ended before it could give the file its name;
+/// - `<bucket>/<collection>.attachments/<sha256>` is an attachment, which `<sha256>.keep` beside it protects from being
+///   removed when no record has it any more;
 /// - `<bucket>/<collection>.config` is what remote config keeps of the collection;
 /// - `.chains/<sha256 of its URL>.pem` is a certificate chain;
 /// - `.backoff.json` says which servers asked for no requests, and until when;
 /// - `.syncs.json` is a ``SyncJournal``;
 /// - `.updates.json` holds what a start has to know of connections to the update channel that failed.
 ///
-/// Ids contain no dot, so that no two of these names can collide. The names are the same in every version of the package.
+/// Ids contain no dot, so that no two of these names can collide. The names are the same in every version of the
+/// package.
 struct StorageDirectory: Sendable {
     let path: String
     /// The directory at the path if it is in memory; held, as it ends with its last holder.
@@ -58,8 +59,8 @@ struct StorageDirectory: Sendable {
         "\(chainsPath)/\(SHA256Digest(hashing: Bytes(utf8: x5u)).hex).pem"
     }
 
-    /// Makes the directory if there is none. On Apple systems it is left out of device backups, for what is in it can be
-    /// fetched again, and can be read from the first unlock of the device on.
+    /// Makes the directory if there is none. On Apple systems it is left out of device backups, for what is in it can
+    /// be fetched again, and can be read from the first unlock of the device on.
     func prepare() throws(FileError) {
         let isThere = try FileStore.isDirectory(path)
         if !isThere { try FileStore.makeDirectories(path) }
@@ -78,8 +79,8 @@ struct StorageDirectory: Sendable {
             var values = URLResourceValues()
             values.isExcludedFromBackup = true
             try? url.setResourceValues(values)
-            // Files that are made below it get the same. An app can ask for stricter protection of all its files, with which a
-            // refresh in the background could read nothing while the device is locked.
+            // Files that are made below it get the same. An app can ask for stricter protection of all its files, with
+            // which a refresh in the background could read nothing while the device is locked.
             try? FileManager.default.setAttributes(
                 [.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication], ofItemAtPath: path)
         }
@@ -87,7 +88,7 @@ struct StorageDirectory: Sendable {
 
     /// Reads a collection's cache file into memory of its own, so that nobody can change what was verified.
     ///
-    /// - Returns: `nil` where there is none.
+    /// - Returns: `nil` if there is none.
     func cacheFile(_ id: CollectionID, at path: String, limits: Limits) throws -> CacheFile? {
         guard let content = try FileStore.read(path, limit: limits.changesetBytes + limits.metadataBytes * 2) else {
             return nil
@@ -104,8 +105,8 @@ struct StorageDirectory: Sendable {
         return changed > Int64(clamping: now.seconds).saturatingAdding(-Self.leftoverSeconds)
     }
 
-    /// Removes the temporary files of killed writers that nobody writes anew: those with names of their own, beside the files
-    /// that several processes replace without the lock.
+    /// Removes the temporary files of killed writers that nobody writes anew: those with names of their own, beside the
+    /// files that several processes replace without the lock.
     func removeLeftovers(now: Timestamp) throws(FileError) {
         for name in try FileStore.list(path) ?? [] where name.hasPrefix(".") && name.hasSuffix(".tmp") {
             let leftover = "\(path)/\(name)"
@@ -167,13 +168,13 @@ struct StorageDirectory: Sendable {
         "snapshot", "snapshot.damaged", "staged", "previous", "attachments", "config",
     ]
 
-    /// The version of the cache file that is there; `nil` where there is none.
+    /// The version of the cache file that is there; `nil` if there is none.
     func identity(_ id: CollectionID) throws(FileError) -> CacheIdentity? {
         try FileStore.identity(snapshotPath(id))
     }
 
-    /// Renames a cache file that cannot be used, so that it can be looked at later; unless another version has taken its
-    /// place, or somebody is writing one at this moment.
+    /// Renames a cache file that cannot be used, so that it can be looked at later; unless another version has taken
+    /// its place, or somebody is writing one at this moment.
     ///
     /// - Returns: the version that is there now.
     func setAside(_ id: CollectionID, _ identity: CacheIdentity) -> CacheIdentity? {

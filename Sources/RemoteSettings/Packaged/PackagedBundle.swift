@@ -10,14 +10,14 @@ final class PackagedBundle: Sendable {
     let id: CollectionID
     /// The lock's entry. Its timestamp is the bundle's.
     let lock: LockFile.Collection
-    /// The state that the lock names, where the bundle is of another one: half of a checkout, or of a copy. Its own signature
-    /// then vouches for the bundle, and for nothing else does the lock.
+    /// The state that the lock names, if the bundle is of another one: half of a checkout, or of a copy. Its own
+    /// signature then vouches for the bundle, and for nothing else does the lock.
     let missingState: Timestamp?
     /// The source's name.
     let sourceName: String
     /// Whether nobody can change the bundle who could not change the program as well.
     let isTrusted: Bool
-    /// Whether whoever packaged the bundle vouches for it, where it was imported without a signature.
+    /// Whether whoever packaged the bundle vouches for it, if it was imported without a signature.
     let acceptsImported: Bool
     private let open: @Sendable () throws(BundleError) -> BundleReader
     private let opened = Mutex<BundleReader?>(nil)
@@ -79,9 +79,10 @@ final class PackagedBundle: Sendable {
         return reader
     }
 
-    /// The bundle in the state that its file has, where that is signed and is not the one that the lock names. Does I/O.
+    /// The bundle in the state that its file has, if that is signed and is not the one that the lock names. Does I/O.
     ///
-    /// - Returns: `nil` where only the lock could vouch for the bundle, because the source is trusted or nothing is signed.
+    /// - Returns: `nil` if only the lock could vouch for the bundle, because the source is trusted or nothing is
+    ///   signed.
     func inItsOwnState(of source: PackagedSource, limits: Limits) -> PackagedBundle? {
         guard !isTrusted, lock.trust.isSigned, let head = try? open().head, head.collection == id,
             head.trust == .signed, head.timestamp != lock.timestamp
@@ -91,8 +92,8 @@ final class PackagedBundle: Sendable {
         return PackagedBundle(id, entry, missingState: lock.timestamp, in: source, limits: limits)
     }
 
-    /// Whether the bundle's file is whole as far as its first bytes tell, but not of the state that the lock lists. Does I/O
-    /// at the first call.
+    /// Whether the bundle's file is whole as far as its first bytes tell, but not of the state that the lock lists.
+    /// Does I/O at the first call.
     var isOfAnotherState: Bool {
         do throws(BundleError) {
             _ = try reader()

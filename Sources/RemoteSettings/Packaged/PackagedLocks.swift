@@ -21,8 +21,8 @@ struct PackagedLocks: Sendable {
         }
     }
 
-    /// The bundles of one collection, newest first; of the same timestamp in the order of the sources. Does I/O for sources
-    /// that are directories, because a refresh may have replaced a bundle since the lock was read.
+    /// The bundles of one collection, newest first; of the same timestamp in the order of the sources. Does I/O for
+    /// sources that are directories, because a refresh may have replaced a bundle since the lock was read.
     ///
     /// - Parameter problems: locks that cannot be read are appended.
     func bundles(of id: CollectionID, problems: inout [SnapshotStatus.Unused]) -> [PackagedBundle] {
@@ -41,18 +41,19 @@ struct PackagedLocks: Sendable {
         return bundles.sorted { $0.lock.timestamp > $1.lock.timestamp }
     }
 
-    /// The bundle that has the name now. Where it is of another state than the given entry, its entry is the one that a
-    /// refresh has noted, or that of a lock written meanwhile. By the model in `Tests/Models/dumps.pml`, such a reader finds
-    /// a whole state at any moment of a refresh, and after a refresh that was killed.
+    /// The bundle that has the name now. If it is of another state than the given entry, its entry is the one that a
+    /// refresh has noted, or that of a lock written meanwhile. By the model in `Tests/Models/dumps.pml`, such a reader
+    /// finds a whole state at any moment of a refresh, and after a refresh that was killed.
     ///
-    /// - Returns: where nothing explains the difference, the bundle in its own state if a signature can vouch for it, else
+    /// - Returns: if nothing explains the difference, the bundle in its own state if a signature can vouch for it, else
     ///   the given bundle: opening it then says what is wrong.
     private func present(_ bundle: PackagedBundle, in source: PackagedSource) -> PackagedBundle {
         guard case .directory(let path, _) = source.form else { return bundle }
         let id = bundle.id
         let note = "\(path)/\(LockFile.notePath(of: id))"
         var candidate = bundle
-        // Only a lock that was written since is a reason for another round. Somebody who writes it all the time is not waited for.
+        // Only a lock that was written since is a reason for another round. Somebody who writes it all the time is not
+        // waited for.
         for _ in 0..<10 where candidate.isOfAnotherState {
             if let text = try? FileStore.read(note, limit: limits.lockBytes),
                 let entry = try? LockFile.collection(id, in: text, path: note, limits: limits)

@@ -221,7 +221,8 @@ struct ReleaseSync: Sendable {
         return shown
     }
 
-    /// Gives files their names that a killed process has left waiting: once in a session, as it needs a look at all folders.
+    /// Gives files their names that a killed process has left waiting: once in a session, as it needs a look at all
+    /// folders.
     private func settleLeftovers() async {
         let isFirst = session.release.withLock { state in
             defer { state.hasSettled = true }

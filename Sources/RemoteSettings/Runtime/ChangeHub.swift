@@ -72,12 +72,13 @@ final class ChangeHub: Sendable {
         }
     }
 
-    /// Yields whenever another state of the collection serves, even where no record of it is for this app.
+    /// Yields whenever another state of the collection serves, even if no record of it is for this app.
     func stores(of id: CollectionID) -> AsyncStream<Void> {
         stream(adding: { $0.stores[$1] = (id, $2) }, removing: { $0.stores[$1] = nil })
     }
 
-    /// A stream that is registered under a number of its own until it ends; once everything is finished, one that has ended.
+    /// A stream that is registered under a number of its own until it ends; once everything is finished, one that has
+    /// ended.
     private func stream(
         adding: (inout State, Int, AsyncStream<Void>.Continuation) -> Void,
         removing: @escaping @Sendable (inout State, Int) -> Void

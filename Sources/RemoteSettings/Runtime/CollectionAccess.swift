@@ -3,8 +3,8 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import TargetFilter
 
-/// One collection under the configuration in force, for what this package builds on the library: verified snapshots, and a
-/// place in the storage directory to keep one beside the cache.
+/// One collection under the configuration in force, for what this package builds on the library: verified snapshots,
+/// and a place in the storage directory to keep one beside the cache.
 package struct CollectionAccess: Sendable {
     /// A verified snapshot, and where it came from.
     package struct Found: Sendable {
@@ -18,7 +18,7 @@ package struct CollectionAccess: Sendable {
     /// How a sync ended.
     package struct Uptake: Sendable {
         package let status: UptakeEvent.Status
-        /// The status of the server's answer, where that is why the sync failed.
+        /// The status of the server's answer, if that is why the sync failed.
         package let httpStatus: Int?
     }
 
@@ -40,7 +40,7 @@ package struct CollectionAccess: Sendable {
     package var keptPath: String {
         collection.overriding == nil ? session.storage.keptPath(id) : session.storage.keptOverridePath(id)
     }
-    /// The file that has the collection's place while the app is developed; `nil` where none has.
+    /// The file that has the collection's place while the app is developed; `nil` if none has.
     package var overridingPath: String? { collection.overriding?.path }
 
     /// The snapshot that serves records: the newest one, cached or packaged. Does I/O as a read of records does.
@@ -50,7 +50,7 @@ package struct CollectionAccess: Sendable {
     /// cache is not looked at.
     ///
     /// - Parameters:
-    ///   - content: what ``content(of:)`` made; `nil` where nothing was kept.
+    ///   - content: what ``content(of:)`` made; `nil` if nothing was kept.
     ///   - usesPackaged: whether what is packaged may be the newest.
     ///   - unused: why snapshots are not used.
     package func newest(
@@ -73,7 +73,7 @@ package struct CollectionAccess: Sendable {
         return CacheFile(snapshot, server: server, highWaterMark: snapshot.timestamp).bytes
     }
 
-    /// The outcome of the last sync of the collection in this process; where the list of collections could not be had, the
+    /// The outcome of the last sync of the collection in this process; if the list of collections could not be had, the
     /// outcome of that.
     package var lastUptake: Uptake? {
         let monitor = session.lastUptake(of: "settings-changes-monitoring")
@@ -103,9 +103,10 @@ package struct CollectionAccess: Sendable {
         }
     }
 
-    /// Like the asynchronous one, but blocks the thread where another process is writing.
+    /// Like the asynchronous one, but blocks the thread when another process is writing.
     ///
-    /// - Parameter tries: how often the lock is asked for, with pauses of 2 ms; `nil` for ``Limits/storageLockSeconds``.
+    /// - Parameter tries: how often the lock is asked for, with pauses of 2 ms; `nil` for
+    ///   ``Limits/storageLockSeconds``.
     package func withStorageLockBlocking<Value>(tries: Int? = nil, _ body: () throws -> Value) throws -> Value {
         let storage = session.storage
         try storage.prepare()
@@ -129,8 +130,8 @@ extension RemoteSettingsClient {
         onProblem: @escaping @Sendable (UpdateProblem) -> Void
     ) -> UpdateListening { service.updates.listen(onProblem: onProblem) }
 
-    /// Calls `body` whenever a sync of the collection has succeeded, whoever asked for it, and before that call returns, until
-    /// what is returned is released.
+    /// Calls `body` whenever a sync of the collection has succeeded, whoever asked for it, and before that call
+    /// returns, until what is returned is released.
     ///
     /// - Parameter body: is given the time at which the sync began.
     package func onSync(_ body: @escaping @Sendable (_ began: Timestamp) async -> Void) -> UpdateListening {
@@ -140,7 +141,7 @@ extension RemoteSettingsClient {
         }
     }
 
-    /// - Throws: ``RemoteSettingsError`` where the name is not one that a collection can have.
+    /// - Throws: ``RemoteSettingsError`` if the name is not one that a collection can have.
     package var access: CollectionAccess {
         get throws(RemoteSettingsError) { CollectionAccess(try collection()) }
     }

@@ -16,7 +16,8 @@ final class LocalCollection: Sendable {
         var generation = 0
         /// What was served under an earlier configuration that trusts the same: below it, the collection does not go.
         var earlier: HeldState?
-        /// The cached state that was last read in whose place a packaged one serves: below it, the collection does not go.
+        /// The cached state that was last read in whose place a packaged one serves: below it, the collection does not
+        /// go.
         var cachedBehindPackaged: HeldState?
         /// The state that serves as soon as the session shows its release.
         var next: HeldState?
@@ -47,7 +48,7 @@ final class LocalCollection: Sendable {
         if let served { state.withLock { $0.earlier = served } }
     }
 
-    /// The file that has the collection's place; `nil` where none has. Does I/O at the first call where a directory has them.
+    /// The file that has the collection's place; `nil` if none has. Does I/O at the first call if a directory has them.
     var overriding: OverridingFile? {
         if session.config.overrides.isEmpty { return nil }
         if let known = override.withLock({ $0 }) { return known }
@@ -59,8 +60,8 @@ final class LocalCollection: Sendable {
         }
     }
 
-    /// What is held now. The first call in a process reads and verifies, and so does the first one after another process
-    /// has replaced the cache file, which one `lstat` tells; two calls at once may both do so.
+    /// What is held now. The first call in a process reads and verifies, and so does the first one after another
+    /// process has replaced the cache file, which one `lstat` tells; two calls at once may both do so.
     func held() -> HeldState {
         if let overriding {
             let (held, before) = overriding.held()
@@ -74,8 +75,8 @@ final class LocalCollection: Sendable {
         return reload(known, generation)
     }
 
-    /// What is held while a release is read. What is of the release needs no look at its file: its bytes are those that the
-    /// catalogue lists, whatever happens to the file.
+    /// What is held while a release is read. What is of the release needs no look at its file: its bytes are those that
+    /// the catalogue lists, whatever happens to the file.
     private func held(of view: ReleaseView) -> HeldState {
         let (known, next, generation) = state.withLock { ($0.held, $0.next, $0.generation) }
         if let known, known.view === view, next?.view !== view || known.isOfRelease {
@@ -136,7 +137,7 @@ final class LocalCollection: Sendable {
         return loaded
     }
 
-    /// The records that are for this app, all of one snapshot; `nil` where nothing is held.
+    /// The records that are for this app, all of one snapshot; `nil` if nothing is held.
     func records() -> [RemoteSettingsRecord]? { recordsAndState().records }
 
     /// Like ``records()``, with the state that they are of.
@@ -154,8 +155,8 @@ final class LocalCollection: Sendable {
 
     /// Like ``records()``.
     ///
-    /// - Parameter usesPackaged: whether what is packaged may answer. Without it, a cached state in whose place a packaged one
-    ///   serves is read and verified at each call.
+    /// - Parameter usesPackaged: whether what is packaged may answer. Without it, a cached state in whose place a
+    ///   packaged one serves is read and verified at each call.
     func records(usesPackaged: Bool) -> [RemoteSettingsRecord]? {
         let held = held()
         if usesPackaged || held.source == .cached || overriding != nil { return records() }
@@ -235,7 +236,7 @@ extension LocalCollection {
 }
 
 extension HeldState {
-    /// This state, which was found where another process had replaced the cache file; or `known` where that is newer:
+    /// This state, which was found when another process had replaced the cache file; or `known` when that is newer:
     /// within a process a collection only goes forward.
     fileprivate func notOlder(than known: HeldState) -> HeldState {
         guard let before = known.timestamp, timestamp.map({ $0 < before }) ?? true else { return self }

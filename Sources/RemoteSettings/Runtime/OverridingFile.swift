@@ -16,7 +16,7 @@ final class OverridingFile: Sendable {
     private let session: Session
     private let state = Mutex<State?>(nil)
 
-    /// `nil` where the configuration leaves the collection alone. Does I/O where it names a directory.
+    /// `nil` if the configuration leaves the collection alone. Does I/O if it names a directory.
     init?(_ id: CollectionID, _ session: Session) {
         var paths = session.config.overrides.lazy.flatMap { override -> [String] in
             switch override.form {
@@ -33,7 +33,8 @@ final class OverridingFile: Sendable {
 
     private var isBundle: Bool { path.hasSuffix(".zip") }
 
-    /// What is in the file. One that cannot be read, as while an editor is writing it, leaves what was read before. Does I/O.
+    /// What is in the file. One that cannot be read, as while an editor is writing it, leaves what was read before.
+    /// Does I/O.
     ///
     /// - Returns: the state, and the one whose place it has just taken.
     func held() -> (held: HeldState, before: HeldState?) {
@@ -102,7 +103,7 @@ final class OverridingFile: Sendable {
         return lists["data"] ?? lists["changes"] ?? text
     }
 
-    /// A record's attachment as it lies beside the file, checked against its hash; `nil` where it does not. Does I/O.
+    /// A record's attachment as it lies beside the file, checked against its hash; `nil` if it does not. Does I/O.
     func attachment(_ wanted: WantedAttachment) -> Bytes? {
         let found: Bytes?
         if isBundle {

@@ -211,7 +211,7 @@ extension Session {
     ///
     /// - Parameters:
     ///   - source: `settings-sync`, `settings-changes-monitoring`, or `bucket/collection`.
-    ///   - timestamp: the collection's afterwards; `nil` where it failed.
+    ///   - timestamp: the collection's afterwards; `nil` if it failed.
     ///   - age: the time between the last change on the server and its answer.
     ///   - began: when the attempt began.
     func report(
@@ -250,7 +250,8 @@ extension Session {
         state.withLock { $0.onAnswer }?()
     }
 
-    /// Notes that nothing of the server's state at the monitor's timestamp is missing here. Nobody has signed that timestamp.
+    /// Notes that nothing of the server's state at the monitor's timestamp is missing here. Nobody has signed that
+    /// timestamp.
     func noteSynced(_ collections: [CollectionID], upTo timestamp: Timestamp) {
         state.withLock { $0.synced = (Set(collections), timestamp) }
     }
@@ -262,8 +263,8 @@ extension Session {
         }
     }
 
-    /// Where announcements come from, and the name under which failed connections are remembered; `nil` where no connection
-    /// is made.
+    /// Where announcements come from, and the name under which failed connections are remembered; `nil` if no
+    /// connection is made.
     var updateChannel: (name: String, source: any UpdateSource)? {
         switch config.updates.channel {
         case .off: return nil

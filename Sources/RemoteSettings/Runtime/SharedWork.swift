@@ -4,9 +4,11 @@ import WorkThreads
 
 /// Syncs or downloads, each shared by all callers who ask for it while it is under way.
 ///
-/// The work runs on threads of this package's own: callers that block the threads of Swift's pool may be waiting for it.
+/// The work runs on threads of this package's own: callers that block the threads of Swift's pool may be waiting for
+/// it.
 ///
-/// A caller that is cancelled stops waiting at once. Whether work that nobody waits for any more goes on is up to `init`.
+/// A caller that is cancelled stops waiting at once. Whether work that nobody waits for any more goes on is up to
+/// `init`.
 package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progress: Sendable>: Sendable {
     package typealias Outcome = Result<Value, RemoteSettingsError>
     package typealias Report = @Sendable (Progress) -> Void
@@ -35,7 +37,7 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
         var count = 0
         var isClosed = false
 
-        /// - Returns: the task of work that nobody waits for any more, to be cancelled; `nil` where somebody does.
+        /// - Returns: the task of work that nobody waits for any more, to be cancelled; `nil` if somebody does.
         mutating func removeIfAbandoned(_ key: Key) -> Task<Void, Never>? {
             guard works[key]?.callers.isEmpty == true else { return nil }
             return works.removeValue(forKey: key)?.task
@@ -53,10 +55,11 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
     /// Starts `body`, or waits for the same work that is under way already.
     ///
     /// - Parameters:
-    ///   - expected: the timestamp that a push message announced. Work under way that was started for a lower one, or for
-    ///     none, does not count: its end is awaited, and `body` runs then.
+    ///   - expected: the timestamp that a push message announced. Work under way that was started for a lower one, or
+    ///     for none, does not count: its end is awaited, and `body` runs then.
     ///   - owner: on whose behalf the caller waits, for ``leave(_:)``.
-    ///   - progress: called in the caller's task. Where it is slower than the work, it is called with the latest value only.
+    ///   - progress: called in the caller's task. If it is slower than the work, it is called with the latest value
+    ///     only.
     package func run(
         _ key: Key, expected: Timestamp? = nil, owner: ObjectIdentifier? = nil, progress: Report? = nil,
         _ body: @escaping @Sendable (@escaping Report) async -> Outcome
@@ -70,7 +73,7 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
                 switch event {
                 case .progress(let value): progress?(value)
                 case .end(let result): outcome = result
-                // Not even where the work was not enough: then `body` would run on behalf of an owner that has ended.
+                // Not even if the work was not enough: then `body` would run on behalf of an owner that has ended.
                 case .left: return .failure(.closed)
                 }
             }
@@ -134,7 +137,7 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
     /// Whether there is work of this key that a caller would wait for.
     func isUnderWay(_ key: Key) -> Bool { state.withLock { $0.works[key] != nil } }
 
-    /// Cancels work that nobody waits for any more. The next caller starts anew, even where the cancelled work never ends.
+    /// Cancels work that nobody waits for any more. The next caller starts anew, even if the cancelled work never ends.
     func cancelIfAbandoned(_ key: Key) { state.withLock { $0.removeIfAbandoned(key) }?.cancel() }
 
     /// Ends the waiting of all of an owner's callers, as after ``close()``. Others go on waiting.

@@ -5,10 +5,10 @@ import RemoteSettingsModel
 import SnapshotBundle
 import Locks
 
-/// What a process holds of one collection: the snapshot that serves, why others do not, and what protects the collection
-/// from older or unsigned states.
+/// What a process holds of one collection: the snapshot that serves, why others do not, and what protects the
+/// collection from older or unsigned states.
 struct HeldState: Sendable {
-    /// The snapshot whose records are served; `nil` where there is none.
+    /// The snapshot whose records are served; `nil` if there is none.
     var snapshot: Snapshot?
     /// Where the snapshot came from.
     var source = SnapshotStatus.Source.none
@@ -22,19 +22,19 @@ struct HeldState: Sendable {
     var signedAsOf: Timestamp?
     /// The newest timestamp of a packaged state without signature in a source that is as trusted as the program.
     var unsignedByProgram: Timestamp?
-    /// Which version of the cache file was read; `nil` where there was none.
+    /// Which version of the cache file was read; `nil` if there was none.
     var cacheIdentity: CacheIdentity?
     /// Whether a later version of the library has written the cache file, which then stays as it is.
     var isOfLaterFormat = false
-    /// Whether the cache file is of the state that serves, be it that it serves itself or that a packaged snapshot of the
-    /// same state does, which need not be verified again.
+    /// Whether the cache file is of the state that serves, be it that it serves itself or that a packaged snapshot of
+    /// the same state does, which need not be verified again.
     var isCached = false
     /// The release that was read when this state was found; `nil` without releases.
     var view: ReleaseView?
     /// Whether this is the state that the release lists.
     var isOfRelease = false
-    /// Which version of a file in the storage directory has the state that the release lists; `nil` if none has, or if that is
-    /// not known.
+    /// Which version of a file in the storage directory has the state that the release lists; `nil` if none has, or if
+    /// that is not known.
     var storedIdentity: CacheIdentity?
     /// The packaged bundles of the collection that may be used, newest first, for their attachments.
     var bundles: [PackagedBundle] = []
@@ -88,8 +88,8 @@ struct SnapshotLoader: Sendable {
             }
         }
 
-        /// Whether this is a packaged snapshot of the cache file's state that need not be verified to be served. What is
-        /// not signed tells nothing but its timestamp, and need not be of the same state.
+        /// Whether this is a packaged snapshot of the cache file's state that need not be verified to be served. What
+        /// is not signed tells nothing but its timestamp, and need not be of the same state.
         func canStandIn(for file: CacheFile) -> Bool {
             guard case .packaged(let bundle) = self else { return false }
             return bundle.isTrusted && bundle.lock.trust.isSigned && file.chain != nil
@@ -99,7 +99,8 @@ struct SnapshotLoader: Sendable {
 
     /// Reads and verifies. Does I/O and never fails: what cannot serve is in the result, with the reason.
     ///
-    /// - Parameter usesPackaged: whether a packaged snapshot may serve. What it says about the collection counts in any case.
+    /// - Parameter usesPackaged: whether a packaged snapshot may serve. What it says about the collection counts in any
+    ///   case.
     func load(_ id: CollectionID, usesPackaged: Bool = true) -> HeldState {
         var held = HeldState()
         let file = cacheFile(id, &held)
@@ -127,8 +128,9 @@ struct SnapshotLoader: Sendable {
         return held
     }
 
-    /// Finds the state that a release lists: packaged, stored, or about to be stored by a process that has shown the release.
-    /// Where there is none, or the release does not list the collection, the newest state serves. Does I/O and never fails.
+    /// Finds the state that a release lists: packaged, stored, or about to be stored by a process that has shown the
+    /// release. If there is none, or the release does not list the collection, the newest state serves. Does I/O and
+    /// never fails.
     func load(_ id: CollectionID, of view: ReleaseView) -> HeldState {
         if let held = listedState(id, of: view) { return held }
         var held = load(id)
@@ -178,7 +180,7 @@ struct SnapshotLoader: Sendable {
 
     /// Serves the newest that can be trusted of a cache file and what is packaged.
     ///
-    /// - Parameter packagedCanStandIn: whether a packaged snapshot serves in place of a cache file of the same state where
+    /// - Parameter packagedCanStandIn: whether a packaged snapshot serves in place of a cache file of the same state if
     ///   it need not be verified.
     private func choose(
         _ id: CollectionID, _ file: CacheFile?, usesPackaged: Bool = true, packagedCanStandIn: Bool = true,
@@ -221,7 +223,7 @@ struct SnapshotLoader: Sendable {
 
     /// Makes a candidate the snapshot that serves. Of packaged ones that may be used, the bundle is kept in any case.
     ///
-    /// - Throws: where it cannot serve, or where a newer one serves already.
+    /// - Throws: if it cannot serve, or if a newer one serves already.
     private func take(_ candidate: Candidate, _ held: inout HeldState) throws {
         switch candidate {
         case .cached(let file):
@@ -296,8 +298,9 @@ struct SnapshotLoader: Sendable {
         let metadata = Result { () throws(JSONError) in
             try CollectionMetadata(parsing: file.metadata, limits: limits)
         }
-        // One thread hashes the payload, the other one verifies the chain; which of them takes longer depends on how much of
-        // the program has run before. The one that is done first indexes the records, the other one checks the signature.
+        // One thread hashes the payload, the other one verifies the chain; which of them takes longer depends on how
+        // much of the program has run before. The one that is done first indexes the records, the other one checks the
+        // signature.
         let message = Mutex<SignedMessage?>(nil)
         let isSignatureTaken = Atomic(false)
         let isIndexTaken = Atomic(false)
@@ -342,7 +345,7 @@ struct SnapshotLoader: Sendable {
         return Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
     }
 
-    /// - Throws: `SnapshotRefusal` where the lock alone tells that the bundle's snapshot cannot serve.
+    /// - Throws: `SnapshotRefusal` if the lock alone tells that the bundle's snapshot cannot serve.
     private func check(_ bundle: PackagedBundle) throws(SnapshotRefusal) {
         let acceptsUnsigned = verifier.policy.acceptsUnsigned
         switch bundle.lock.trust {
@@ -357,7 +360,7 @@ struct SnapshotLoader: Sendable {
 }
 
 extension SnapshotLoader {
-    /// The records of the state before the cached one, verified; `nil` where there is none to be trusted. Does I/O.
+    /// The records of the state before the cached one, verified; `nil` if there is none to be trusted. Does I/O.
     func previousRecords(_ id: CollectionID, isKnownSigned: Bool) -> RecordTable? {
         let path = storage.previousPath(id)
         guard let file = try? storage.cacheFile(id, at: path, limits: limits), ServerIdentity(file.server) == server
@@ -409,7 +412,7 @@ extension SnapshotLoader {
         }
     }
 
-    /// Where nothing serves: what there is under the same name in other buckets, and which sources could not be read.
+    /// If nothing serves: what there is under the same name in other buckets, and which sources could not be read.
     private func noteOthers(_ id: CollectionID, _ problems: [SnapshotStatus.Unused], _ held: inout HeldState) {
         for problem in packaged.problems + problems { refuse(problem, of: id, &held) }
         // What is wrong with a lock elsewhere does not explain why this collection is missing.

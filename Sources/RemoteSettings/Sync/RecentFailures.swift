@@ -2,7 +2,7 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import Locks
 
-/// A sync that has just failed. Reads that sync only where nothing is held, `getRecords(syncIfEmpty:)` and
+/// A sync that has just failed. Reads that sync only if nothing is held, `getRecords(syncIfEmpty:)` and
 /// ``RecordQuery/Sync/ifEmpty``, do not repeat it before ``nextTry``.
 public struct RecentFailure: Hashable, Sendable {
     /// Why it failed.
@@ -11,11 +11,11 @@ public struct RecentFailure: Hashable, Sendable {
     public var nextTry: Timestamp
 }
 
-/// The syncs of a session that have just failed, so that a device without a network does not wait at each read for what the read
-/// before has waited for.
+/// The syncs of a session that have just failed, so that a device without a network does not wait at each read for what
+/// the read before has waited for.
 ///
-/// They are kept in memory only, and a pause is never longer than a minute: a network that fails on purpose gains no more than
-/// that. A sync that the app asks for is made all the same.
+/// They are kept in memory only, and a pause is never longer than a minute: a network that fails on purpose gains no
+/// more than that. A sync that the app asks for is made all the same.
 final class RecentFailures: Sendable {
     private static let firstPause = Duration.seconds(5)
     private static let longestPause = Duration.seconds(60)
@@ -41,8 +41,8 @@ final class RecentFailures: Sendable {
 
     init(_ environment: HTTPEnvironment) { self.environment = environment }
 
-    /// - Parameter id: the collection that failed; `nil` where the server's list of collections could not be had, which concerns
-    ///   all of them.
+    /// - Parameter id: the collection that failed; `nil` if the server's list of collections could not be had, which
+    ///   concerns all of them.
     func note(_ error: RemoteSettingsError, of id: CollectionID?) {
         let (time, uptime) = (environment.now(), environment.uptime())
         state.withLock { state in
@@ -61,7 +61,7 @@ final class RecentFailures: Sendable {
     /// There is a reason to believe that the next try has another end.
     func forget() { state.withLock { $0 = State() } }
 
-    /// The failure that a read does not repeat now; `nil` where it may ask the network.
+    /// The failure that a read does not repeat now; `nil` if it may ask the network.
     func standing(_ id: CollectionID) -> RecentFailure? {
         let failures = state.withLock { [$0.server, $0.collections[id]].compactMap(\.self) }
         guard !failures.isEmpty else { return nil }

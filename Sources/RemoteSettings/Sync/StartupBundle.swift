@@ -6,16 +6,16 @@ import SnapshotFetch
 import WorkThreads
 
 extension RemoteSettingsService {
-    /// Takes the collections' states out of the bundle that the server offers for a first launch: three or four requests in
-    /// all, in place of one for each collection. Each state is verified as one that a sync has fetched, and is stored only where
-    /// it is newer than what is held. The bundle may be some hours old; sync afterwards.
+    /// Takes the collections' states out of the bundle that the server offers for a first launch: three or four
+    /// requests in all, in place of one for each collection. Each state is verified as one that a sync has fetched, and
+    /// is stored only if it is newer than what is held. The bundle may be some hours old; sync afterwards.
     ///
     /// If ``RemoteSettingsConfig/origin`` names an origin, this is a sync: a startup bundle is of no release.
     ///
-    /// - Parameter collections: the collections' names, in the bucket of the configuration, or `bucket/name`; `nil` for those
-    ///   that have a client. Others in the bundle are left alone.
+    /// - Parameter collections: the collections' names, in the bucket of the configuration, or `bucket/name`; `nil` for
+    ///   those that have a client. Others in the bundle are left alone.
     /// - Returns: the results of those that are in the bundle, sorted by collection.
-    /// - Throws: ``RemoteSettingsError`` where the bundle could not be had or read; servers need not offer one.
+    /// - Throws: ``RemoteSettingsError`` if the bundle could not be had or read; servers need not offer one.
     @discardableResult
     public func importStartupBundle(
         of collections: [String]? = nil
@@ -38,7 +38,8 @@ extension RemoteSettingsService {
     }
 }
 
-/// The server's bundle for a first launch: a JSON array of changesets, packed by LZ4. Nothing vouches for the bundle itself.
+/// The server's bundle for a first launch: a JSON array of changesets, packed by LZ4. Nothing vouches for the bundle
+/// itself.
 private struct StartupBundle: Sendable {
     /// The texts of the wanted collections' changesets, each the first that the bundle has.
     let changesets: [CollectionID: Bytes]

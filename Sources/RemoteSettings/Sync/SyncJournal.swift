@@ -62,7 +62,8 @@ struct SyncJournal: Hashable, Sendable {
 }
 
 extension SyncJournal {
-    /// Reads the journal of a server. A file that cannot be read, or that is of another server, counts as empty. Does I/O.
+    /// Reads the journal of a server. A file that cannot be read, or that is of another server, counts as empty. Does
+    /// I/O.
     static func read(_ path: String, of server: ServerIdentity?, limits: Limits) -> SyncJournal {
         var journal = SyncJournal()
         guard let server, let bytes = try? FileStore.read(path, limit: mostBytes),
@@ -123,12 +124,13 @@ extension JSONValue {
     }
 }
 
-/// Writes the journal while syncs run, one entry after the other. Where two processes sync at once, the last one counts.
+/// Writes the journal while syncs run, one entry after the other. When two processes sync at once, the last one counts.
 final class SyncJournalKeeper: Sendable {
     private let storage: StorageDirectory
     private let server: ServerIdentity?
     private let limits: Limits
-    /// No actor: in its queue, whoever runs on this package's own threads could stand behind a task of a pool that is blocked.
+    /// No actor: in its queue, whoever runs on this package's own threads could stand behind a task of a pool that is
+    /// blocked.
     private let known = Mutex<SyncJournal?>(nil)
 
     init(_ storage: StorageDirectory, of server: ServerIdentity?, limits: Limits) {

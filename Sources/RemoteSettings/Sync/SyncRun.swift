@@ -26,8 +26,8 @@ extension LocalCollection {
         }
     }
 
-    /// The outcome of each sync while a file has the collection's place: nothing is asked for and nothing stored. `nil` where
-    /// none has.
+    /// The outcome of each sync while a file has the collection's place: nothing is asked for and nothing stored. `nil`
+    /// if none has.
     fileprivate var overriddenOutcome: Result<SyncOutcome, RemoteSettingsError>? {
         guard let overriding else { return nil }
         let held = held()
@@ -56,7 +56,7 @@ extension Session {
     /// Brings collections to the server's state, each on its own, after one request for the monitor. Uses the network.
     /// Calls at the same time share one sync.
     ///
-    /// - Returns: a failure only where the monitor could not be had.
+    /// - Returns: a failure only if the monitor could not be had.
     func sync(
         _ collections: [LocalCollection], expected: Timestamp?, trigger: UptakeEvent.Trigger
     ) async -> Result<[CollectionSyncResult], RemoteSettingsError> {
@@ -65,8 +65,8 @@ extension Session {
         }
     }
 
-    /// A sync of one collection where releases are read: everything of this service comes along, so that all of it is of one
-    /// release.
+    /// A sync of one collection when releases are read: everything of this service comes along, so that all of it is of
+    /// one release.
     fileprivate func syncRelease(
         with collection: LocalCollection, expected: Timestamp?, trigger: UptakeEvent.Trigger, owner: ObjectIdentifier
     ) async -> Result<SyncOutcome, RemoteSettingsError> {
@@ -187,8 +187,8 @@ struct SyncRun: Sendable {
             result, of: collection.id, since: began, wasRetried: { collection.held().snapshot != nil })
     }
 
-    /// Brings collections to the release that the server has. If the server has published another one meanwhile, everything is
-    /// asked for once more.
+    /// Brings collections to the release that the server has. If the server has published another one meanwhile,
+    /// everything is asked for once more.
     func release(
         of origin: OriginName, _ collections: [LocalCollection], expected: Timestamp?
     ) async throws(SyncRunFailure) -> [CollectionSyncResult] {
@@ -264,11 +264,11 @@ struct SyncRun: Sendable {
         let id = collection.id
         let held = collection.held()
         reportDamage(held, of: id)
-        // Nobody has vouched for an imported snapshot: the server's own state replaces it even where it is no newer.
+        // Nobody has vouched for an imported snapshot: the server's own state replaces it even if it is no newer.
         let isImported = held.snapshot?.provenance == .imported
         let expected = monitor.collections[id]
-        // A monitor that is older than the held state is no rollback: a cache may have kept it, the server's export may have
-        // overlapped with a publication, or another sync has stored something since. There is nothing new.
+        // A monitor that is older than the held state is no rollback: a cache may have kept it, the server's export may
+        // have overlapped with a publication, or another sync has stored something since. There is nothing new.
         if let expected, let timestamp = held.timestamp, timestamp >= expected, !(isImported && timestamp == expected) {
             return .upToDate(timestamp)
         }

@@ -54,7 +54,7 @@ extension UptakeEvent.Status {
 }
 
 extension HTTPError {
-    /// The status with which a server has answered, where that is why a request or a fetch failed.
+    /// The status with which a server has answered, if that is why a request or a fetch failed.
     static func status(_ error: any Error) -> Int? {
         switch error {
         case let error as HTTPError: error.status

@@ -3,7 +3,8 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import UpdateSchedule
 
-/// What is remembered of connections that failed from one start to the next. The times in the file are by this device's clock.
+/// What is remembered of connections that failed from one start to the next. The times in the file are by this device's
+/// clock.
 extension ConnectionSchedule.Kept {
     /// The file, in bytes.
     private static let mostBytes = 64 << 10

@@ -23,7 +23,7 @@ package enum MozillaPush {
     /// What a server's message says.
     ///
     /// - Parameter isFirst: whether it must be the answer to ``hello``.
-    /// - Throws: ``UpdateSourceError`` where it is no message of this protocol, or where the server refuses the client.
+    /// - Throws: ``UpdateSourceError`` if it is no message of this protocol, or if the server refuses the client.
     package static func message(_ text: String, isFirst: Bool = false) throws(UpdateSourceError) -> UpdateMessage {
         guard text.utf8.count <= mostMessageBytes,
             let document = try? JSONValue(parsing: Bytes(utf8: text), limits: Limits()),

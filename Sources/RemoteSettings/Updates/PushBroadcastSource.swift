@@ -2,8 +2,9 @@
     import Foundation
     import UpdateEvents
 
-    /// Mozilla's push service as an update channel, over `URLSession`'s WebSocket: it announces each change of Mozilla's
-    /// collections, within minutes. Or another server that speaks the same protocol, such as `rsdump serve` at `/push`.
+    /// Mozilla's push service as an update channel, over `URLSession`'s WebSocket: it announces each change of
+    /// Mozilla's collections, within minutes. Or another server that speaks the same protocol, such as `rsdump serve`
+    /// at `/push`.
     ///
     ///     config.updates.channel = .source(PushBroadcastSource())
     public struct PushBroadcastSource: UpdateSource {
@@ -22,7 +23,7 @@
 
         /// Opens a connection and greets the server. Uses the network.
         ///
-        /// - Throws: ``UpdateSourceError`` where no connection comes about, or the server refuses the greeting.
+        /// - Throws: ``UpdateSourceError`` if no connection comes about, or the server refuses the greeting.
         public func connect() async throws(UpdateSourceError) -> any UpdateConnection {
             guard let url = URL(string: url), url.scheme == "wss" || url.scheme == "ws" else {
                 throw UpdateSourceError(.unsupported, "\(url): expected the URL of a WebSocket, wss://…")

@@ -6,7 +6,7 @@ final class UpdateChannel: Sendable {
     private struct State {
         /// That of the session in force.
         var follower: UpdateFollower?
-        /// What listeners are told where they do not hear of what is published.
+        /// What listeners are told if they do not hear of what is published.
         var listeners: [Int: @Sendable (UpdateProblem) -> Void] = [:]
         var count = 0
         var isStarted = false
@@ -23,7 +23,8 @@ final class UpdateChannel: Sendable {
     private let state = Mutex(State())
     private let hasStreams: @Sendable () -> Bool
 
-    /// - Parameter hasStreams: whether there are streams of changes. ``evaluate()`` is called whenever that has changed.
+    /// - Parameter hasStreams: whether there are streams of changes. ``evaluate()`` is called whenever that has
+    ///   changed.
     init(hasStreams: @escaping @Sendable () -> Bool) { self.hasStreams = hasStreams }
 
     /// The present state, as apps are told it.
@@ -89,8 +90,8 @@ final class UpdateChannel: Sendable {
         state.withLock { $0.follower }?.announce(announced, changed: changed, isFromChannel: false)
     }
 
-    /// Starts or ends the loop as it is wanted now. What that depends on has changed before the call, so that the last of
-    /// several calls at once decides by what is true in the end.
+    /// Starts or ends the loop as it is wanted now. What that depends on has changed before the call, so that the last
+    /// of several calls at once decides by what is true in the end.
     func evaluate() {
         let ended = state.withLock { state in
             let isWanted = state.isStarted || !state.listeners.isEmpty || hasStreams()
@@ -131,8 +132,8 @@ package enum UpdateProblem: Hashable, Sendable {
 }
 
 extension UpdateProblem {
-    /// Whether listeners that were told one need not be told the other. Of messages that cannot be read, the sender chooses the
-    /// text: each text told would let it make apps connect anew without end.
+    /// Whether listeners that were told one need not be told the other. Of messages that cannot be read, the sender
+    /// chooses the text: each text told would let it make apps connect anew without end.
     func isOfOneCause(with other: UpdateProblem) -> Bool {
         if case .unreadable = self, case .unreadable = other { true } else { self == other }
     }

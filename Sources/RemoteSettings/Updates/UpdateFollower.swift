@@ -4,8 +4,8 @@ import RemoteSettingsModel
 import UpdateEvents
 import UpdateSchedule
 
-/// Follows the update channel of one session: connects when its ``ConnectionSchedule`` says so, and syncs what was announced
-/// when a ``RequestSchedule`` says so.
+/// Follows the update channel of one session: connects when its ``ConnectionSchedule`` says so, and syncs what was
+/// announced when a ``RequestSchedule`` says so.
 final class UpdateFollower: Sendable {
     private struct State {
         /// When connections are made; `nil` until the first one.
@@ -86,8 +86,8 @@ final class UpdateFollower: Sendable {
     /// Something newer exists.
     ///
     /// - Parameters:
-    ///   - announced: the monitor's timestamp; `nil` where it is not known.
-    ///   - changed: the collections that have changed; `nil` where any may have.
+    ///   - announced: the monitor's timestamp; `nil` if it is not known.
+    ///   - changed: the collections that have changed; `nil` if any may have.
     func announce(_ announced: Timestamp?, changed: [CollectionID]?, isFromChannel: Bool) {
         let present = Set(collections().map(\.id))
         guard !present.isEmpty else { return }
@@ -175,7 +175,7 @@ final class UpdateFollower: Sendable {
             state.kept = kept
             return kept
         }
-        // Where it cannot be kept, it holds for this process.
+        // If it cannot be kept, it holds for this process.
         guard let changed, (try? session.storage.prepare()) != nil else { return }
         try? changed.write(to: session.storage.updatesPath, of: name, environment: environment)
     }
@@ -195,7 +195,8 @@ final class UpdateFollower: Sendable {
         return Task.isCancelled ? nil : ending
     }
 
-    /// Returns when nothing arrives over the open connection any more. Before it is open, its source watches over the time.
+    /// Returns when nothing arrives over the open connection any more. Before it is open, its source watches over the
+    /// time.
     private func silence() async -> Ending? {
         while true {
             let step = withSchedule { $0?.step(at: environment.uptime()) }
@@ -233,7 +234,7 @@ final class UpdateFollower: Sendable {
         (end, UpdateSourceError(end == .paused(.disabled) ? .unsupported : .failed, "\(end)"))
     }
 
-    /// - Returns: how the connection is to end; `nil` where it goes on.
+    /// - Returns: how the connection is to end; `nil` if it goes on.
     private func take(_ message: UpdateMessage, _ name: String) -> ConnectionSchedule.End? {
         let (step, hasLasted) = state.withLock { state in
             let now = environment.uptime()
