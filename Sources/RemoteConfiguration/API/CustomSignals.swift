@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import TargetFilter
 
-/// The value of a custom signal: what the app tells the filters of parameters about this user or device.
+/// The value of a custom signal. Signals tell the parameters' filters about this user or device.
 public struct CustomSignalValue: Hashable, Sendable {
     enum Content: Hashable, Sendable {
         case string(String)
@@ -32,10 +32,10 @@ struct CustomSignals: Hashable, Sendable {
     static var signals: Int { 100 }
     static var keyCharacters: Int { 250 }
     static var valueCharacters: Int { 500 }
-    /// All of them as they are stored.
+    /// The most bytes that all signals together may take in storage.
     static var mostBytes: Int { 1 << 20 }
 
-    /// - Throws: ``RemoteConfigCustomSignalsError`` at the first violation; then nothing has changed.
+    /// - Throws: ``RemoteConfigCustomSignalsError`` at the first violation. Nothing has changed then.
     mutating func merge(_ changes: [String: CustomSignalValue?]) throws(RemoteConfigCustomSignalsError) {
         var merged = values
         for (key, value) in changes.sorted(by: { $0.key < $1.key }) {
@@ -58,7 +58,7 @@ struct CustomSignals: Hashable, Sendable {
         }
         var candidate = self
         candidate.values = merged
-        // Characters have no bound in bytes, and the first line of the state file has one.
+        // The limits in characters do not limit the bytes, and the first line of the state file has a limit in bytes.
         let bytes = JSONText.compact(candidate.json).count
         guard bytes <= Self.mostBytes else {
             throw .limitExceeded(
@@ -67,7 +67,7 @@ struct CustomSignals: Hashable, Sendable {
         self = candidate
     }
 
-    /// As members of a filter's environment.
+    /// The signals as members of a filter's environment.
     var filterValues: [String: FilterValue] {
         values.mapValues { value in
             switch value.content {
@@ -93,7 +93,7 @@ extension CustomSignals {
             })
     }
 
-    /// Reads what ``json`` writes; members that are no signals are left out.
+    /// Reads what ``json`` writes, and leaves out members that are no signals.
     init(_ json: JSONValue?) {
         guard case .object(let members)? = json else { return }
         for member in members.prefix(Self.signals) {

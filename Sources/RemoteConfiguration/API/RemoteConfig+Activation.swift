@@ -38,7 +38,7 @@ extension RemoteConfig {
             return nil
         }
         if let layer = firstLayer(of: candidates) { return (layer, problems) }
-        // Records that are no parameters, packaged with a new version of the app, do not take the active values away.
+        // A new version of the app may package records that are no parameters. The active values are then kept.
         let tried = candidates.map(\.snapshot.timestamp)
         guard let active = start.newest(access, usesPackaged: false, unused: &unused),
             !tried.contains(active.snapshot.timestamp)
@@ -46,12 +46,12 @@ extension RemoteConfig {
         return (firstLayer(of: [active]), problems)
     }
 
-    /// Puts what was fetched, or signals and a context that have changed, into force. Does I/O, never uses the network.
+    /// Puts fetched values, changed signals and a changed context into force. Does I/O; never uses the network.
     ///
-    /// What is activated stays active across starts, and is verified again at each.
+    /// Activated values stay active across starts, and are verified again at each start.
     ///
     /// - Returns: whether a value has changed.
-    /// - Throws: ``RemoteConfigError``; then what was active stays active.
+    /// - Throws: ``RemoteConfigError``. The active values then stay active.
     @discardableResult
     public func activate() async throws(RemoteConfigError) -> Bool {
         let changed: Set<String>
@@ -86,7 +86,8 @@ extension RemoteConfig {
                 throw RemoteConfigError.notParameters(reason: "\(access.id): \(error)")
             }
         }
-        // What another process has activated, unless somebody has put there what no process activates.
+        // What another process has activated. A state that no process would activate, which somebody else has put
+        // there, does not count.
         var kept = target.flatMap { file.holds($0.snapshot) ? $0.timestamp : nil }
         if kept == nil, let found = file.active() {
             kept = found.snapshot.timestamp
@@ -96,7 +97,7 @@ extension RemoteConfig {
         }
         if let found = access.held(), found.isNewer(than: target) {
             target = try layer(found)
-            // What was active may have a later timestamp that no release lists.
+            // The active state may have a later timestamp and be listed by no release.
             if found.isOfRelease { kept = nil }
         }
         if let active = target, active.context != context {
@@ -123,7 +124,7 @@ extension RemoteConfig {
 
     /// The keys whose values the next activation would change.
     ///
-    /// - Throws: `ParameterRecordError` if what was fetched holds something other than parameters.
+    /// - Throws: `ParameterRecordError` if what was fetched is not only parameters.
     func waitingKeys(_ access: CollectionAccess) throws(ParameterRecordError) -> Set<String> {
         let active = layers().parameters
         let context = context(access, store.known ?? store.present(access))
@@ -138,15 +139,16 @@ extension RemoteConfig {
         return ParameterLayer.differences(from: active, to: fetched)
     }
 
-    /// Tells the filters of parameters about this user or device: each signal is a member of `env`, by its key. Does
+    /// Tells the parameters' filters about this user or device. Each signal becomes a member of `env`, by its key. Does
     /// I/O.
     ///
-    /// They are kept across starts, and take effect at the next ``activate()`` or start; the next ``fetch()`` asks the
-    /// server whatever the interval. Members of the service's `appContext`, `env.id` and `env.now` cannot be replaced.
+    /// Signals are kept across starts. They take effect at the next ``activate()`` or start. The next ``fetch()`` asks
+    /// the server, whatever the interval. Members of the service's `appContext`, `env.id` and `env.now` cannot be
+    /// replaced.
     ///
-    /// - Parameter signals: the signals to set; `nil` removes one. Others stay. Keys have at most 250 characters, texts
-    ///   500, and there may be 100 signals, which together take at most 1 MiB as they are stored.
-    /// - Throws: ``RemoteConfigCustomSignalsError`` at the first violation; then none is set.
+    /// - Parameter signals: the signals to set; `nil` removes one. Others stay. A key has at most 250 characters and a
+    ///   text at most 500. There may be 100 signals, which together take at most 1 MiB in storage.
+    /// - Throws: ``RemoteConfigCustomSignalsError`` at the first violation. No signal is set then.
     public func setCustomSignals(
         _ signals: [String: CustomSignalValue?]
     ) async throws(RemoteConfigCustomSignalsError) {
@@ -176,9 +178,10 @@ extension CollectionAccess.Found {
         }
     }
 
-    /// Whether it takes the place of an active state. One that the server has signed takes the place of a packaged one
-    /// of the same timestamp, which may have been imported. If releases are read, the state that the release lists
-    /// takes the place of every other one.
+    /// Whether it replaces an active state.
+    ///
+    /// A state that the server has signed replaces a packaged one of the same timestamp, because that may have been
+    /// imported. If releases are read, the state that the release lists replaces every other one.
     fileprivate func isNewer(than active: ParameterLayer?) -> Bool {
         guard let active else { return true }
         if isOfRelease, snapshot.payload != active.snapshot.payload { return true }

@@ -1,6 +1,6 @@
-// The forms with completion handlers, for code that moves over. Each does what the asynchronous call of the same name
-// does, and calls the handler on the main actor, as Firebase does. A handler has no default: without one, `try await
-// config.fetch()` in the top-level code of a program would be this form, which does not wait.
+// The forms with completion handlers are for code that moves over from Firebase. Each does what the asynchronous call
+// of the same name does, and calls the handler on the main actor, as Firebase does. A handler has no default value:
+// with one, `try await config.fetch()` in a program's top-level code would call this form, which does not wait.
 
 extension RemoteConfig {
     /// Like the asynchronous `fetch()`.
@@ -16,7 +16,7 @@ extension RemoteConfig {
     /// Like the asynchronous `fetch(withExpirationDuration:)`.
     ///
     /// - Parameters:
-    ///   - seconds: the age of the last success from which on the server is asked.
+    ///   - seconds: the server is asked if the last success is at least this old.
     ///   - completionHandler: called on the main actor; the error is `nil` only for a success.
     public func fetch(
         withExpirationDuration seconds: Double,

@@ -44,7 +44,7 @@ extension Float: RemoteConfigDefault {
 extension Date: RemoteConfigDefault {
     /// `yyyy-MM-dd HH:mm:ss` in the time zone of the device, as in Firebase.
     public var remoteConfigDefault: JSONValue {
-        // Before this and after it, C libraries do not agree on what a year is.
+        // C libraries disagree about years outside this range.
         var time = time_t(max(-6e10, min(timeIntervalSince1970.rounded(.down), 2.5e11)))
         var parts = unsafe tm()
         _ = unsafe localtime_r(&time, &parts)
@@ -57,7 +57,8 @@ extension Date: RemoteConfigDefault {
 }
 
 extension Data: RemoteConfigDefault {
-    /// The data as UTF-8 if it is one of several values; a default of its own keeps its bytes.
+    /// The data read as UTF-8. This is for data inside an array or dictionary; data that is a default itself keeps its
+    /// bytes.
     public var remoteConfigDefault: JSONValue { .string(String(decoding: self, as: UTF8.self)) }
 }
 
@@ -76,16 +77,18 @@ extension Dictionary: RemoteConfigDefault where Key == String, Value: RemoteConf
 }
 
 extension RemoteConfig {
-    /// Replaces the app's defaults, all of them; `nil` removes them. In force when this returns. No I/O.
+    /// Replaces all of the app's defaults; `nil` removes them. They are in force when the call returns. Does no I/O.
     public func setDefaults(_ defaults: [String: any RemoteConfigDefault]?) {
         replaceDefaults((defaults ?? [:]).mapValues { RemoteConfigValue($0, source: .default) })
     }
 
-    /// Replaces the app's defaults by values of any type: those that are a ``RemoteConfigDefault``, and arrays and
-    /// dictionaries of them, nested and of mixed types. No I/O.
+    /// Replaces the app's defaults by values of any type. Does no I/O.
     ///
-    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if a value is of another type; the error names its key,
-    ///   and the defaults that were set stay.
+    /// Each value must be a ``RemoteConfigDefault``, or an array or dictionary of such values, nested and mixed as you
+    /// like.
+    ///
+    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if a value is of another type. The error names its key,
+    ///   and the present defaults stay.
     @_disfavoredOverload
     public func setDefaults(_ defaults: [String: Any]?) throws(RemoteConfigError) {
         var values: [String: RemoteConfigValue] = [:]
@@ -114,7 +117,7 @@ extension RemoteConfig {
             return .object(list)
         default:
             #if canImport(Darwin)
-                // What Objective-C's property lists consist of.
+                // Objective-C's property lists consist of these.
                 if value is NSNumber || value is NSString || value is NSDate { return json(value) }
             #endif
             throw .invalidDefaults(
@@ -123,10 +126,10 @@ extension RemoteConfig {
         }
     }
 
-    /// Replaces the app's defaults by the members of a value of the app. No I/O.
+    /// Replaces the app's defaults by the members of an encodable value. Does no I/O.
     ///
-    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if it is not encoded as an object; the defaults that
-    ///   were set stay.
+    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if the value is not encoded as an object. The present
+    ///   defaults stay.
     public func setDefaults(
         from value: some Encodable, encoder: JSONEncoder = JSONEncoder()
     ) throws(RemoteConfigError) {
@@ -148,11 +151,11 @@ extension RemoteConfig {
     /// Replaces the app's defaults by those of a property list, XML or binary. Does I/O.
     ///
     /// - Parameters:
-    ///   - name: the name of a resource of the app, with or without `.plist`; or a path with a slash. On Linux an app's
-    ///     resources are beside its program.
-    ///   - directory: where the resource is; `nil` for the app's own resources.
-    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if there is no such file, or it is no property list
-    ///   with a dictionary; the defaults that were set stay.
+    ///   - name: the name of a resource of the app, with or without `.plist`; or a path with a slash. On Linux, an
+    ///     app's resources are beside its program.
+    ///   - directory: the directory of the resource; `nil` for the app's own resources.
+    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if there is no such file, or if it is no property list
+    ///   with a dictionary. The present defaults stay.
     public func setDefaults(fromPlist name: String?, in directory: String? = nil) throws(RemoteConfigError) {
         guard let name else { throw .invalidDefaults(reason: "expected the name of a property list, found nil") }
         let path: String
@@ -171,13 +174,13 @@ extension RemoteConfig {
         try setDefaults(plist: Data(content.array), name: path)
     }
 
-    /// Replaces the app's defaults by those of a property list, XML or binary. No I/O.
+    /// Replaces the app's defaults by those of a property list, XML or binary. Does no I/O.
     ///
     /// - Parameters:
     ///   - plist: the content of the property list.
-    ///   - name: what an error calls it.
-    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if it is no property list with a dictionary; the
-    ///   defaults that were set stay.
+    ///   - name: the name that errors give it.
+    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if it is no property list with a dictionary. The
+    ///   present defaults stay.
     public func setDefaults(plist: Data, name: String = "property list") throws(RemoteConfigError) {
         replaceDefaults(try PropertyListDefaults.values(plist, name: name))
     }
@@ -200,10 +203,11 @@ extension RemoteConfig {
 
 #if canImport(Darwin)
     extension RemoteConfig {
-        /// Replaces the app's defaults, given as Objective-C objects: `NSString`, `NSNumber`, `NSData`, `NSDate`, and
-        /// arrays and dictionaries of them. What is of another type counts as `null`.
+        /// Replaces the app's defaults by Objective-C objects: `NSString`, `NSNumber`, `NSData`, `NSDate`, and arrays
+        /// and dictionaries of them.
         ///
-        /// If either would do, as for `nil` and `[:]`, the compiler takes the other form.
+        /// An object of another type becomes `null`. If either form would do, as for `nil` and `[:]`, the compiler
+        /// takes the other one.
         @_disfavoredOverload
         public func setDefaults(_ defaults: [String: NSObject]?) {
             replaceDefaults(

@@ -26,13 +26,15 @@ extension RetryPauses {
 }
 
 extension RemoteConfig {
-    /// Asks the server for what is newer, unless the last success is younger than
-    /// ``RemoteConfigSettings/minimumFetchInterval``. What comes waits for ``activate()``. Calls at the same time share
-    /// one fetch.
+    /// Fetches newer values, unless the last success is younger than ``RemoteConfigSettings/minimumFetchInterval``.
+    /// Uses the network.
+    ///
+    /// Fetched values wait for ``activate()``. Concurrent calls share one fetch.
     ///
     /// - Returns: ``RemoteConfigFetchStatus/success``, also if no request was due.
-    /// - Throws: ``RemoteConfigError``; ``RemoteConfigError/throttled(until:reason:)`` if the server asked for a pause,
-    ///   has failed before, or answers 429, 500, 503 or 504, and if ``RemoteConfigSettings/fetchesPerHour`` is used up.
+    /// - Throws: ``RemoteConfigError``. It is ``RemoteConfigError/throttled(until:reason:)`` if the server asked for a
+    ///   pause, has failed before, or answers 429, 500, 503 or 504, or if ``RemoteConfigSettings/fetchesPerHour`` is
+    ///   used up.
     @discardableResult
     public func fetch() async throws(RemoteConfigError) -> RemoteConfigFetchStatus {
         try await fetch(withExpirationDuration: configSettings.minimumFetchInterval)
@@ -40,8 +42,8 @@ extension RemoteConfig {
 
     /// Like ``fetch()``, with another interval.
     ///
-    /// - Parameter seconds: the age of the last success from which on the server is asked. 0 asks it in any case,
-    ///   unless a pause is in force.
+    /// - Parameter seconds: the server is asked if the last success is at least this old. 0 always asks, unless a pause
+    ///   is in force.
     @discardableResult
     public func fetch(withExpirationDuration seconds: Double) async throws(RemoteConfigError) -> RemoteConfigFetchStatus
     {
@@ -50,9 +52,9 @@ extension RemoteConfig {
         return outcome.status
     }
 
-    /// Like ``fetch()``, and activates what is there.
+    /// Like ``fetch()``, and then activates what was fetched.
     ///
-    /// - Throws: ``RemoteConfigError`` if the fetch fails; then nothing is activated.
+    /// - Throws: ``RemoteConfigError`` if the fetch fails. Nothing is activated then.
     @discardableResult
     public func fetchAndActivate() async throws(RemoteConfigError) -> RemoteConfigFetchAndActivateStatus {
         let outcome = await fetchOutcome(expiration: configSettings.minimumFetchInterval)
@@ -61,13 +63,13 @@ extension RemoteConfig {
         return outcome.askedServer ? .successFetchedFromRemote : .successUsingPreFetchedData
     }
 
-    /// When a fetch, or another sync of the collection, last succeeded; `nil` if none has. It is kept across starts.
+    /// When a fetch or another sync of the collection last succeeded; `nil` if none has. It is kept across starts.
     public var lastFetchTime: Date? { keptState?.lastFetch?.date }
 
     /// How the last fetch ended. It is kept across starts.
     public var lastFetchStatus: RemoteConfigFetchStatus { keptState?.lastStatus ?? .noFetchYet }
 
-    /// What is kept, read from the file if this process has not done so yet.
+    /// The kept state. It is read from the file if this process has not done so yet.
     private var keptState: ConfigState? {
         if let kept = store.known { return kept }
         guard let access = try? client.access else { return nil }
@@ -97,14 +99,14 @@ extension RemoteConfig {
         return nextRegularFetch(store.present(access), access, expiration: .interval(expiration)) == nil
     }
 
-    /// Until when the interval lasts; `nil` if the server may be asked now.
+    /// When the interval ends; `nil` if the server may be asked now.
     func nextRegularFetch(_ kept: ConfigState, _ access: CollectionAccess, expiration: Duration) -> Timestamp? {
         let now = access.environment.now()
-        // What lies in the future was noted before the clock was set back.
+        // A time in the future was noted before the clock was set back.
         guard let last = kept.lastFetch, last <= now, kept.lastStatus != .noFetchYet else { return nil }
         let end = last.advanced(by: expiration)
         guard now < end, kept.stale == nil, kept.context == kept.contextHash(access) else { return nil }
-        // The cache may be gone, as after a device was restored: then the interval must not keep its values away.
+        // The cache may be gone, for example after a device was restored. The interval must not delay its values then.
         if let fetched = kept.fetched {
             guard let held = access.held()?.snapshot.timestamp ?? state.withLock({ $0.layers?.parameters?.timestamp }),
                 held >= fetched
@@ -120,7 +122,7 @@ extension RemoteConfig {
         } catch {
             return RemoteConfigFetchOutcome(status: .failure, error: .fetchFailed(reason: "\(error)"))
         }
-        // Values are of the state that was active before the fetch, also if the first read comes later.
+        // Values stay those that were active before the fetch, even if the first read comes later.
         _ = layers()
         let kept = store.present(access)
         let began = access.environment.now()
@@ -130,7 +132,8 @@ extension RemoteConfig {
         if nextRegularFetch(kept, access, expiration: .interval(expiration)) != nil {
             return RemoteConfigFetchOutcome(status: .success)
         }
-        // Counted before it is made: an app that crashes after each start would else ask without a limit.
+        // The request is counted before it is made. Otherwise an app that crashes after each start would ask without a
+        // limit.
         let most = configSettings.fetchesPerHour
         switch await store.note(access, { $0.admitFetch(at: began, most: most) }) {
         case .usedUp(let end):
@@ -147,7 +150,7 @@ extension RemoteConfig {
         }
     }
 
-    /// Syncs the collection; ends after the time-out, whatever the transport does.
+    /// Syncs the collection. It ends after the time-out, whatever the transport does.
     private func sync(_ access: CollectionAccess, expected: Timestamp?) async throws {
         let timeout = configSettings.fetchTimeout
         let client = client
@@ -166,7 +169,7 @@ extension RemoteConfig {
                 throw RemoteConfigError.timeout(seconds: timeout)
             }
             defer { group.cancelAll() }
-            // A caller of a sync that is cancelled stops waiting at once.
+            // If the caller of a sync is cancelled, it stops waiting at once.
             try await group.next()
         }
         try Task.checkCancellation()
@@ -176,11 +179,11 @@ extension RemoteConfig {
         let held = access.held()?.snapshot
         await store.note(access) { kept in
             kept.noteSuccess(access, held: held?.timestamp)
-            // A message that came meanwhile is about something newer still.
+            // A message that arrived meanwhile announces something newer still.
             if kept.stale == stale { kept.stale = nil }
         }
         var outcome = RemoteConfigFetchOutcome(status: .success, askedServer: true)
-        // What cannot be activated is said at once.
+        // A state that cannot be activated is reported at once.
         if let records = held?.records {
             do throws(ParameterRecordError) {
                 _ = try records.isEmpty ? ParameterSet() : ParameterSet(records)
@@ -191,8 +194,7 @@ extension RemoteConfig {
         return outcome
     }
 
-    /// A sync of the collection has succeeded that somebody else asked for, such as the update channel: it counts as a
-    /// fetch.
+    /// Counts a successful sync as a fetch if somebody else, such as the update channel, has asked for it.
     func noteSync(began: Timestamp) async {
         guard let access = try? client.access, !state.withLock({ $0.isFetching }) else { return }
         let held = access.held()?.snapshot.timestamp
@@ -224,7 +226,7 @@ extension RemoteConfig {
         let hold = await store.note(access) { kept -> ConfigState.Hold? in
             kept.lastStatus = .failure
             kept.lastError = "\(reported)"
-            // A device without a network is not held back.
+            // A device without a network is not made to wait.
             if uptake?.status == .networkError { kept.takeBackFetch(at: began, isAnnounced: isAnnounced) }
             guard uptake?.isServersFailure == true else { return nil }
             kept.failures = kept.failures.saturatingAdding(1)
@@ -254,8 +256,9 @@ extension RemoteConfig {
 }
 
 extension CollectionAccess.Uptake {
-    /// Whether the server answered, and what it answered cannot be used. Before the first publication there is nothing
-    /// to answer: 404 is no failure of the server.
+    /// Whether the server answered, but with an answer that cannot be used.
+    ///
+    /// A 404 is no failure of the server: before the first publication there is nothing to answer.
     fileprivate var isServersFailure: Bool {
         switch status {
         case .serverError, .parseError, .contentError, .signError, .signRetryError, .certificateError, .syncError:
@@ -264,16 +267,17 @@ extension CollectionAccess.Uptake {
         }
     }
 
-    /// Whether the answer is one of those after which Firebase's client reports that it is throttled.
+    /// Whether Firebase's client would report this answer as throttled.
     fileprivate var isAskingForPause: Bool { [429, 500, 503, 504].contains(httpStatus) }
 }
 
 extension RemoteConfig {
-    /// Notes that there is something newer than what was fetched: the next fetch asks the server whatever the interval,
-    /// though not before a pause that it asked for has passed. Kept across starts; the next success clears it. Does
-    /// I/O.
+    /// Notes that something newer than the fetched state exists. Does I/O.
     ///
-    /// - Throws: ``RemoteConfigError/storage(reason:)`` if it cannot be stored; it holds for this process all the same.
+    /// The next fetch then asks the server whatever the interval, though not during a pause that the server asked for.
+    /// The note is kept across starts; the next success clears it.
+    ///
+    /// - Throws: ``RemoteConfigError/storage(reason:)`` if the note cannot be stored. It still holds for this process.
     public func markStale() throws(RemoteConfigError) { try markStale(expected: nil) }
 
     private func markStale(expected: Timestamp?) throws(RemoteConfigError) {
@@ -286,11 +290,12 @@ extension RemoteConfig {
         }
     }
 
-    /// Looks at the payload of a push message. Does I/O if it is about remote config.
+    /// Reads the payload of a push message, and calls ``markStale()`` if it announces something newer. Does I/O if the
+    /// message is about remote config.
     ///
-    /// It knows `CONFIG_STATE` = `STALE`, and `timestamp` with the timestamp of the collection that was published, in
-    /// milliseconds as a number or text; one that is held already needs no fetch. A message that names another
-    /// `collection` is not about this one.
+    /// It understands `CONFIG_STATE` = `STALE`, and `timestamp` with the timestamp of the published collection, in
+    /// milliseconds, as a number or text. A timestamp that is already held needs no fetch. A message that names another
+    /// `collection` is ignored.
     ///
     /// - Returns: whether the message is about this remote config.
     /// - Throws: as ``markStale()``.

@@ -3,15 +3,15 @@ import Dispatch
 import RemoteSettings
 
 extension RemoteConfig {
-    /// Calls `listener` on the main actor whenever a sync has brought a state whose values differ from those that are
-    /// active: a sync of this process, or one of another process that this one notices. Nothing is activated.
+    /// Calls `listener` on the main actor whenever a sync has brought values that differ from the active ones.
     ///
+    /// The sync may be one of this process, or one of another process that this one notices. Nothing is activated.
     /// While there is a listener, the service keeps its update channel open (`RemoteSettingsConfig.updates`), and what
     /// is published is fetched within seconds, whatever ``RemoteConfigSettings/minimumFetchInterval`` says.
     ///
-    /// - Parameter listener: is given the keys that an activation would change; or an error: a
-    ///   ``RemoteConfigUpdateError`` if it does not hear of what is published, once for each cause, or
-    ///   ``RemoteConfigError/notParameters(reason:)`` if what was fetched cannot be used.
+    /// - Parameter listener: receives the keys that an activation would change, or an error. A
+    ///   ``RemoteConfigUpdateError`` says that updates do not arrive, once for each cause.
+    ///   ``RemoteConfigError/notParameters(reason:)`` says that what was fetched cannot be used.
     @discardableResult
     public func addOnConfigUpdateListener(
         remoteConfigUpdateCompletion listener:
@@ -30,10 +30,11 @@ extension RemoteConfig {
         }
     }
 
-    /// What listeners of ``addOnConfigUpdateListener(remoteConfigUpdateCompletion:)`` are told, their errors included:
-    /// as in Firebase, an error ends the stream. Each call makes a stream of its own, which ends with the remote config
-    /// or the service as well. Of what is not read, the newest sixteen are kept: each names all keys that wait for
-    /// activation.
+    /// The updates that ``addOnConfigUpdateListener(remoteConfigUpdateCompletion:)`` reports. As in Firebase, an error
+    /// ends the stream.
+    ///
+    /// Each call makes a new stream. It also ends with the remote config or the service. The newest sixteen unread
+    /// updates are kept; each names all keys that wait for activation.
     public var configUpdates: AsyncThrowingStream<RemoteConfigUpdate, any Error> {
         announceStores()
         return hub.updates(listen: listenForUpdates)
@@ -46,8 +47,8 @@ extension RemoteConfig {
 
     /// Calls `observer` on a queue of the app's choice for each fetch and each activation, one call at a time.
     ///
-    /// While the queue is blocked, sixteen events wait: older fetches are dropped, and activations become one, with the
-    /// keys of all.
+    /// While the queue is blocked, up to sixteen events wait. Older fetches are dropped, and activations are merged
+    /// into one with the keys of all.
     @discardableResult
     public func addObserver(
         on queue: DispatchQueue = .main, _ observer: @escaping @Sendable (RemoteConfigEvent) -> Void
@@ -64,13 +65,14 @@ extension RemoteConfig {
         hub.addObserver(schedule: { work in _ = Task(executorPreference: executor) { work() } }, observer)
     }
 
-    /// Calls `observer` for the values that the app reads, for an analysis that has to know who saw which: once for
-    /// each key until an activation changes the state, or defaults the value. Reading waits for nothing. Each call is
-    /// made on the queue, one at a time.
+    /// Calls `observer` for each value that the app reads, for an analysis that has to know who saw which value.
     ///
-    /// Every way to read a value counts, of a ``snapshot()`` and of `decoded(as:)` too, except asking for the value of
-    /// one source. Keys for which nobody has a value do not count, nor does what was read before there was an observer.
-    /// While the queue is blocked, the newest 4,096 reads wait.
+    /// Each key is reported once, until an activation changes the state or new defaults change the value. The calls are
+    /// made on the queue, one at a time, and reads do not wait for them.
+    ///
+    /// Every way to read a value counts, including a ``snapshot()`` and `decoded(as:)`. A read of the value of one
+    /// source does not count, nor does a key without a value, nor a read before there was an observer. While the queue
+    /// is blocked, the newest 4,096 reads wait.
     @discardableResult
     public func addReadObserver(
         on queue: DispatchQueue = .global(qos: .utility), _ observer: @escaping @Sendable (RemoteConfigRead) -> Void
@@ -82,7 +84,7 @@ extension RemoteConfig {
         _ = Task { @MainActor in work() }
     }
 
-    /// Watches for states that syncs store, from the first listener on.
+    /// Watches for states that syncs store. The first listener starts it.
     private func announceStores() {
         guard let access = try? client.access else { return }
         let stores = access.stores()
@@ -98,7 +100,7 @@ extension RemoteConfig {
         if isFirst { _ = layers() }
     }
 
-    /// Tells listeners what the newest fetched state would change, once for each.
+    /// Tells listeners which keys the newest fetched state would change, once for each state.
     private func announce() {
         guard let access = try? client.access, let fetched = access.held()?.snapshot.timestamp else { return }
         let isNew = state.withLock { state in

@@ -6,11 +6,11 @@ import RemoteSettings
     import Foundation
 #endif
 
-/// Values that the app's own code puts before all others while it is developed. Nothing that a server, a package or a
-/// file says can set one. They are in memory only; the log says so with a warning, and so do ``status`` and each
-/// value's source.
+/// Values that the app's own code puts before all others during development. No server, package or file can set one.
+/// They are kept in memory only. A warning in the log says so, and so do ``status`` and each value's source.
 extension RemoteConfig {
-    /// Replaces the overrides, all of them; `nil` removes them. In force when this returns. For a debug build only.
+    /// Replaces all overrides; `nil` removes them. They are in force when the call returns. Use it in debug builds
+    /// only.
     public func setOverrides(_ values: [String: any RemoteConfigDefault]?) {
         let overrides = (values ?? [:]).mapValues { RemoteConfigValue($0, source: .override) }
         replaceLayers { state in
@@ -23,12 +23,14 @@ extension RemoteConfig {
         if let access = try? client.access { for warning in overrideWarnings { access.warn(warning) } }
     }
 
-    /// Replaces the overrides by those that the app was started with: each argument `-RemoteConfigOverride KEY=VALUE`,
-    /// and each variable `REMOTE_CONFIG_OVERRIDE_KEY=VALUE` of the environment, over which arguments go. Values are
-    /// texts, as in Firebase's console. For a debug build only: without this call, the app looks at neither.
+    /// Replaces the overrides by those that the app was started with. Use it in debug builds only.
+    ///
+    /// Each argument `-RemoteConfigOverride KEY=VALUE` sets one, and so does each environment variable
+    /// `REMOTE_CONFIG_OVERRIDE_KEY=VALUE`. Arguments come first. Values are texts, as in Firebase's console. Without
+    /// this call, the app reads neither.
     ///
     ///     #if DEBUG
-    ///         config.setOverridesFromLaunch()
+    ///       config.setOverridesFromLaunch()
     ///     #endif
     public func setOverridesFromLaunch(
         arguments: [String] = CommandLine.arguments,
@@ -50,7 +52,7 @@ extension RemoteConfig {
         setOverrides(values)
     }
 
-    /// A sentence for each thing that is overridden. Does I/O if a directory may have the collection's place.
+    /// A sentence for each override. Does I/O if a directory may replace the collection.
     var overrideWarnings: [String] {
         let values = state.withLock { $0.overrides }.sorted { $0.key < $1.key }.map { key, value in
             "OVERRIDDEN for development: \(key) is \(value.stringValue.debugDescription)"

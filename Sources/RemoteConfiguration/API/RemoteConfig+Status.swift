@@ -3,7 +3,7 @@ import RemoteSettings
 import RemoteSettingsModel
 
 extension RemoteConfig {
-    /// What there is, where it comes from, and what happens next. Does I/O, never uses the network.
+    /// The state of remote config, where its values come from, and what happens next. Does I/O; never uses the network.
     public var status: RemoteConfigStatus {
         let active = layers().parameters
         var status = RemoteConfigStatus(

@@ -9,33 +9,34 @@ import Locks
     import Foundation
 #endif
 
-/// Remote config: parameters with defaults, fetched, activated and read by key, on a signed collection that may be
-/// packaged with the app.
+/// Remote config: parameters with defaults that an app fetches, activates and reads by key.
+///
+/// The parameters are a signed collection, which may be packaged with the app.
 ///
 ///     RemoteConfig.configure(collection: "app-config", service: service)
 ///     let config = RemoteConfig.remoteConfig()
 ///     config.setDefaults(["banner": "Welcome", "price": 3])
-///     config["banner"].stringValue         // packaged with the app, or the default
+///     config["banner"].stringValue  // packaged with the app, or the default
 ///     try await config.fetchAndActivate()  // asks the server when that is due
 ///
-/// A value is the one of the newest state that was activated or packaged; else the app's default; else empty. What is
-/// fetched waits for ``activate()``. Reading never uses the network, never fails, and takes no lock under which I/O is
-/// done. The first read in a process does I/O: it reads and verifies what serves. Instances may be used from many
-/// threads.
+/// A value comes from the newest state that was activated or packaged, else from the app's defaults; else it is empty.
+/// Fetched values wait for ``activate()``. Reading never uses the network, never fails, and takes no lock under which
+/// I/O is done. The first read in a process does I/O: it reads and verifies the stored or packaged state. Instances may
+/// be used from many threads.
 ///
-/// It is `Observable`, on Apple systems since iOS 17 and macOS 14: a SwiftUI view, or `withObservationTracking` on any
-/// system, that reads a value is told when an activation changes values. On older systems, ``addObserver(on:_:)`` with
-/// a queue tells.
+/// It is `Observable`, on Apple systems since iOS 17 and macOS 14. A SwiftUI view that reads a value is updated when an
+/// activation changes values. `withObservationTracking` does the same on any system. On older Apple systems, use
+/// ``addObserver(on:_:)`` with a queue.
 public final class RemoteConfig: RemoteConfigReading, Sendable {
     struct State {
-        /// What values are read from; `nil` until it is first needed.
+        /// The layers that values are read from; `nil` until they are first needed.
         var layers: ConfigLayers?
         var defaults: [String: RemoteConfigValue] = [:]
-        /// What the app's code has set while it is developed.
+        /// What the app's code overrides during development.
         var overrides: [String: RemoteConfigValue] = [:]
         /// Why snapshots are not used.
         var problems: [String] = []
-        /// Whether a fetch is under way, which notes its outcome itself.
+        /// Whether a fetch is under way. It notes its outcome itself.
         var isFetching = false
         /// The newest fetched state that listeners were told about.
         var announced: Timestamp?
@@ -46,7 +47,7 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
 
     /// The name of the collection that holds the parameters.
     public let collectionName: String
-    /// When what was fetched takes effect.
+    /// When fetched values take effect.
     public let activation: RemoteConfigActivation
     let client: RemoteSettingsClient
     let givenInstallation: String?
@@ -56,19 +57,20 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
     let fetches = SharedWork<RemoteConfigFetchKey, RemoteConfigFetchOutcome, Never>(endsWithLastCaller: true)
     private let settings: Mutex<RemoteConfigSettings>
     private let observation = ValuesObservation()
-    /// Hears of syncs that others than ``fetch()`` have asked for.
+    /// Reports syncs that were not started by ``fetch()``.
     private let syncs = Mutex<UpdateListening?>(nil)
 
-    /// A remote config of its own, apart from the one that ``remoteConfig()`` returns. Does no I/O.
+    /// Makes a remote config separate from the one that ``remoteConfig()`` returns. Does no I/O.
     ///
     /// - Parameters:
-    ///   - collection: the collection's name, in the bucket of the service's configuration; or `bucket/name`. Nothing
-    ///     but parameters may be in it.
-    ///   - service: what fetches, verifies and packages it. Other collections of it stay as they are.
-    ///   - settings: how often, and for how long, it fetches.
-    ///   - activation: when what was fetched takes effect.
-    ///   - installationID: what percentages depend on, `env.id`, such as the id of a user who has several devices;
-    ///     `nil` for a random one that is kept in the storage directory.
+    ///   - collection: the collection's name, in the bucket of the service's configuration; or `bucket/name`. It must
+    ///     hold nothing but parameters.
+    ///   - service: the service that syncs, verifies and packages the collection. Its other collections are not
+    ///     affected.
+    ///   - settings: how often it fetches, and how long a fetch may take.
+    ///   - activation: when fetched values take effect.
+    ///   - installationID: the value of `env.id`, which percentages depend on, such as the id of a user who has several
+    ///     devices; `nil` for a random one that is kept in the storage directory.
     public init(
         collection: String, service: RemoteSettingsService, settings: RemoteConfigSettings = RemoteConfigSettings(),
         activation: RemoteConfigActivation = .onRequest, installationID: String? = nil
@@ -91,7 +93,7 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
     /// Makes the remote config that ``remoteConfig()`` returns. Call it once, when the app starts. Does no I/O.
     ///
     /// The parameters are those of ``init(collection:service:settings:activation:installationID:)``. If it is called
-    /// again, ``remoteConfig()`` returns the new one from then on; those that were handed out stay as they are.
+    /// again, ``remoteConfig()`` returns the new one from then on. Those that were handed out stay as they are.
     @discardableResult
     public static func configure(
         collection: String, service: RemoteSettingsService, settings: RemoteConfigSettings = RemoteConfigSettings(),
@@ -104,8 +106,8 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
         return config
     }
 
-    /// The remote config of the app. It is a programming error to ask for it before
-    /// ``configure(collection:service:settings:activation:installationID:)``.
+    /// The app's remote config. Call ``configure(collection:service:settings:activation:installationID:)`` first;
+    /// otherwise this stops the program.
     public static func remoteConfig() -> RemoteConfig {
         guard let config = shared.withLock({ $0 }) else {
             preconditionFailure(
@@ -115,8 +117,7 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
         return config
     }
 
-    /// How often, and for how long, it fetches. Reading the settings has no effect; changing them takes effect at the
-    /// next fetch.
+    /// How often it fetches, and how long a fetch may take. A change takes effect at the next fetch.
     public var configSettings: RemoteConfigSettings {
         get { settings.withLock { $0 } }
         set { settings.withLock { $0 = newValue } }
@@ -127,16 +128,17 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
 
     /// The value of a key: remote or packaged, else the app's default, else empty.
     ///
-    /// - Parameter key: the key; `nil`, as in Firebase, is one that nobody has a value for.
+    /// - Parameter key: the key. `nil`, as in Firebase, means a key that has no value.
     public func configValue(forKey key: String?) -> RemoteConfigValue { key.map(layers().value) ?? .none }
 
-    /// The values of this moment: several keys read from it belong to one state.
+    /// The values of this moment. Several keys that are read from it belong to one state.
     public func snapshot() -> RemoteConfigSnapshot { RemoteConfigSnapshot(layers: layers()) }
 
-    /// Reads and verifies what serves, if no read has done so yet, so that the first read of a value need not.
+    /// Reads and verifies the stored or packaged state, so that the first read of a value need not. Does I/O if no read
+    /// has.
     public func ensureInitialized() async throws(RemoteConfigError) { _ = layers() }
 
-    /// Stands for all values to observers.
+    /// Stands for all values towards Observation.
     private var observed: Bool { true }
 
     func layers() -> ConfigLayers {
@@ -147,7 +149,7 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
         return load()
     }
 
-    /// The first read. Two at once may both do it; the first result stays.
+    /// The first read. Two threads may do it at once; the first result stays.
     private func load() -> ConfigLayers {
         let (layer, problems) = startingLayer()
         return state.withLock { state in
@@ -160,7 +162,7 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
         }
     }
 
-    /// Puts other layers in the place of those that values are read from, and tells observers.
+    /// Replaces the layers that values are read from, and tells observers.
     func replaceLayers(_ change: (inout State) -> Void) {
         guard #available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *) else {
             return state.withLock { change(&$0) }

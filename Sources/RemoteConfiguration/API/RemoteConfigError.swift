@@ -13,10 +13,11 @@ public let RemoteConfigErrorDomain = "com.google.remoteconfig.ErrorDomain"
 /// Firebase.
 public let RemoteConfigThrottledEndTimeInSecondsKey = "error_throttled_end_time_seconds"
 
-/// Why a call of ``RemoteConfig`` failed. Whatever the reason, values are read as before.
+/// Why a call of ``RemoteConfig`` failed. Values can still be read as before.
 public enum RemoteConfigError: Error, Hashable, Sendable {
-    /// No request is made before `until`: the server asked for that, or has failed, or the app has used up
-    /// ``RemoteConfigSettings/fetchesPerHour``.
+    /// No request is made before `until`.
+    ///
+    /// The server asked for the pause or has failed, or the app has used up ``RemoteConfigSettings/fetchesPerHour``.
     case throttled(until: Date, reason: String)
     /// The fetch did not end within ``RemoteConfigSettings/fetchTimeout`` seconds.
     case timeout(seconds: Double)
@@ -24,7 +25,7 @@ public enum RemoteConfigError: Error, Hashable, Sendable {
     case fetchFailed(reason: String)
     /// The collection holds something other than parameters; the reason names the record.
     case notParameters(reason: String)
-    /// What was to be kept could not be written into the storage directory.
+    /// The state could not be written into the storage directory.
     case storage(reason: String)
     /// Defaults could not be read.
     case invalidDefaults(reason: String)
@@ -39,13 +40,14 @@ extension RemoteConfigError {
         case unknown = 8001
         /// No request was made, because a pause is in force.
         case throttled = 8002
-        /// The request failed, or what there is cannot be used or stored.
+        /// The request failed, or its result cannot be used or stored.
         case internalError = 8003
     }
 
-    /// Which of Firebase's errors this is: `throttled`; `internalError` for what Firebase's header calls so, which is a
-    /// failed request, whatever the HTTP status, and what went wrong on this device; `unknown` if the task was
-    /// cancelled.
+    /// Which of Firebase's errors this is.
+    ///
+    /// Firebase's header uses `internalError` for a failed request, whatever the HTTP status. It also stands here for
+    /// whatever went wrong on this device. `unknown` means that the task was cancelled.
     public var code: Code {
         switch self {
         case .throttled: .throttled
@@ -60,11 +62,11 @@ extension RemoteConfigError {
     /// The number of ``code``.
     public var errorCode: Int { code.rawValue }
 
-    /// ``Code/unknown``, by the name that it has in Firebase.
+    /// ``Code/unknown``, by its Firebase name.
     public static var unknown: Code { .unknown }
-    /// ``Code/throttled``, by the name that it has in Firebase.
+    /// ``Code/throttled``, by its Firebase name.
     public static var throttled: Code { .throttled }
-    /// ``Code/internalError``, by the name that it has in Firebase.
+    /// ``Code/internalError``, by its Firebase name.
     public static var internalError: Code { .internalError }
 
     /// When the next request is made at the earliest; `nil` for errors other than `throttled`.
@@ -99,13 +101,13 @@ extension RemoteConfigError: LocalizedError {
     public var errorDescription: String? { description }
 }
 
-/// Why custom signals were refused. Nothing of the call was taken over.
+/// Why custom signals were refused. None of the call's signals was set.
 public enum RemoteConfigCustomSignalsError: Error, Hashable, Sendable {
     /// The signals could not be stored.
     case unknown(reason: String)
     /// A number is not finite.
     case invalidValueType(key: String)
-    /// A key, a text or the number of signals is over its limit.
+    /// A key, a text or the number of signals exceeds its limit.
     case limitExceeded(reason: String)
 
     /// Firebase's code: 8101, 8102 or 8103.
@@ -158,7 +160,7 @@ extension Timestamp {
 }
 
 extension Duration {
-    /// As a time interval; 0 if it is not a positive number, at most a thousand years.
+    /// The seconds as a time interval, at most a thousand years. What is not a positive number gives 0.
     static func interval(_ seconds: Double) -> Duration {
         .milliseconds(Int64(max(0, min(seconds.isNaN ? 0 : seconds, 31_536_000_000)) * 1000))
     }

@@ -6,12 +6,15 @@ import RemoteSettingsModel
     import Foundation
 #endif
 
-/// A number, with the members of `NSNumber` that apps use. No conversion fails: what does not fit is the nearest number
-/// that does, and not some of its bits, as in `NSNumber`.
+/// A number, with the members of `NSNumber` that apps use.
+///
+/// No conversion fails. A number that does not fit becomes the nearest number that does; `NSNumber` would keep some of
+/// its bits.
 public struct RemoteConfigNumber: Hashable, Sendable {
     /// The nearest double.
     public let doubleValue: Double
-    /// The bits of the number, if it is an integer of 64 bits that no double is equal to. It has the double's sign.
+    /// The bits of a 64-bit integer that no double equals; `nil` for any other number. The integer has the double's
+    /// sign.
     private let bits: UInt64?
 
     /// An integer.
@@ -25,7 +28,7 @@ public struct RemoteConfigNumber: Hashable, Sendable {
         bits = UInt64(exactly: doubleValue) == value ? nil : value
     }
 
-    /// A double; one that is not finite counts as 0.
+    /// A double. One that is not finite becomes 0.
     public init(_ value: Double) {
         doubleValue = value.isFinite ? value : 0
         bits = nil
@@ -50,7 +53,7 @@ public struct RemoteConfigNumber: Hashable, Sendable {
         }
     }
 
-    /// An integer that no double is equal to.
+    /// An integer that no double equals.
     private enum Exact {
         case negative(Int64)
         case positive(UInt64)
@@ -72,7 +75,7 @@ public struct RemoteConfigNumber: Hashable, Sendable {
         return Integer(exactly: whole) ?? (whole < 0 ? .min : .max)
     }
 
-    /// The number as a type of integers, if that can hold exactly this number.
+    /// The number as an integer type; `nil` if that type cannot hold exactly this number.
     func exactly<Integer: FixedWidthInteger>(_ type: Integer.Type) -> Integer? {
         switch exact {
         case .negative(let integer): Integer(exactly: integer)
@@ -111,7 +114,7 @@ public struct RemoteConfigNumber: Hashable, Sendable {
     }
     /// Whether the number is not 0.
     public var boolValue: Bool { doubleValue != 0 }
-    /// The number as JSON writes it, an integer without a point.
+    /// The number as JSON writes it. An integer has no decimal point.
     public var stringValue: String {
         switch exact {
         case .negative(let integer): return String(integer)
@@ -153,7 +156,7 @@ extension RemoteConfigNumber: CustomStringConvertible {
 
 #if canImport(Darwin)
     extension RemoteConfigNumber {
-        /// The same number as Objective-C has it.
+        /// The same number as an Objective-C object.
         var object: NSNumber {
             switch exact {
             case .negative(let integer): return NSNumber(value: integer)

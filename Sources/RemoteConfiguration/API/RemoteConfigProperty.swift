@@ -2,25 +2,26 @@
     import SwiftUI
 #endif
 
-/// A property whose value is a parameter, as Firebase's of the same name.
+/// A property whose value is a parameter, like Firebase's property of the same name.
 ///
 ///     @RemoteConfigProperty(key: "cardColor", fallback: "#f05138") var cardColor
 ///
-/// A SwiftUI view that reads it in its body is drawn again after an activation that changed values; so is whatever
-/// reads it in `withObservationTracking`, on any system. It is read from ``RemoteConfig/remoteConfig()`` unless another
-/// one is given.
+/// A SwiftUI view that reads it in its body is redrawn after an activation that changed values. Code that reads it in
+/// `withObservationTracking` is told too, on any system. It reads ``RemoteConfig/remoteConfig()`` unless another remote
+/// config is given.
 @propertyWrapper
 public struct RemoteConfigProperty<Value: Decodable> {
     /// The parameter's key.
     public let key: String
-    /// The value if nobody has one, or if it cannot be read as this type.
+    /// The value to use if the key has none, or if its value cannot be read as this type.
     public let fallback: Value
     private let config: RemoteConfig?
 
     /// - Parameters:
     ///   - key: the parameter's key.
-    ///   - fallback: the value if nobody has one, or if it cannot be read as this type.
-    ///   - config: where the value is read; `nil` for ``RemoteConfig/remoteConfig()``, which is asked for at each read.
+    ///   - fallback: the value to use if the key has none, or if its value cannot be read as this type.
+    ///   - config: the remote config to read from; `nil` for ``RemoteConfig/remoteConfig()``, which is looked up at
+    ///     each read.
     public init(key: String, fallback: Value, config: RemoteConfig? = nil) {
         self.key = key
         self.fallback = fallback

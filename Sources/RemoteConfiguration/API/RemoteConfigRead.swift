@@ -1,14 +1,16 @@
 import RemoteSettingsModel
 
-/// That the app has read a value: what has to be known of those who saw a flag before its effect can be evaluated.
+/// A note that the app has read a value. It tells an analysis who saw a flag, so that the flag's effect can be
+/// measured.
 public struct RemoteConfigRead: Hashable, Sendable {
     /// The parameter's key.
     public let key: String
     /// What the app was given.
     public let value: RemoteConfigValue
-    /// The id of the record that decided, also if it says that the app's default applies; `nil` if there is none.
+    /// The id of the record that decided the value; `nil` if no record did. A record may also decide for the app's
+    /// default.
     public let record: String?
-    /// The collection's timestamp that the record is of; `nil` if no record has decided.
+    /// The collection's timestamp when that record decided; `nil` if no record did.
     public let timestamp: Timestamp?
 
     /// Where the value came from.

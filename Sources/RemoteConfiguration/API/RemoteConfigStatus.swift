@@ -11,14 +11,15 @@ import RemoteSettingsModel
 ///
 /// The numbers are Firebase's.
 public enum RemoteConfigFetchStatus: Int, Hashable, Sendable, CaseIterable {
-    /// There was none yet.
+    /// No fetch has ended yet.
     case noFetchYet
     /// The server was asked, or the last success is younger than the interval.
     case success
     /// The server could not be asked, or its answer was refused.
     case failure
-    /// The server asked for a pause, has failed before, or answered 429, 500, 503 or 504; or the app has made all
-    /// requests of an hour.
+    /// No request was allowed, or the server answered 429, 500, 503 or 504.
+    ///
+    /// The server asked for a pause or has failed before, or the app has made all requests of an hour.
     case throttled
 }
 
@@ -26,15 +27,15 @@ public enum RemoteConfigFetchStatus: Int, Hashable, Sendable, CaseIterable {
 ///
 /// The numbers are Firebase's.
 public enum RemoteConfigFetchAndActivateStatus: Int, Hashable, Sendable, CaseIterable {
-    /// The server was asked, and what it has is active.
+    /// The server was asked, and its state is active.
     case successFetchedFromRemote
-    /// No request was due; what had been fetched before is active.
+    /// No request was due. What had been fetched before is active.
     case successUsingPreFetchedData
     /// It failed; the error says why.
     case error
 }
 
-/// What there is, where it comes from, and what happens next. Made for people and logs; nothing depends on it.
+/// The state of remote config, where its values come from, and what happens next. It is meant for people and logs.
 public struct RemoteConfigStatus: Hashable, Sendable {
     /// A state of the collection.
     public struct State: Hashable, Sendable {
@@ -44,9 +45,9 @@ public struct RemoteConfigStatus: Hashable, Sendable {
         public var timestamp: Timestamp
         /// The time since the collection was changed on the server.
         public var age: Duration
-        /// What vouches for it: the signer and the root, or that nobody does.
+        /// What vouches for it: the signer and the root, or nobody.
         public var trust: Provenance
-        /// The number of parameter records, those that are not for this app included.
+        /// The number of parameter records, including those that are not for this app.
         public var records: Int
     }
 
@@ -62,15 +63,16 @@ public struct RemoteConfigStatus: Hashable, Sendable {
     public var lastFetchStatus: RemoteConfigFetchStatus
     /// Why the last fetch failed; `nil` if it did not.
     public var lastFetchError: String?
-    /// When the server is asked again at the earliest, by a call of ``RemoteConfig/fetch()``; `nil` for at once.
+    /// The earliest time at which a call of ``RemoteConfig/fetch()`` asks the server again; `nil` if it may ask at
+    /// once.
     public var nextFetch: Timestamp?
-    /// Why the server is not asked before ``nextFetch``; `nil` if that is only the interval.
+    /// Why the server is not asked before ``nextFetch``; `nil` if only the interval holds it back.
     public var holdReason: String?
-    /// Whether a push message has said that there is something newer, and no fetch has succeeded since.
+    /// Whether a push message announced something newer, and no fetch has succeeded since.
     public var isStale: Bool
-    /// Why there is no active state, or a newer one is not used.
+    /// Why there is no active state, or why a newer one is not used.
     public var problems: [String]
-    /// What the app's own code has put in the place of values while it is developed, a sentence each.
+    /// What the app's own code overrides during development, one sentence each.
     public var overrides: [String] = []
 }
 

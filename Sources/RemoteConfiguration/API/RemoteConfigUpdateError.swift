@@ -7,11 +7,11 @@
 /// The domain of ``RemoteConfigUpdateError`` if it is bridged to `NSError`, as in Firebase.
 public let RemoteConfigUpdateErrorDomain = "com.google.remoteconfig.update.ErrorDomain"
 
-/// Why listeners do not hear of what is published. Fetches work as before.
+/// Why listeners do not hear of what is published. Fetches still work.
 public enum RemoteConfigUpdateError: Error, Hashable, Sendable {
-    /// The connection to the update channel cannot be had for a longer time: seven tries have failed.
+    /// The update channel could not be reached: seven tries have failed.
     case streamError(reason: String)
-    /// Something newer was announced, and several syncs did not bring it.
+    /// Something newer was announced, but several syncs did not bring it.
     case notFetched(reason: String)
     /// An announcement cannot be read.
     case messageInvalid(reason: String)
@@ -22,9 +22,9 @@ public enum RemoteConfigUpdateError: Error, Hashable, Sendable {
 extension RemoteConfigUpdateError {
     /// Firebase's codes.
     public enum Code: Int, Hashable, Sendable, CaseIterable {
-        /// The connection cannot be had for a longer time.
+        /// The update channel could not be reached.
         case streamError = 8001
-        /// What was announced did not come.
+        /// The announced state did not arrive.
         case notFetched = 8002
         /// An announcement cannot be read.
         case messageInvalid = 8003
@@ -45,13 +45,13 @@ extension RemoteConfigUpdateError {
     /// The number of ``code``.
     public var errorCode: Int { code.rawValue }
 
-    /// ``Code/streamError``, by the name that it has in Firebase.
+    /// ``Code/streamError``, by its Firebase name.
     public static var streamError: Code { .streamError }
-    /// ``Code/notFetched``, by the name that it has in Firebase.
+    /// ``Code/notFetched``, by its Firebase name.
     public static var notFetched: Code { .notFetched }
-    /// ``Code/messageInvalid``, by the name that it has in Firebase.
+    /// ``Code/messageInvalid``, by its Firebase name.
     public static var messageInvalid: Code { .messageInvalid }
-    /// ``Code/unavailable``, by the name that it has in Firebase.
+    /// ``Code/unavailable``, by its Firebase name.
     public static var unavailable: Code { .unavailable }
 
     /// The domain as an `NSError`.

@@ -15,17 +15,18 @@ public enum RemoteConfigSource: String, Hashable, Sendable, CaseIterable {
     case packaged
     /// The app's own default.
     case `default`
-    /// Nobody has a value for the key: it is empty, 0 and `false`.
+    /// No layer has a value for the key: it is empty, 0 and `false`.
     case `static`
-    /// Set by the app's own code while it is developed: ``RemoteConfig/setOverrides(_:)``, or a file that has the
-    /// collection's place.
+    /// Set during development by the app's own code: ``RemoteConfig/setOverrides(_:)``, or a file that replaces the
+    /// collection.
     case override
 }
 
-/// The value of one parameter, in every form that an app may ask for. None of them fails, does I/O or blocks.
+/// The value of one parameter, in every form that an app may ask for. Reading a form never fails, does no I/O and never
+/// blocks.
 ///
-/// A parameter's value is any JSON; a default may also be `Data`. Each property says what it is for values of another
-/// type.
+/// A parameter's value is any JSON; a default may also be `Data`. Each property says what it returns for values of
+/// another type.
 public struct RemoteConfigValue: Sendable {
     enum Content: Hashable, Sendable {
         case none
@@ -42,8 +43,10 @@ public struct RemoteConfigValue: Sendable {
     /// Where the value comes from.
     public let source: RemoteConfigSource
 
-    /// Text as it is; a number or boolean as JSON writes it; an array or object as JSON text; data as UTF-8. Empty for
-    /// `null`, for data that is not UTF-8, and if there is no value.
+    /// The value as text.
+    ///
+    /// Text stays as it is. A number or boolean is written as in JSON, an array or object as JSON text. Data is read as
+    /// UTF-8. The result is empty for `null`, for data that is not UTF-8, and if there is no value.
     public var stringValue: String {
         switch content {
         case .none, .null: ""
@@ -55,9 +58,11 @@ public struct RemoteConfigValue: Sendable {
         }
     }
 
-    /// A boolean as it is; a number if it is not 0; a text by the rule of `NSString`: if it begins with a digit from 1
-    /// to 9, or with Y, y, T or t, with white space, then one sign, then zeros before that at most. `false` for
-    /// everything else.
+    /// The value as a boolean.
+    ///
+    /// A boolean stays as it is, and a number is true if it is not 0. A text follows the rule of `NSString`: it is true
+    /// if it begins with a digit from 1 to 9, or with Y, y, T or t. White space, then one sign, then zeros may come
+    /// before that. Everything else is `false`.
     public var boolValue: Bool {
         switch content {
         case .bool(let value): value
@@ -68,8 +73,10 @@ public struct RemoteConfigValue: Sendable {
         }
     }
 
-    /// A number as it is; the number that a text begins with, white space aside; 1 and 0 for `true` and `false`. 0 for
-    /// everything else, and for a number that no double can hold.
+    /// The value as a number.
+    ///
+    /// A number stays as it is. A text or data gives the number that it begins with, after white space. `true` and
+    /// `false` give 1 and 0. Everything else gives 0, and so does a number that no double can hold.
     public var numberValue: RemoteConfigNumber {
         switch content {
         case .number(let number): number
@@ -84,10 +91,11 @@ public struct RemoteConfigValue: Sendable {
         if case .data(let data) = content { data } else { Data(stringValue.utf8) }
     }
 
-    /// The value as JSON. A text is read as a JSON document, as in Firebase, where every value is text and a document
-    /// is an object or array; any other value is itself. `nil` if a text is no such document, and if there is no value.
+    /// The value as JSON; `nil` if there is no value, or if it is a text that is no JSON document.
     ///
-    /// A cast to `[String: Any]`, as Firebase's value of this name needs, always gives `nil` here: use ``jsonObject``.
+    /// A text is read as a JSON document, that is, an object or array. In Firebase every value is such a text. Any
+    /// other value is returned as it is. Firebase's value of this name needs a cast to `[String: Any]`, which always
+    /// gives `nil` here; use ``jsonObject``.
     public var jsonValue: JSONValue? {
         switch content {
         case .none: nil
@@ -98,8 +106,8 @@ public struct RemoteConfigValue: Sendable {
         }
     }
 
-    /// The members of the object that ``jsonValue`` is: what Firebase's `jsonValue as? [String: Any]` gives. `nil` if
-    /// it is no object.
+    /// The members of ``jsonValue`` if it is an object, else `nil`. Firebase's `jsonValue as? [String: Any]` gives the
+    /// same.
     ///
     /// Its values are `String`, `Bool`, `[AnyHashable]`, `[String: AnyHashable]`, and on Apple systems `NSNumber` and
     /// `NSNull`. On other systems a whole number is an `Int`, any other number is a `Double`, and `null` is
@@ -109,25 +117,27 @@ public struct RemoteConfigValue: Sendable {
         return Dictionary(members.map { ($0.key, $0.value.plain) }) { _, last in last }
     }
 
-    /// The elements of the array that ``jsonValue`` is: what Firebase's `jsonValue as? [Any]` gives. `nil` if it is no
-    /// array. Its values are those of ``jsonObject``.
+    /// The elements of ``jsonValue`` if it is an array, else `nil`. Firebase's `jsonValue as? [Any]` gives the same.
+    ///
+    /// Its values are of the same types as those of ``jsonObject``.
     public var jsonArray: [AnyHashable]? {
         if case .array(let elements)? = jsonValue { elements.map(\.plain) } else { nil }
     }
 
     /// The value as a type of the app.
     ///
-    /// The type decides how the value is read, whichever call reads it, and whether the value is a text or has a type:
+    /// The type alone decides how the value is read. It makes no difference which call reads it, or whether the value
+    /// is a text or has a type:
     /// - a `String` is ``stringValue``, `Data` is ``dataValue``, and a `Bool` is ``boolValue``;
     /// - a number is ``numberValue``, if there is one and the type can hold it; `Decimal` takes all digits of a text;
     /// - a `Date` is read by the decoder's strategy from that number or text, and a `URL` from the text;
-    /// - an array, dictionary or structure is read by the decoder from the JSON of the value, or in its text.
+    /// - an array, dictionary or structure is read by the decoder from the JSON of the value, or of its text.
     ///
-    /// If nobody has a value, a `String` is empty, `Data` is empty, and nothing else can be read.
+    /// If there is no value, a `String` is empty, `Data` is empty, and nothing else can be read.
     ///
     /// - Parameters:
     ///   - type: the type to read the value as.
-    ///   - decoder: its strategies are used for dates, and for all that is inside of a JSON document.
+    ///   - decoder: its strategies are used for dates, and for everything inside a JSON document.
     /// - Throws: `DecodingError`.
     public func decoded<Value: Decodable>(
         as type: Value.Type = Value.self, decoder: JSONDecoder = JSONDecoder()
@@ -142,8 +152,9 @@ public struct RemoteConfigValue: Sendable {
         try decoded(as: type, decoder: decoder)
     }
 
-    /// The bytes of the object or array that the value is, or that is in its text; `nil` if there is none. A text only
-    /// begins like one.
+    /// The bytes of the object or array that the value or its text holds; `nil` if there is none.
+    ///
+    /// A text is only known to begin like one.
     var document: Bytes? {
         switch content {
         case .json(let json): json
@@ -160,7 +171,7 @@ public struct RemoteConfigValue: Sendable {
 }
 
 extension JSONValue {
-    /// The value as Foundation's reader of JSON gives it, as far as this system has its types.
+    /// The value as Foundation's JSON reader returns it, as far as this system has the types.
     fileprivate var plain: AnyHashable {
         switch self {
         case .bool(let value): value
@@ -185,16 +196,16 @@ extension RemoteConfigValue: CustomStringConvertible {
 }
 
 extension RemoteConfigValue {
-    /// A value that no server has sent, for the tests and previews of an app.
+    /// A value that no server has sent, for an app's tests and previews.
     public init(_ value: any RemoteConfigDefault, source: RemoteConfigSource = .remote) {
         self.source = source
         content = if let data = value as? Data { .data(data) } else { Content(value.remoteConfigDefault) }
     }
 
-    /// Nobody has a value.
+    /// The value of a key for which no layer has one.
     static let none = RemoteConfigValue(content: .none, source: .static)
 
-    /// - Parameter json: canonical JSON of the value. What cannot be read counts as `null`.
+    /// - Parameter json: canonical JSON of the value. JSON that cannot be read becomes `null`.
     init(json: Bytes, source: RemoteConfigSource) {
         self.source = source
         switch json.withSpan({ $0.isEmpty ? 0 : $0[0] }) {
