@@ -4,9 +4,9 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension LocalCollection {
-    /// The server's zip is asked for if more attachments than this are missing.
+    /// If more attachments than this are missing, the server's zip is asked for.
     private static var zipThreshold: Int { 16 }
-    /// Attachments that are downloaded at once.
+    /// How many attachments are downloaded at once.
     private static var width: Int { 4 }
 
     /// Downloads every attachment of these records that is neither stored nor packaged.
@@ -41,8 +41,10 @@ extension LocalCollection {
         return (try? CollectionMetadata(parsing: metadata, limits: session.limits))?.hasAttachmentsZip ?? false
     }
 
-    /// Takes attachments out of the server's zip. The server does not keep it current at every moment: what it lacks,
-    /// or has in another version, is still missing afterwards.
+    /// Takes attachments out of the server's zip.
+    ///
+    /// The server does not keep its zip current at every moment. Attachments that it lacks, or has in another version,
+    /// are still missing afterwards.
     ///
     /// - Returns: the attachments that are still missing.
     private func takeFromZip(_ missing: [WantedAttachment], by client: ServerClient) async -> [WantedAttachment] {
@@ -64,12 +66,12 @@ extension LocalCollection {
             let problem = (error as? BundleError)?.problem ?? "\(error)"
             session.logger.info(
                 "the server's zip of \(id) could not be used, attachments are downloaded one by one: \(problem)")
-            // Those that were taken before the error are stored.
+            // Attachments that were taken before the error are stored.
             return missing.filter { localAttachment($0) == nil }
         }
     }
 
-    /// The server's zip in memory, whose size ``Limits/attachmentsZipBytes`` limits.
+    /// The server's zip in memory. ``Limits/attachmentsZipBytes`` limits its size.
     private func zip(by client: ServerClient) async throws -> Bytes {
         let base = try await session.attachmentsURL.value(client)
         var bytes: [UInt8] = []

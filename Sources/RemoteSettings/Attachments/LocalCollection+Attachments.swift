@@ -5,7 +5,7 @@ import SnapshotBundle
 
 /// Attachments come from the nearest place: the storage directory, a packaged bundle, the network.
 extension LocalCollection {
-    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if the record has no attachment, or too large a one.
+    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if the record has no attachment, or one that is too large.
     func wanted(_ record: RemoteSettingsRecord) throws(RemoteSettingsError) -> WantedAttachment {
         do throws(ChangesetError) {
             guard let attachment = try record.record.attachment() else {
@@ -101,10 +101,10 @@ extension LocalCollection {
 extension LocalCollection {
     /// A stored attachment, read into memory.
     ///
-    /// - Parameter size: its size in bytes; `nil` if any will do.
+    /// - Parameter size: its size in bytes; `nil` if any size will do.
     private func cached(_ digest: SHA256Digest, size: Int?) -> Bytes? {
         let path = session.storage.attachmentPath(id, digest)
-        // One that cannot be read is taken from the next place that has it.
+        // If it cannot be read, the next place that has it is used.
         guard let found = try? FileStore.size(path), size == nil || found == size,
             let bytes = try? FileStore.read(path, limit: session.limits.attachmentBytes)
         else { return nil }

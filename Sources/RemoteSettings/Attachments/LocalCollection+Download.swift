@@ -3,15 +3,16 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Attachments are brought into the storage directory under temporary names, hashed as they flow, and get their names
-/// only if size and hash are the record's.
+/// Attachments are written into the storage directory under temporary names, and hashed as they arrive. They get their
+/// final names only if size and hash are the record's.
 extension LocalCollection {
-    /// How often an attachment that arrived whole but wrong is asked for.
+    /// How often an attachment is asked for that arrives whole but wrong.
     private static var tries: Int { 3 }
 
-    /// Downloads an attachment. Calls at the same time for one attachment share one download.
+    /// Downloads an attachment. Concurrent calls for one attachment share one download.
     ///
-    /// - Parameter client: the client of the run that the download is a part of; `nil` if it is a run of its own.
+    /// - Parameter client: the client of the run that the download belongs to; `nil` if the download is a run of its
+    ///   own.
     /// - Returns: the file's path.
     func download(
         _ wanted: WantedAttachment, by client: ServerClient? = nil,
@@ -117,7 +118,7 @@ extension LocalCollection {
     }
 }
 
-/// An attachment's file while it is being written: under a name that no other task or process uses.
+/// An attachment's file while it is being written, under a name that no other task or process uses.
 private struct AttachmentPart {
     let file: WritableFile
     private let path: String
@@ -132,20 +133,20 @@ private struct AttachmentPart {
         file = try WritableFile(creating: path, below: root)
     }
 
-    /// Gives the file its name.
+    /// Gives the file its final name.
     func finish() throws(FileError) {
         try file.finish(flushing: true)
         try FileStore.rename(path, to: target, below: root)
     }
 
-    /// Removes the file unless it has got its name.
+    /// Removes the file unless it has its final name.
     func remove() {
         file.abandon()
         try? FileStore.remove(path, below: root)
     }
 }
 
-/// An attachment that arrived whole and is not the one that the record names.
+/// An attachment that arrived whole but is not the one that the record names.
 private struct WrongAttachment: Error, CustomStringConvertible {
     let collection: CollectionID
     let wanted: WantedAttachment

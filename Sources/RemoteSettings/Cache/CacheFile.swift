@@ -1,10 +1,9 @@
 import RemoteSettingsModel
 
-/// A collection's state as a file: a line of JSON about the snapshot, then its canonical payload up to the end of the
-/// file.
+/// A collection's state as a file: a line of JSON about the snapshot, then its canonical payload up to the file's end.
 ///
-/// Whoever can write to the storage directory can write such a file. Nothing in it is believed before the signature has
-/// been verified again.
+/// Anyone who can write to the storage directory can write such a file. Its content is believed only after the
+/// signature has been verified again.
 package struct CacheFile: Sendable {
     static let format: UInt64 = 1
     /// The first line has nine members; later versions may have more.
@@ -61,7 +60,7 @@ package struct CacheFileError: Error, CustomStringConvertible {
     var highWaterMark: Timestamp?
     /// Whether the first line says that the state is signed.
     var wasSigned = false
-    /// Whether a later version of the library has written the file, in a format of its own.
+    /// Whether a later version of the library has written the file, in a newer format.
     var isOfLaterFormat = false
 
     package var description: String {
@@ -94,12 +93,12 @@ extension CacheFile {
         func time(_ key: String) -> Timestamp? { head[key]?.number?.uint64.map(Timestamp.init(milliseconds:)) }
         let mark = time("highWaterMark")
         let wasSigned = head["chain"] != nil
-        /// An error about a file of which the first line could be read.
+        /// An error about a file whose first line could be read.
         func damage(_ problem: String) -> CacheFileError {
             CacheFileError(path: path, problem: problem, highWaterMark: mark, wasSigned: wasSigned)
         }
         payload = content[end + 1..<content.count]
-        // What else a later format has in its first line is not known.
+        // The other members of a later format's first line are not known.
         if let format = head["format"]?.number?.uint64, format > Self.format {
             var error = damage("expected format \(Self.format), found \(format)")
             error.isOfLaterFormat = true

@@ -2,13 +2,14 @@ import FileStorage
 import RemoteSettingsModel
 
 extension LocalCollection {
-    /// Writes a state that a sync has verified into the storage directory; or takes over the state that another process
-    /// has stored meanwhile, if that is newer. Does I/O.
+    /// Writes a state that a sync has verified into the storage directory. Does I/O.
+    ///
+    /// If another process has stored a newer state meanwhile, that is taken over instead.
     ///
     /// - Parameters:
     ///   - held: what was held when the sync began.
     ///   - cleanupFailed: called if attachments that no record has any more could not be removed.
-    /// - Returns: what serves now.
+    /// - Returns: the state that is in use now.
     /// - Throws: `FileError`, or `RemoteSettingsError` if another process holds the directory for too long.
     func store(
         _ snapshot: Snapshot, over held: HeldState, cleanupFailed: (FileError) -> Void
@@ -17,8 +18,8 @@ extension LocalCollection {
             let storage = session.storage
             let identity = try storage.identity(id)
             var isOfLaterFormat = held.isOfLaterFormat
-            // A cache file that does not serve is read again as well: it may have been unreadable for a moment, and be
-            // newer.
+            // A cache file that is not in use is read again as well. It may have been unreadable for a moment, and may
+            // be newer.
             if identity != held.cacheIdentity || identity != nil && !held.isCached {
                 let present = session.loader.load(id)
                 isOfLaterFormat = present.isOfLaterFormat
@@ -26,7 +27,7 @@ extension LocalCollection {
                     return present
                 }
             }
-            // Asked under the lock, so that a session that was closed cannot write behind the one that follows it.
+            // This is checked under the lock, so that a closed session cannot write after the session that follows it.
             guard !session.isClosed else { throw RemoteSettingsError.closed }
             let server = try session.server.get()
             let cached = held.isCached ? held.snapshot : nil
@@ -35,8 +36,8 @@ extension LocalCollection {
                 return try storage.staleAttachments(id, from: cached.records, to: snapshot.records)
             }
             if isOfLaterFormat {
-                // The state serves as long as the process runs; what a later version has stored is not this one's to
-                // replace.
+                // The state is used for as long as the process runs. This version must not replace what a later version
+                // has stored.
                 var kept = held
                 kept.serve(snapshot, from: .cached, isVerifiedHere: true)
                 kept.highWaterMark = max(held.highWaterMark ?? snapshot.timestamp, snapshot.timestamp)
@@ -48,13 +49,13 @@ extension LocalCollection {
             let file = CacheFile(snapshot, server: "\(server)", highWaterMark: snapshot.timestamp)
             try FileStore.makeDirectories(FileStore.parent(of: storage.snapshotPath(id)), below: storage.path)
             try FileStore.remove(storage.previousPath(id), below: storage.path)
-            // Should the link fail, only the fallback to earlier attachments is lost.
+            // If the link fails, only the fallback to earlier attachments is lost.
             if (try? stale.get())?.isEmpty == false {
                 try? FileStore.link(storage.snapshotPath(id), as: storage.previousPath(id))
             }
             try FileStore.replace(storage.snapshotPath(id), below: storage.path, with: file.bytes)
             do throws(FileError) {
-                // If it is not known which of them may stand in for new ones, all stay until the next sync.
+                // If it is not known which attachments may stand in for new ones, all stay until the next sync.
                 try storage.removeOrphanedAttachments(id, keeping: snapshot.records, stale.get(), now: session.now)
             } catch {
                 session.logger.warning("\(id): attachments that no record has any more could not be removed: \(error)")
@@ -70,7 +71,7 @@ extension LocalCollection {
             stored.isCached = true
             stored.highWaterMark = file.highWaterMark
             if file.chain != nil { stored.noteSigned(asOf: file.timestamp) }
-            // If that cannot be told, the file is read again at the next call.
+            // If the identity cannot be read, the file is read again at the next call.
             stored.cacheIdentity = try? storage.identity(id)
             return stored
         }
@@ -80,7 +81,7 @@ extension LocalCollection {
     ///
     /// - Returns: how many files were removed.
     func pruneAttachments() throws -> Int {
-        // The attachments are those of the collection whose place a file has.
+        // While a file replaces the collection, the stored attachments are still those of the collection.
         guard overriding == nil, try FileStore.isDirectory(session.storage.attachmentsPath(id)) else { return 0 }
         return try session.withFreeStorageLock {
             guard let records = held().snapshot?.records else { return 0 }
@@ -91,8 +92,9 @@ extension LocalCollection {
 }
 
 extension StorageDirectory {
-    /// The stored attachments of `old` records whose `new` versions have other attachments that are not stored yet:
-    /// they can stand in for those, for callers who accept that.
+    /// The stored attachments of `old` records whose `new` versions have other attachments that are not stored yet.
+    ///
+    /// They can stand in for the new ones if a caller accepts that.
     func staleAttachments(
         _ id: CollectionID, from old: RecordTable, to new: RecordTable
     ) throws(FileError) -> Set<SHA256Digest> {
@@ -110,16 +112,16 @@ extension StorageDirectory {
         return stale
     }
 
-    /// Removes the attachments that no record names any more, and that nobody asked to keep.
+    /// Removes the attachments that no record names any more and that nobody asked to keep.
     ///
     /// - Returns: how many files were removed.
-    /// - Throws: `FileError` for the first file that cannot be removed; the others are removed.
+    /// - Throws: `FileError` for the first file that cannot be removed. The others are removed.
     @discardableResult
     func removeOrphanedAttachments(
         _ id: CollectionID, keeping records: RecordTable, _ stale: Set<SHA256Digest>, now: Timestamp
     ) throws(FileError) -> Int {
         let directory = attachmentsPath(id)
-        // Files behind a link in the directory's place are none of the library's.
+        // If a link has taken the directory's place, the files behind it are not the library's.
         guard try FileStore.isDirectory(directory), let names = try FileStore.list(directory), !names.isEmpty
         else { return 0 }
         var kept = stale

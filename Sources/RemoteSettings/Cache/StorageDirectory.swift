@@ -14,26 +14,25 @@ typealias CacheIdentity = FileIdentity
 ///
 /// - `<bucket>/<collection>.snapshot` is a ``CacheFile``;
 /// - `<bucket>/<collection>.previous` is the one before it, if some of its attachments may still be of use;
-/// - `<bucket>/<collection>.staged` is the ``CacheFile`` of a release that is being stored, or that was stored by a
-///   process which ended before it could give the file its name;
-/// - `<bucket>/<collection>.attachments/<sha256>` is an attachment, which `<sha256>.keep` beside it protects from being
-///   removed when no record has it any more;
-/// - `<bucket>/<collection>.config` is what remote config keeps of the collection;
+/// - `<bucket>/<collection>.staged` is the ``CacheFile`` of a release that is being stored, or that a process stored
+///   but did not live to rename;
+/// - `<bucket>/<collection>.attachments/<sha256>` is an attachment; `<sha256>.keep` beside it keeps it when no record
+///   has it any more;
+/// - `<bucket>/<collection>.config` is what remote config keeps about the collection;
 /// - `.chains/<sha256 of its URL>.pem` is a certificate chain;
 /// - `.backoff.json` says which servers asked for no requests, and until when;
 /// - `.syncs.json` is a ``SyncJournal``;
-/// - `.updates.json` holds what a start has to know of connections to the update channel that failed.
+/// - `.updates.json` holds what the next start must know about failed connections to the update channel.
 ///
-/// Ids contain no dot, so that no two of these names can collide. The names are the same in every version of the
-/// package.
+/// Ids contain no dot, so no two of these names can collide. The names are the same in every version of the package.
 struct StorageDirectory: Sendable {
     let path: String
-    /// The directory at the path if it is in memory; held, as it ends with its last holder.
+    /// The directory at the path if it is in memory. It must be held, because it ends with its last holder.
     private let memory: MemoryDirectory?
 
     var isInMemory: Bool { memory != nil }
 
-    /// - Parameter path: a directory's path; or `:memory:` for one of this value's own, which is gone with the process.
+    /// - Parameter path: a directory's path; or `:memory:` for a private one that is gone with the process.
     init(path: String) {
         memory = path == ":memory:" ? MemoryDirectory() : nil
         self.path = memory?.path ?? path
@@ -59,8 +58,10 @@ struct StorageDirectory: Sendable {
         "\(chainsPath)/\(SHA256Digest(hashing: Bytes(utf8: x5u)).hex).pem"
     }
 
-    /// Makes the directory if there is none. On Apple systems it is left out of device backups, for what is in it can
-    /// be fetched again, and can be read from the first unlock of the device on.
+    /// Makes the directory if there is none.
+    ///
+    /// On Apple systems it is left out of device backups, because its content can be fetched again. It can be read from
+    /// the device's first unlock on.
     func prepare() throws(FileError) {
         let isThere = try FileStore.isDirectory(path)
         if !isThere { try FileStore.makeDirectories(path) }
@@ -70,23 +71,24 @@ struct StorageDirectory: Sendable {
     }
 
     #if canImport(Darwin)
-        /// The paths whose attributes this process has set: an app may have made the directory itself.
+        /// The paths whose attributes this process has set. An app may have made the directory itself, so each path is
+        /// set once.
         private static let attributed = Mutex<Set<String>>([])
 
-        /// What a file system does not know is left out; nothing depends on it.
+        /// Attributes that the file system does not support are left out. Nothing depends on them.
         private func setAttributes() {
             var url = URL(fileURLWithPath: path, isDirectory: true)
             var values = URLResourceValues()
             values.isExcludedFromBackup = true
             try? url.setResourceValues(values)
-            // Files that are made below it get the same. An app can ask for stricter protection of all its files, with
-            // which a refresh in the background could read nothing while the device is locked.
+            // Files that are made below it inherit this. An app can ask for stricter protection of all its files, but
+            // then a refresh in the background could read nothing while the device is locked.
             try? FileManager.default.setAttributes(
                 [.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication], ofItemAtPath: path)
         }
     #endif
 
-    /// Reads a collection's cache file into memory of its own, so that nobody can change what was verified.
+    /// Reads a collection's cache file into private memory, so that nobody can change what was verified.
     ///
     /// - Returns: `nil` if there is none.
     func cacheFile(_ id: CollectionID, at path: String, limits: Limits) throws -> CacheFile? {
@@ -96,7 +98,7 @@ struct StorageDirectory: Sendable {
         return try CacheFile(parsing: content, of: id, path: path, limits: limits)
     }
 
-    /// Temporary files, which interrupted downloads and killed writers leave, are removed after so many seconds.
+    /// The seconds after which temporary files are removed. Interrupted downloads and killed writers leave them.
     private static let leftoverSeconds: Int64 = 86_400
 
     /// Whether another process may be writing a temporary file.
@@ -105,8 +107,9 @@ struct StorageDirectory: Sendable {
         return changed > Int64(clamping: now.seconds).saturatingAdding(-Self.leftoverSeconds)
     }
 
-    /// Removes the temporary files of killed writers that nobody writes anew: those with names of their own, beside the
-    /// files that several processes replace without the lock.
+    /// Removes temporary files of killed writers that no later writer would reuse.
+    ///
+    /// They lie beside the files that several processes replace without the lock, each under a unique name.
     func removeLeftovers(now: Timestamp) throws(FileError) {
         for name in try FileStore.list(path) ?? [] where name.hasPrefix(".") && name.hasSuffix(".tmp") {
             let leftover = "\(path)/\(name)"
@@ -128,7 +131,7 @@ struct StorageDirectory: Sendable {
     /// The end of the name of a file that keeps the attachment of the same name.
     static let keepMark = ".keep"
 
-    /// Keeps an attachment, stored already or not, when no record has it any more.
+    /// Keeps an attachment when no record has it any more. It need not be stored yet.
     func keep(_ digest: SHA256Digest, of id: CollectionID) throws(FileError) {
         try prepare()
         let mark = attachmentPath(id, digest) + Self.keepMark
@@ -136,17 +139,17 @@ struct StorageDirectory: Sendable {
         try FileStore.replace(mark, below: path, with: Bytes(), isContended: true)
     }
 
-    /// Removes an attachment, and what keeps it.
+    /// Removes an attachment and its keep mark.
     func remove(_ digest: SHA256Digest, of id: CollectionID) throws(FileError) {
         let path = attachmentPath(id, digest)
         try FileStore.remove(path + Self.keepMark, below: self.path)
         try FileStore.remove(path, below: self.path)
     }
 
-    /// The collections of which something is stored, sorted. Nothing is read through a link.
+    /// The collections that have something stored, sorted. Nothing is read through a link.
     func collections() throws(FileError) -> [CollectionID] { try collections(with: Self.endings) }
 
-    /// The collections of which a state of a release waits for its name, sorted.
+    /// The collections whose state of a release waits for its final name, sorted.
     func stagedCollections() throws(FileError) -> [CollectionID] { try collections(with: ["staged"]) }
 
     private func collections(with endings: Set<String>) throws(FileError) -> [CollectionID] {
@@ -163,7 +166,7 @@ struct StorageDirectory: Sendable {
         return found.sorted()
     }
 
-    /// What the names of a collection's files and directories end with.
+    /// The endings of the names of a collection's files and directories.
     private static let endings: Set<String> = [
         "snapshot", "snapshot.damaged", "staged", "previous", "attachments", "config",
     ]
@@ -173,8 +176,9 @@ struct StorageDirectory: Sendable {
         try FileStore.identity(snapshotPath(id))
     }
 
-    /// Renames a cache file that cannot be used, so that it can be looked at later; unless another version has taken
-    /// its place, or somebody is writing one at this moment.
+    /// Renames a cache file that cannot be used, so that it can be looked at later.
+    ///
+    /// It does nothing if another version has replaced the file, or if somebody is writing one at this moment.
     ///
     /// - Returns: the version that is there now.
     func setAside(_ id: CollectionID, _ identity: CacheIdentity) -> CacheIdentity? {
@@ -188,7 +192,7 @@ struct StorageDirectory: Sendable {
         return try? FileStore.identity(path)
     }
 
-    /// What a file that was set aside still tells: the high-water mark, and whether the state was signed.
+    /// What can still be read from a file that was set aside: the high-water mark, and whether the state was signed.
     func toldByDamaged(_ id: CollectionID, limits: Limits) -> (highWaterMark: Timestamp?, wasSigned: Bool) {
         do {
             let file = try cacheFile(id, at: damagedPath(id), limits: limits)
@@ -217,7 +221,7 @@ struct ChainDirectory: ChainStore.Keeper {
         try? removeOldest(except: path)
     }
 
-    /// Removes what is beyond ``Limits/keptChains``, what killed processes have left included.
+    /// Removes the oldest files beyond ``Limits/keptChains``, including those that killed processes have left.
     private func removeOldest(except new: String) throws(FileError) {
         let directory = storage.chainsPath
         guard try FileStore.isDirectory(directory), let names = try FileStore.list(directory),

@@ -4,20 +4,22 @@ import RemoteSettingsModel
 import SnapshotBundle
 import Locks
 
-/// One collection in one packaged source: what the source's lock says of it, and its bundle, which is opened when it is
-/// first needed and stays open.
+/// One collection in one packaged source: its entry in the source's lock, and its bundle.
+///
+/// The bundle is opened when it is first needed, and stays open.
 final class PackagedBundle: Sendable {
     let id: CollectionID
     /// The lock's entry. Its timestamp is the bundle's.
     let lock: LockFile.Collection
-    /// The state that the lock names, if the bundle is of another one: half of a checkout, or of a copy. Its own
-    /// signature then vouches for the bundle, and for nothing else does the lock.
+    /// The state that the lock names, if the bundle is of another one because a checkout or copy is incomplete.
+    ///
+    /// Only the bundle's own signature vouches for the bundle then; the lock says nothing about it.
     let missingState: Timestamp?
     /// The source's name.
     let sourceName: String
-    /// Whether nobody can change the bundle who could not change the program as well.
+    /// Whether everyone who can change the bundle can also change the program.
     let isTrusted: Bool
-    /// Whether whoever packaged the bundle vouches for it, if it was imported without a signature.
+    /// Whether a bundle that was imported without a signature is accepted, because whoever packaged it vouches for it.
     let acceptsImported: Bool
     private let open: @Sendable () throws(BundleError) -> BundleReader
     private let opened = Mutex<BundleReader?>(nil)
@@ -63,8 +65,8 @@ final class PackagedBundle: Sendable {
         acceptsImported = isTrusted && source.acceptsImported
     }
 
-    /// Opens the bundle, and checks that it is the one that the lock lists, as far as its first bytes tell. Does I/O at
-    /// the first call.
+    /// Opens the bundle, and checks by its first bytes that it is the one that the lock lists. Does I/O at the first
+    /// call.
     func reader() throws(BundleError) -> BundleReader {
         if let reader = opened.withLock({ $0 }) { return reader }
         let reader = try open()
@@ -79,7 +81,7 @@ final class PackagedBundle: Sendable {
         return reader
     }
 
-    /// The bundle in the state that its file has, if that is signed and is not the one that the lock names. Does I/O.
+    /// The bundle in its file's own state, if that is signed and is not the state that the lock names. Does I/O.
     ///
     /// - Returns: `nil` if only the lock could vouch for the bundle, because the source is trusted or nothing is
     ///   signed.
@@ -92,8 +94,8 @@ final class PackagedBundle: Sendable {
         return PackagedBundle(id, entry, missingState: lock.timestamp, in: source, limits: limits)
     }
 
-    /// Whether the bundle's file is whole as far as its first bytes tell, but not of the state that the lock lists.
-    /// Does I/O at the first call.
+    /// Whether the bundle's first bytes are sound, but of another state than the one that the lock lists. Does I/O at
+    /// the first call.
     var isOfAnotherState: Bool {
         do throws(BundleError) {
             _ = try reader()
@@ -103,9 +105,9 @@ final class PackagedBundle: Sendable {
         }
     }
 
-    /// Reads the bundle's snapshot. Its signature is verified unless the bundle is as trusted as the program. Does I/O.
+    /// Reads the bundle's snapshot. The signature is verified unless the bundle is as trusted as the program. Does I/O.
     ///
-    /// - Parameter now: the time at which a bundle is verified of which the lock does not say when it was.
+    /// - Parameter now: the time to verify at if the lock does not say when the bundle was verified.
     /// - Throws: `SnapshotRefusal`, `BundleError` or `ContentSignatureError`.
     func snapshot(_ verifier: KeptSnapshotVerifier, now: Timestamp) throws -> Snapshot {
         let bundle = try reader()
@@ -134,14 +136,14 @@ final class PackagedBundle: Sendable {
         return try snapshot(at: missingState == nil ? verdict.verifiedAt : now)
     }
 
-    /// What vouches for a payload, as far as it was read and verified beside the payload. What could not be is `nil`.
+    /// What vouches for a payload, as far as it could be read and verified in parallel. The rest is `nil`.
     private struct Ahead {
         var metadata: CollectionMetadata?
         var chain: Bytes?
         var message: SignedMessage
     }
 
-    /// Inflates and indexes a bundle's payload, and beside that verifies what vouches for it.
+    /// Inflates and indexes a bundle's payload, and verifies in parallel what vouches for it.
     private func payload(
         _ bundle: BundleReader, verifiedAt time: Timestamp, by verifier: KeptSnapshotVerifier
     ) throws(BundleError) -> (Payload, Ahead) {
@@ -172,7 +174,7 @@ final class PackagedBundle: Sendable {
         } _: {
             var crc: UInt32 = 0
             let ahead = vouched {
-                // What is there by now is hashed while the rest is inflated.
+                // The part that is inflated so far is hashed while the rest is inflated.
                 var beginning = SignedMessage.Beginning()
                 memory.follow { block in
                     beginning.append(block)
@@ -187,7 +189,7 @@ final class PackagedBundle: Sendable {
         return (try read.1.get(), followed.1)
     }
 
-    /// Inflates and indexes the payload of a bundle that is not verified.
+    /// Inflates and indexes the payload of a bundle that needs no verification.
     private static func payload(_ bundle: BundleReader) throws(BundleError) -> Payload {
         guard let memory = try bundle.payloadMemory() else { return try bundle.payload() }
         let (inflated, followed) = sideBySide(bytes: memory.capacity) {

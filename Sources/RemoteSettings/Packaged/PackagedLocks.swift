@@ -2,7 +2,7 @@ import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The locks of the packaged sources, which say what each source has.
+/// The locks of the packaged sources. They say which collections each source has.
 struct PackagedLocks: Sendable {
     private var locks: [(source: PackagedSource, text: Bytes)] = []
     /// The sources that cannot be used at all.
@@ -21,8 +21,9 @@ struct PackagedLocks: Sendable {
         }
     }
 
-    /// The bundles of one collection, newest first; of the same timestamp in the order of the sources. Does I/O for
-    /// sources that are directories, because a refresh may have replaced a bundle since the lock was read.
+    /// The bundles of one collection, newest first. Bundles of the same timestamp are in the order of the sources.
+    ///
+    /// Does I/O for sources that are directories, because a refresh may have replaced a bundle since the lock was read.
     ///
     /// - Parameter problems: locks that cannot be read are appended.
     func bundles(of id: CollectionID, problems: inout [SnapshotStatus.Unused]) -> [PackagedBundle] {
@@ -41,19 +42,21 @@ struct PackagedLocks: Sendable {
         return bundles.sorted { $0.lock.timestamp > $1.lock.timestamp }
     }
 
-    /// The bundle that has the name now. If it is of another state than the given entry, its entry is the one that a
-    /// refresh has noted, or that of a lock written meanwhile. By the model in `Tests/Models/dumps.pml`, such a reader
-    /// finds a whole state at any moment of a refresh, and after a refresh that was killed.
+    /// The bundle that has the name now.
     ///
-    /// - Returns: if nothing explains the difference, the bundle in its own state if a signature can vouch for it, else
-    ///   the given bundle: opening it then says what is wrong.
+    /// If its state is not that of the given entry, its entry is in the note of a refresh, or in a lock that was
+    /// written meanwhile. The model in `Tests/Models/dumps.pml` shows that such a reader finds a whole state at any
+    /// moment of a refresh, and after a refresh that was killed.
+    ///
+    /// - Returns: if neither explains the difference, the bundle in its own state if a signature can vouch for it.
+    ///   Otherwise the given bundle; opening it then reports what is wrong.
     private func present(_ bundle: PackagedBundle, in source: PackagedSource) -> PackagedBundle {
         guard case .directory(let path, _) = source.form else { return bundle }
         let id = bundle.id
         let note = "\(path)/\(LockFile.notePath(of: id))"
         var candidate = bundle
-        // Only a lock that was written since is a reason for another round. Somebody who writes it all the time is not
-        // waited for.
+        // Another round is worth it only if the lock was written since. The limit is for somebody who writes it all the
+        // time.
         for _ in 0..<10 where candidate.isOfAnotherState {
             if let text = try? FileStore.read(note, limit: limits.lockBytes),
                 let entry = try? LockFile.collection(id, in: text, path: note, limits: limits)
@@ -71,8 +74,9 @@ struct PackagedLocks: Sendable {
         return candidate.inItsOwnState(of: source, limits: limits) ?? candidate
     }
 
-    /// Everything that the locks list, in the states that the directories have now. Each lock is read as a whole and
-    /// strictly. Does I/O for sources that are directories.
+    /// Everything that the locks list, in the states that the directories have now.
+    ///
+    /// Each lock is read whole and strictly. Does I/O for sources that are directories.
     ///
     /// - Parameters:
     ///   - problems: locks that cannot be read are appended.
@@ -101,7 +105,7 @@ struct PackagedLocks: Sendable {
 }
 
 extension PackagedSource {
-    /// What errors call the lock.
+    /// The lock's name in errors.
     var lockName: String {
         if case .directory(let path, _) = form { "\(path)/dumps.lock.json" } else { "\(name): dumps.lock.json" }
     }

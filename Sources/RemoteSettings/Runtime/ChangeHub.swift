@@ -10,7 +10,8 @@ final class ChangeHub: Sendable {
         let stream: AsyncStream<Void>.Continuation
     }
 
-    /// What a listener has not read yet, as one change: several would each keep two states of the collection in memory.
+    /// What a listener has not read yet, merged into one change. Several changes would each keep two states of the
+    /// collection in memory.
     private final class Unread: Sendable {
         private let changes = Mutex<RecordChanges?>(nil)
 
@@ -31,7 +32,7 @@ final class ChangeHub: Sendable {
 
     private struct State {
         var listeners: [Int: Listener] = [:]
-        /// Streams that yield whenever another state serves.
+        /// Streams that yield whenever another state comes into use.
         var stores: [Int: (id: CollectionID, stream: AsyncStream<Void>.Continuation)] = [:]
         /// Called whenever a sync has succeeded.
         var syncs: [Int: SyncBody] = [:]
@@ -47,8 +48,8 @@ final class ChangeHub: Sendable {
     /// Whether any collection has a listener.
     var hasListeners: Bool { state.withLock { !$0.listeners.isEmpty } }
 
-    /// - Parameter body: called after the first listener has come, and after the last one has gone. It looks at
-    ///   ``hasListeners`` itself: of two calls at once, either may come last.
+    /// - Parameter body: called after the first listener has come, and after the last one has gone. It must check
+    ///   ``hasListeners`` itself, because of two concurrent calls either may come last.
     func onListeners(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.onListeners = body } }
 
     private func checkListeners() {
@@ -72,13 +73,12 @@ final class ChangeHub: Sendable {
         }
     }
 
-    /// Yields whenever another state of the collection serves, even if no record of it is for this app.
+    /// Yields whenever another state of the collection comes into use, even if no record of it is for this app.
     func stores(of id: CollectionID) -> AsyncStream<Void> {
         stream(adding: { $0.stores[$1] = (id, $2) }, removing: { $0.stores[$1] = nil })
     }
 
-    /// A stream that is registered under a number of its own until it ends; once everything is finished, one that has
-    /// ended.
+    /// A stream that is registered under its own number until it ends. After ``finishAll()``, it has already ended.
     private func stream(
         adding: (inout State, Int, AsyncStream<Void>.Continuation) -> Void,
         removing: @escaping @Sendable (inout State, Int) -> Void
@@ -102,7 +102,7 @@ final class ChangeHub: Sendable {
         return stream
     }
 
-    /// Calls `body` whenever a sync has succeeded, until what is returned is released.
+    /// Calls `body` whenever a sync has succeeded, until the returned object is released.
     func onSync(_ body: @escaping SyncBody) -> UpdateListening {
         let number = state.withLock { state in
             state.count += 1
@@ -112,7 +112,7 @@ final class ChangeHub: Sendable {
         return UpdateListening { [weak self] in self?.state.withLock { _ = $0.syncs.removeValue(forKey: number) } }
     }
 
-    /// Tells those who asked that a sync has succeeded, and waits for them.
+    /// Calls everyone who asked to hear of successful syncs, and waits for them.
     func noteSync(of id: CollectionID, began: Timestamp) async {
         for body in state.withLock({ Array($0.syncs.values) }) { await body(id, began) }
     }
@@ -144,7 +144,7 @@ final class ChangeHub: Sendable {
         for listener in listeners { listener.stream.finish() }
     }
 
-    /// Ends every stream, and those that are asked for later at once.
+    /// Ends every stream. Streams that are asked for later end at once.
     func finishAll() {
         let (listeners, stores) = state.withLock { state in
             defer { (state.listeners, state.stores) = ([:], [:]) }

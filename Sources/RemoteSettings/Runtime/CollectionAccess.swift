@@ -3,15 +3,16 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import TargetFilter
 
-/// One collection under the configuration in force, for what this package builds on the library: verified snapshots,
-/// and a place in the storage directory to keep one beside the cache.
+/// One collection under the configuration in force, for other modules of this package.
+///
+/// It gives them verified snapshots, and a place in the storage directory to keep one beside the cache.
 package struct CollectionAccess: Sendable {
     /// A verified snapshot, and where it came from.
     package struct Found: Sendable {
         package var snapshot: Snapshot
-        /// ``SnapshotStatus/Source/cached`` for what a sync has stored, or for what was kept.
+        /// ``SnapshotStatus/Source/cached`` if a sync has stored it, or if it was kept.
         package var source: SnapshotStatus.Source
-        /// Whether it is the state that the release lists, so that its timestamp does not count.
+        /// Whether it is the state that the release lists. Its timestamp does not count then.
         package var isOfRelease = false
     }
 
@@ -32,26 +33,27 @@ package struct CollectionAccess: Sendable {
     package var environment: HTTPEnvironment { session.config.environment }
     package var limits: Limits { session.limits }
     package var filterContext: FilterContext { session.filterContext }
-    /// The server without the version of its protocol.
+    /// The server's URL without the version of its protocol.
     package var server: String { (try? session.server.get()).map { ServerIdentity($0).description } ?? "" }
-    /// A file of the collection in the storage directory, which a reset of the collection removes as well.
+    /// A file of the collection in the storage directory. A reset of the collection removes it as well.
     ///
-    /// What is kept of a collection while a file has its place lies apart: nobody vouches for that.
+    /// While a file replaces the collection, what is kept lies in a separate place, because nothing verifies it.
     package var keptPath: String {
         collection.overriding == nil ? session.storage.keptPath(id) : session.storage.keptOverridePath(id)
     }
-    /// The file that has the collection's place while the app is developed; `nil` if none has.
+    /// The file that replaces the collection during development; `nil` if there is none.
     package var overridingPath: String? { collection.overriding?.path }
 
-    /// The snapshot that serves records: the newest one, cached or packaged. Does I/O as a read of records does.
+    /// The snapshot in use: the newest one, cached or packaged. Does I/O as a read of records does.
     package func held() -> Found? { Self.found(collection.held()) }
 
-    /// The newest of what was kept and what is packaged, verified as a cache is. Does I/O for packaged directories; the
-    /// cache is not looked at.
+    /// The newest of the kept and the packaged snapshots, verified like a cache file.
+    ///
+    /// Does I/O for packaged directories. The cache is not looked at.
     ///
     /// - Parameters:
-    ///   - content: what ``content(of:)`` made; `nil` if nothing was kept.
-    ///   - usesPackaged: whether what is packaged may be the newest.
+    ///   - content: the result of ``content(of:)``; `nil` if nothing was kept.
+    ///   - usesPackaged: whether a packaged snapshot may be the newest.
     ///   - unused: why snapshots are not used.
     package func newest(
         kept content: Bytes?, usesPackaged: Bool = true, unused: inout [SnapshotStatus.Unused]
@@ -67,14 +69,15 @@ package struct CollectionAccess: Sendable {
         held.snapshot.map { Found(snapshot: $0, source: held.source, isOfRelease: held.isOfRelease) }
     }
 
-    /// A snapshot with what vouches for it, as bytes to be kept.
+    /// A snapshot and what vouches for it, as bytes to be kept.
     package func content(of snapshot: Snapshot) -> Bytes {
         let server = (try? session.server.get()).map { "\($0)" } ?? ""
         return CacheFile(snapshot, server: server, highWaterMark: snapshot.timestamp).bytes
     }
 
-    /// The outcome of the last sync of the collection in this process; if the list of collections could not be had, the
-    /// outcome of that.
+    /// The outcome of the collection's last sync in this process.
+    ///
+    /// If the list of collections could not be fetched, it is the outcome of that request.
     package var lastUptake: Uptake? {
         let monitor = session.lastUptake(of: "settings-changes-monitoring")
         let hasMonitor = monitor.map { $0.status == .success || $0.status == .upToDate } ?? true
@@ -92,7 +95,8 @@ package struct CollectionAccess: Sendable {
         }
     }
 
-    /// Yields whenever another state of the collection serves, whatever filters the app has. Ends with the service.
+    /// Yields whenever another state of the collection comes into use, whatever filters the app has. Ends with the
+    /// service.
     package func stores() -> AsyncStream<Void> { session.changes.stores(of: id) }
 
     /// Makes the storage directory, and runs `body` while no other process or session writes to it.
@@ -123,17 +127,18 @@ package struct CollectionAccess: Sendable {
 }
 
 extension RemoteSettingsClient {
-    /// Keeps the service's update channel open until what is returned is released.
+    /// Keeps the service's update channel open until the returned object is released.
     ///
     /// - Parameter onProblem: called once for each reason why listeners do not hear of what is published.
     package func listenForUpdates(
         onProblem: @escaping @Sendable (UpdateProblem) -> Void
     ) -> UpdateListening { service.updates.listen(onProblem: onProblem) }
 
-    /// Calls `body` whenever a sync of the collection has succeeded, whoever asked for it, and before that call
-    /// returns, until what is returned is released.
+    /// Calls `body` whenever a sync of the collection has succeeded, until the returned object is released.
     ///
-    /// - Parameter body: is given the time at which the sync began.
+    /// It does not matter who asked for the sync. The call for the sync returns only after `body`.
+    ///
+    /// - Parameter body: receives the time at which the sync began.
     package func onSync(_ body: @escaping @Sendable (_ began: Timestamp) async -> Void) -> UpdateListening {
         service.changes.onSync { [weak self] id, began in
             guard let self, (try? self.collection())?.id == id else { return }
@@ -141,7 +146,7 @@ extension RemoteSettingsClient {
         }
     }
 
-    /// - Throws: ``RemoteSettingsError`` if the name is not one that a collection can have.
+    /// - Throws: ``RemoteSettingsError`` if no collection can have the name.
     package var access: CollectionAccess {
         get throws(RemoteSettingsError) { CollectionAccess(try collection()) }
     }

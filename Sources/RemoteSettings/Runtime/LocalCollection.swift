@@ -4,24 +4,24 @@ import RemoteSettingsModel
 import Locks
 import TargetFilter
 
-/// One collection under one session, for all clients of it: what it holds, and the records that are for this app.
+/// One collection under one session, for all its clients: what it holds, and the records that are for this app.
 ///
 /// No lock is held while a file is looked at, read or verified.
 final class LocalCollection: Sendable {
     private struct State {
         var held: HeldState?
         var answer: [RemoteSettingsRecord]?
-        /// Grows whenever another state takes the place of `held`, so that what was computed from an older one is not
-        /// kept.
+        /// Grows whenever another state replaces `held`, so that nothing computed from an older state is kept.
         var generation = 0
-        /// What was served under an earlier configuration that trusts the same: below it, the collection does not go.
+        /// The state in use under an earlier configuration that trusts the same. The collection does not go back behind
+        /// it.
         var earlier: HeldState?
-        /// The cached state that was last read in whose place a packaged one serves: below it, the collection does not
-        /// go.
+        /// The last cached state that was read while a packaged one is in use. The collection does not go back behind
+        /// it.
         var cachedBehindPackaged: HeldState?
-        /// The state that serves as soon as the session shows its release.
+        /// The state that comes into use as soon as the session shows its release.
         var next: HeldState?
-        /// Stores by this process that are under way: the files that they replace need not be read again.
+        /// Stores by this process that are under way. The files that they replace need not be read again.
         var stores = 0
 
         mutating func replace(_ held: HeldState?) {
@@ -39,7 +39,7 @@ final class LocalCollection: Sendable {
     private let override = Mutex<OverridingFile??>(nil)
     private let state = Mutex(State())
 
-    /// - Parameter earlier: the same collection under the configuration before, which trusts the same.
+    /// - Parameter earlier: the same collection under the previous configuration, which trusts the same.
     init(_ id: CollectionID, _ session: Session, after earlier: LocalCollection? = nil) {
         self.id = id
         self.session = session
@@ -48,7 +48,8 @@ final class LocalCollection: Sendable {
         if let served { state.withLock { $0.earlier = served } }
     }
 
-    /// The file that has the collection's place; `nil` if none has. Does I/O at the first call if a directory has them.
+    /// The file that replaces the collection; `nil` if there is none. Does I/O at the first call if an override is a
+    /// directory.
     var overriding: OverridingFile? {
         if session.config.overrides.isEmpty { return nil }
         if let known = override.withLock({ $0 }) { return known }
@@ -60,8 +61,10 @@ final class LocalCollection: Sendable {
         }
     }
 
-    /// What is held now. The first call in a process reads and verifies, and so does the first one after another
-    /// process has replaced the cache file, which one `lstat` tells; two calls at once may both do so.
+    /// What is held now.
+    ///
+    /// The first call in a process reads and verifies. So does the first call after another process has replaced the
+    /// cache file, which one `lstat` shows. Two concurrent calls may both do it.
     func held() -> HeldState {
         if let overriding {
             let (held, before) = overriding.held()
@@ -75,8 +78,10 @@ final class LocalCollection: Sendable {
         return reload(known, generation)
     }
 
-    /// What is held while a release is read. What is of the release needs no look at its file: its bytes are those that
-    /// the catalogue lists, whatever happens to the file.
+    /// What is held while a release is in use.
+    ///
+    /// A state of the release needs no look at its file. Its bytes are those that the catalogue lists, whatever happens
+    /// to the file.
     private func held(of view: ReleaseView) -> HeldState {
         let (known, next, generation) = state.withLock { ($0.held, $0.next, $0.generation) }
         if let known, known.view === view, next?.view !== view || known.isOfRelease {
@@ -89,7 +94,7 @@ final class LocalCollection: Sendable {
         } else {
             var view = view
             loaded = session.loader.load(id, of: view)
-            // Another process may have stored a later release, and with it the file.
+            // Another process may have stored a later release, and this file with it.
             while !loaded.isOfRelease, let present = session.currentRelease(), present !== view {
                 view = present
                 loaded = session.loader.load(id, of: view)
@@ -112,7 +117,7 @@ final class LocalCollection: Sendable {
         return loaded
     }
 
-    /// Has a state ready for the moment at which the session shows its release.
+    /// Keeps a state ready for the moment at which the session shows its release.
     func prepare(_ next: HeldState) { state.withLock { $0.next = next } }
 
     private func load(_ generation: Int) -> HeldState {
@@ -140,7 +145,7 @@ final class LocalCollection: Sendable {
     /// The records that are for this app, all of one snapshot; `nil` if nothing is held.
     func records() -> [RemoteSettingsRecord]? { recordsAndState().records }
 
-    /// Like ``records()``, with the state that they are of.
+    /// Like ``records()``, with the state that they belong to.
     func recordsAndState() -> (records: [RemoteSettingsRecord]?, held: HeldState) {
         let noticed = held()
         if overriding != nil { return (noticed.snapshot.map { filtered($0.records) }, noticed) }
@@ -155,8 +160,8 @@ final class LocalCollection: Sendable {
 
     /// Like ``records()``.
     ///
-    /// - Parameter usesPackaged: whether what is packaged may answer. Without it, a cached state in whose place a
-    ///   packaged one serves is read and verified at each call.
+    /// - Parameter usesPackaged: whether packaged records may be returned. If not, and a packaged state is in use, the
+    ///   cached state is read and verified at each call.
     func records(usesPackaged: Bool) -> [RemoteSettingsRecord]? {
         let held = held()
         if usesPackaged || held.source == .cached || overriding != nil { return records() }
@@ -183,7 +188,7 @@ final class LocalCollection: Sendable {
             recentFailure: session.failures.standing(id))
     }
 
-    /// Runs a sync's `store`, and serves what it has stored.
+    /// Runs a sync's `store`, and then uses what it has stored.
     func storing(_ store: () async throws -> HeldState) async throws -> HeldState {
         state.withLock { $0.stores += 1 }
         defer { state.withLock { $0.stores -= 1 } }
@@ -192,14 +197,14 @@ final class LocalCollection: Sendable {
         return stored
     }
 
-    /// Removes everything that was stored of the collection. What is packaged serves again.
+    /// Removes everything that is stored of the collection. Packaged records are then used again.
     func reset() throws {
         let storage = session.storage
         if try FileStore.isDirectory(storage.path) { try session.withFreeStorageLock { try storage.remove(id) } }
         forget()
     }
 
-    /// Reads again what is held, when it is next asked for.
+    /// Makes the next call read again what is held.
     func forget() {
         state.withLock { state in
             state.replace(nil)
@@ -215,7 +220,8 @@ extension LocalCollection {
         var records: [RemoteSettingsRecord] = []
         records.reserveCapacity(table.count)
         guard table.mayMentionFilters else {
-            // By position: a loop over the table itself would call the collection's witnesses for each record.
+            // The loop is by position, because a loop over the table would call the collection's witnesses for each
+            // record.
             for position in 0..<table.count { records.append(RemoteSettingsRecord(table[position])) }
             return records
         }
@@ -224,7 +230,7 @@ extension LocalCollection {
         return records
     }
 
-    /// Tells listeners what has changed for this app, if anything has.
+    /// Tells listeners what has changed for this app, if anything.
     func sendChanges(from old: HeldState, to new: HeldState) {
         session.changes.sendStore(of: id)
         guard let records = new.snapshot?.records, session.changes.hasListeners(id) else { return }
@@ -236,8 +242,9 @@ extension LocalCollection {
 }
 
 extension HeldState {
-    /// This state, which was found when another process had replaced the cache file; or `known` when that is newer:
-    /// within a process a collection only goes forward.
+    /// This state, which was read after another process had replaced the cache file; or `known` if that is newer.
+    ///
+    /// Within a process, a collection only goes forward.
     fileprivate func notOlder(than known: HeldState) -> HeldState {
         guard let before = known.timestamp, timestamp.map({ $0 < before }) ?? true else { return self }
         var kept = known

@@ -3,7 +3,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 import Locks
 
-/// The file that has a collection's place in this process. It is read again when it was changed.
+/// The file that replaces a collection in this process. It is read again after a change.
 final class OverridingFile: Sendable {
     private struct State {
         let identity: FileIdentity?
@@ -16,7 +16,7 @@ final class OverridingFile: Sendable {
     private let session: Session
     private let state = Mutex<State?>(nil)
 
-    /// `nil` if the configuration leaves the collection alone. Does I/O if it names a directory.
+    /// `nil` if the configuration does not override the collection. Does I/O if an override is a directory.
     init?(_ id: CollectionID, _ session: Session) {
         var paths = session.config.overrides.lazy.flatMap { override -> [String] in
             switch override.form {
@@ -33,10 +33,11 @@ final class OverridingFile: Sendable {
 
     private var isBundle: Bool { path.hasSuffix(".zip") }
 
-    /// What is in the file. One that cannot be read, as while an editor is writing it, leaves what was read before.
-    /// Does I/O.
+    /// The content of the file. Does I/O.
     ///
-    /// - Returns: the state, and the one whose place it has just taken.
+    /// If the file cannot be read, for example while an editor is writing it, the earlier content stays.
+    ///
+    /// - Returns: the state, and the one that it has just replaced.
     func held() -> (held: HeldState, before: HeldState?) {
         let identity = (try? FileStore.identity(path)) ?? nil
         let known = state.withLock { $0 }
@@ -75,7 +76,7 @@ final class OverridingFile: Sendable {
         }
     }
 
-    /// The time of the last change is the timestamp, so that an edited file counts as a newer state.
+    /// The timestamp is the time of the last change, so that an edited file counts as a newer state.
     private func snapshot(ofJSON identity: FileIdentity?) throws -> UnverifiedSnapshot {
         guard let identity, let text = try FileStore.read(path, limit: session.limits.changesetBytes) else {
             throw RemoteSettingsError.Other(reason: "\(path): expected a file with records, found none")
@@ -96,14 +97,14 @@ final class OverridingFile: Sendable {
         var reader = JSONReader(text, limits: session.limits)
         var (lists, isObject) = ([String: Bytes](), true)
         do throws(JSONError) { try reader.beginObject() } catch { isObject = false }
-        // What is neither says so as a list of records.
+        // A text that is neither form is reported when it is read as a list of records.
         guard isObject else { return text }
         while let key = try reader.nextKey() { lists[key] = try reader.skipValue() }
         try reader.finish()
         return lists["data"] ?? lists["changes"] ?? text
     }
 
-    /// A record's attachment as it lies beside the file, checked against its hash; `nil` if it does not. Does I/O.
+    /// A record's attachment from beside the file, checked against its hash; `nil` if there is none. Does I/O.
     func attachment(_ wanted: WantedAttachment) -> Bytes? {
         let found: Bytes?
         if isBundle {

@@ -13,9 +13,9 @@ import TargetFilter
     import CurlTransport
 #endif
 
-/// A service's configuration as it is in force, with what is made of it once: the trust policy, the filter context, the
-/// reader of snapshots and the connection to the server.
+/// A service's configuration in force, and what is made from it once.
 ///
+/// That is the trust policy, the filter context, the reader of snapshots and the connection to the server.
 /// `updateConfig` closes a session and makes another one. Making one does no I/O.
 final class Session: Sendable {
     private struct State {
@@ -25,11 +25,11 @@ final class Session: Sendable {
         var isClosed = false
         /// The last outcome of each source.
         var uptake: [String: CollectionAccess.Uptake] = [:]
-        /// Whether files that killed writers have left were looked for.
+        /// Whether files that killed writers have left were already removed.
         var hasTidied = false
         /// Called whenever the server has answered a sync.
         var onAnswer: (@Sendable () -> Void)?
-        /// The state of the server up to which collections were synced together, in this process.
+        /// The collections that this process has synced together, and the server's timestamp up to which it has.
         var synced: (collections: Set<CollectionID>, timestamp: Timestamp)?
         /// The service whose configuration this is.
         weak var service: RemoteSettingsService?
@@ -41,17 +41,17 @@ final class Session: Sendable {
     let trust: TrustPolicy
     /// The origin whose releases are read; `nil` if the configuration names none, or a name that no origin can have.
     let releaseOrigin: OriginName?
-    /// The release that is read.
+    /// The release in use.
     let release = Mutex(KnownRelease())
     let changes: ChangeHub
     let filterContext: FilterContext
     let logger: ServiceLog
-    /// The base URL of the server's attachments, which the server is asked for once.
+    /// The base URL of the server's attachments. The server is asked for it once.
     let attachmentsURL = AttachmentsURLSource()
     let syncs = SharedWork<CollectionID, SyncOutcome, Never>(endsWithLastCaller: false)
-    /// Syncs of a whole service; there is one key, as a service has one list of collections.
+    /// Syncs of the whole service. There is one key, because a service has one list of collections.
     let serviceSyncs = SharedWork<Bool, [CollectionSyncResult], Never>(endsWithLastCaller: false)
-    /// What is remembered of syncs from one process to the next.
+    /// What is remembered about syncs from one process to the next.
     let journal: SyncJournalKeeper
     /// The syncs that have just failed.
     let failures: RecentFailures
@@ -78,7 +78,7 @@ final class Session: Sendable {
         journal = SyncJournalKeeper(storage, of: identity, limits: config.limits)
         failures = RecentFailures(config.environment)
         trust = config.trustPolicy
-        // What is previewed is not published yet, and so in no release.
+        // A preview is not published yet, so it is in no release.
         releaseOrigin = config.isPreview ? nil : config.origin.flatMap { OriginName($0) }
         logger = ServiceLog(config.log)
         filterContext = config.appContext?.filterContext ?? .empty
@@ -101,14 +101,14 @@ final class Session: Sendable {
         }
     }
 
-    /// Whether both believe the same snapshots of the same server.
+    /// Whether both sessions believe the same snapshots of the same server.
     func trusts(likewise other: Session) -> Bool {
         guard let mine = try? server.get(), let theirs = try? other.server.get() else { return false }
         return ServerIdentity(mine) == ServerIdentity(theirs) && trust == other.trust
             && releaseOrigin == other.releaseOrigin
     }
 
-    /// - Throws: if ``RemoteSettingsConfig/origin`` is a name that no origin can have.
+    /// - Throws: if no origin can have the name ``RemoteSettingsConfig/origin``.
     func checkOrigin() throws(RemoteSettingsError) {
         guard let name = config.origin, OriginName(name) == nil else { return }
         throw .Other(
@@ -123,13 +123,13 @@ final class Session: Sendable {
         set { state.withLock { $0.service = newValue } }
     }
 
-    /// Receives the outcomes of syncs, of those under way too.
+    /// Receives the outcomes of syncs, including those under way.
     var telemetry: (any RemoteSettingsTelemetry)? {
         get { state.withLock { $0.telemetry } }
         set { state.withLock { $0.telemetry = newValue } }
     }
 
-    /// The bucket of collections that are named without one.
+    /// The bucket of collections whose names give none.
     var bucketName: String { config.bucketName ?? "main" }
 
     /// - Parameter name: a collection's name, or `bucket/name`.
@@ -144,8 +144,9 @@ final class Session: Sendable {
         }
     }
 
-    /// A client for one run: a sync, or the download of one or more attachments. The first call reads from the storage
-    /// directory until when servers asked for no requests.
+    /// A client for one run: a sync, or the download of one or more attachments.
+    ///
+    /// The first call reads from the storage directory until when servers asked for no requests.
     func startingRun() throws(RemoteSettingsError) -> ServerClient {
         if let known = state.withLock({ $0.client }) { return known.startingRun() }
         let server = try server.get()
@@ -185,7 +186,7 @@ final class Session: Sendable {
         }
     }
 
-    /// Ends syncs that are under way, and refuses new ones. Reads go on being answered.
+    /// Ends syncs that are under way, and refuses new ones. Reads are still answered.
     func close() {
         state.withLock { $0.isClosed = true }
         serviceSyncs.close()
@@ -194,7 +195,7 @@ final class Session: Sendable {
 }
 
 extension Session {
-    /// Stores which servers asked for no requests, and until when, for the next process.
+    /// Stores for the next process which servers asked for no requests, and until when.
     func keepBackoff(_ client: ServerClient) {
         let state = client.backoff
         guard !state.holds(at: now).isEmpty else { return }
@@ -211,7 +212,7 @@ extension Session {
     ///
     /// - Parameters:
     ///   - source: `settings-sync`, `settings-changes-monitoring`, or `bucket/collection`.
-    ///   - timestamp: the collection's afterwards; `nil` if it failed.
+    ///   - timestamp: the collection's timestamp afterwards; `nil` if the attempt failed.
     ///   - age: the time between the last change on the server and its answer.
     ///   - began: when the attempt began.
     func report(
@@ -237,26 +238,26 @@ extension Session {
             defer { state.hasTidied = true }
             return !state.hasTidied
         }
-        // What cannot be removed takes room, and does no other harm.
+        // A file that cannot be removed takes room, but does no other harm.
         if isFirst { try? storage.removeLeftovers(now: now) }
     }
 
     /// - Parameter body: called whenever the server has answered a sync.
     func onAnswer(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.onAnswer = body } }
 
-    /// Calls what ``onAnswer(_:)`` was given: the server has answered a sync.
+    /// Tells ``onAnswer(_:)``'s closure that the server has answered a sync.
     func noteAnswer() {
         failures.noteAnswer()
         state.withLock { $0.onAnswer }?()
     }
 
-    /// Notes that nothing of the server's state at the monitor's timestamp is missing here. Nobody has signed that
-    /// timestamp.
+    /// Notes that nothing of the server's state at the monitor's timestamp is missing here. That timestamp is not
+    /// signed.
     func noteSynced(_ collections: [CollectionID], upTo timestamp: Timestamp) {
         state.withLock { $0.synced = (Set(collections), timestamp) }
     }
 
-    /// The monitor's timestamp up to which these collections were synced together last.
+    /// The monitor's timestamp up to which these collections were last synced together.
     func seen(of collections: Set<CollectionID>) -> Timestamp? {
         state.withLock { state in
             state.synced.flatMap { collections.isSubset(of: $0.collections) ? $0.timestamp : nil }
@@ -279,8 +280,9 @@ extension Session {
         }
     }
 
-    /// Runs `body` while no other process or session writes to the storage directory. Waits for others up to
-    /// ``Limits/storageLockSeconds``.
+    /// Runs `body` while no other process or session writes to the storage directory.
+    ///
+    /// Waits for others up to ``Limits/storageLockSeconds``.
     func withStorageLock<Value>(_ body: () throws -> Value) async throws -> Value {
         try storage.prepare()
         let pause = Duration.milliseconds(20)
@@ -312,7 +314,7 @@ extension RemoteSettingsError {
     }
 }
 
-/// A server without the version of its protocol: `/v1` and `/v2` of one server give the same collections.
+/// A server without the version of its protocol. `/v1` and `/v2` of one server have the same collections.
 struct ServerIdentity: Hashable, CustomStringConvertible {
     let description: String
 

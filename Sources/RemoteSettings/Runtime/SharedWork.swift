@@ -4,11 +4,11 @@ import WorkThreads
 
 /// Syncs or downloads, each shared by all callers who ask for it while it is under way.
 ///
-/// The work runs on threads of this package's own: callers that block the threads of Swift's pool may be waiting for
-/// it.
+/// The work runs on this package's own threads, because the callers that wait for it may block the threads of Swift's
+/// pool.
 ///
-/// A caller that is cancelled stops waiting at once. Whether work that nobody waits for any more goes on is up to
-/// `init`.
+/// A caller that is cancelled stops waiting at once. `init` decides whether the work goes on when nobody waits for it
+/// any more.
 package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progress: Sendable>: Sendable {
     package typealias Outcome = Result<Value, RemoteSettingsError>
     package typealias Report = @Sendable (Progress) -> Void
@@ -37,7 +37,7 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
         var count = 0
         var isClosed = false
 
-        /// - Returns: the task of work that nobody waits for any more, to be cancelled; `nil` if somebody does.
+        /// - Returns: the task to cancel if nobody waits for its work any more; `nil` if somebody does.
         mutating func removeIfAbandoned(_ key: Key) -> Task<Void, Never>? {
             guard works[key]?.callers.isEmpty == true else { return nil }
             return works.removeValue(forKey: key)?.task
@@ -47,19 +47,18 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
     private let endsWithLastCaller: Bool
     private let state = Mutex(State())
 
-    /// - Parameter endsWithLastCaller: whether work that nobody waits for any more is cancelled.
+    /// - Parameter endsWithLastCaller: whether work is cancelled when nobody waits for it any more.
     package init(endsWithLastCaller: Bool) {
         self.endsWithLastCaller = endsWithLastCaller
     }
 
-    /// Starts `body`, or waits for the same work that is under way already.
+    /// Starts `body`, or waits for the same work if it is already under way.
     ///
     /// - Parameters:
-    ///   - expected: the timestamp that a push message announced. Work under way that was started for a lower one, or
-    ///     for none, does not count: its end is awaited, and `body` runs then.
-    ///   - owner: on whose behalf the caller waits, for ``leave(_:)``.
-    ///   - progress: called in the caller's task. If it is slower than the work, it is called with the latest value
-    ///     only.
+    ///   - expected: the timestamp that a push message announced. Work that was started for a lower one, or for none,
+    ///     is not enough: `body` runs after it has ended.
+    ///   - owner: the client for which the caller waits, for ``leave(_:)``.
+    ///   - progress: called in the caller's task. If it is slower than the work, it only gets the latest value.
     package func run(
         _ key: Key, expected: Timestamp? = nil, owner: ObjectIdentifier? = nil, progress: Report? = nil,
         _ body: @escaping @Sendable (@escaping Report) async -> Outcome
@@ -73,7 +72,7 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
                 switch event {
                 case .progress(let value): progress?(value)
                 case .end(let result): outcome = result
-                // Not even if the work was not enough: then `body` would run on behalf of an owner that has ended.
+                // This holds even if the work was not enough. Otherwise `body` would run for an owner that has ended.
                 case .left: return .failure(.closed)
                 }
             }
@@ -82,13 +81,13 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
         }
     }
 
-    /// - Returns: what happens from now on, and whether the work is for at least the `expected` timestamp; `nil` after
+    /// - Returns: the events from now on, and whether the work is for at least the `expected` timestamp; `nil` after
     ///   ``close()``.
     private func join(
         _ key: Key, expected: Timestamp?, owner: ObjectIdentifier?,
         _ body: @escaping @Sendable (@escaping Report) async -> Outcome
     ) -> (events: AsyncStream<Event>, isEnough: Bool)? {
-        // The end is the newest event, so that it is never the one that is dropped.
+        // The end is the newest event, so it is never the one that is dropped.
         let (events, continuation) = AsyncStream<Event>.makeStream(bufferingPolicy: .bufferingNewest(2))
         let joined = state.withLock { state -> (caller: Int, isEnough: Bool)? in
             state.count += 1
@@ -134,13 +133,13 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
         task?.cancel()
     }
 
-    /// Whether there is work of this key that a caller would wait for.
+    /// Whether there is work under this key that a caller would wait for.
     func isUnderWay(_ key: Key) -> Bool { state.withLock { $0.works[key] != nil } }
 
     /// Cancels work that nobody waits for any more. The next caller starts anew, even if the cancelled work never ends.
     func cancelIfAbandoned(_ key: Key) { state.withLock { $0.removeIfAbandoned(key) }?.cancel() }
 
-    /// Ends the waiting of all of an owner's callers, as after ``close()``. Others go on waiting.
+    /// Ends the waiting of all of an owner's callers, as ``close()`` does. Others keep waiting.
     func leave(_ owner: ObjectIdentifier) {
         let (left, tasks) = state.withLock { state -> ([Caller], [Task<Void, Never>]) in
             var left: [Caller] = []
@@ -165,7 +164,7 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
         }
     }
 
-    /// Cancels what is under way, and refuses what comes.
+    /// Cancels what is under way, and refuses new work.
     package func close() {
         let tasks = state.withLock { state in
             state.isClosed = true

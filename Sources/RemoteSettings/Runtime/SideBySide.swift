@@ -1,15 +1,15 @@
 import Dispatch
 import Locks
 
-/// Calls both closures, and returns what they return: at the same time if the process has another core, else one after
-/// the other.
+/// Calls both closures and returns their results. They run at the same time if the process has another core.
 ///
-/// The calling thread works too, and calls both if no other thread has begun one of them: it never waits for a thread
-/// that has nothing to do yet. Dispatch runs the other thread at the caller's priority. No lock is held meanwhile.
-/// `second` may wait for what `first` does: `first` has begun, or is done, when `second` begins. Never the reverse.
+/// The calling thread works too. It calls both closures if no other thread has begun one of them, so it never waits for
+/// a thread that has not started. Dispatch runs the other thread at the caller's priority. No lock is held meanwhile.
+/// `second` may wait for what `first` does, because `first` has begun when `second` begins. `first` must not wait for
+/// `second`.
 ///
-/// - Parameter bytes: how many bytes the calls work through. If they are few, the start of a thread, about 0.1 ms,
-///   would take longer than the work, and they are called one after the other.
+/// - Parameter bytes: how many bytes the calls work through. For few bytes, the calls run one after the other, because
+///   starting a thread takes about 0.1 ms.
 func sideBySide<First: Sendable, Second: Sendable>(
     bytes: Int, _ first: @Sendable () -> First, _ second: @Sendable () -> Second
 ) -> (First, Second) {

@@ -5,8 +5,9 @@ import RemoteSettingsModel
 import SnapshotBundle
 import Locks
 
-/// What a process holds of one collection: the snapshot that serves, why others do not, and what protects the
-/// collection from older or unsigned states.
+/// What a process holds of one collection.
+///
+/// It is the snapshot in use, why others are not used, and what protects the collection from older or unsigned states.
 struct HeldState: Sendable {
     /// The snapshot whose records are served; `nil` if there is none.
     var snapshot: Snapshot?
@@ -15,34 +16,37 @@ struct HeldState: Sendable {
     /// Whether the snapshot's signature was verified in this process.
     var isVerifiedHere = false
     var unused: [SnapshotStatus.Unused] = []
-    /// The newest timestamp that was ever taken from the server, as far as the cache file tells.
+    /// The newest timestamp that was ever taken from the server, according to the cache file.
     var highWaterMark: Timestamp?
-    /// The newest timestamp of a signed state that is known of: packaged, cached, or of what is left of a damaged cache
+    /// The newest timestamp of a known signed state: a packaged one, a cached one, or what is left of a damaged cache
     /// file.
     var signedAsOf: Timestamp?
-    /// The newest timestamp of a packaged state without signature in a source that is as trusted as the program.
+    /// The newest timestamp of an unsigned packaged state in a source that is as trusted as the program.
     var unsignedByProgram: Timestamp?
     /// Which version of the cache file was read; `nil` if there was none.
     var cacheIdentity: CacheIdentity?
     /// Whether a later version of the library has written the cache file, which then stays as it is.
     var isOfLaterFormat = false
-    /// Whether the cache file is of the state that serves, be it that it serves itself or that a packaged snapshot of
-    /// the same state does, which need not be verified again.
+    /// Whether the cache file is of the state in use.
+    ///
+    /// Either the cache file itself is in use, or a packaged snapshot of the same state, which need not be verified
+    /// again.
     var isCached = false
-    /// The release that was read when this state was found; `nil` without releases.
+    /// The release in use when this state was found; `nil` without releases.
     var view: ReleaseView?
     /// Whether this is the state that the release lists.
     var isOfRelease = false
-    /// Which version of a file in the storage directory has the state that the release lists; `nil` if none has, or if
-    /// that is not known.
+    /// The version of a file in the storage directory that has the release's state; `nil` if there is none, or if it is
+    /// not known.
     var storedIdentity: CacheIdentity?
-    /// The packaged bundles of the collection that may be used, newest first, for their attachments.
+    /// The usable packaged bundles of the collection, newest first, for their attachments.
     var bundles: [PackagedBundle] = []
 
     var timestamp: Timestamp? { snapshot?.timestamp }
 
-    /// Whether states without signature are refused, because the collection is known to be signed; unless the program
-    /// itself brings a later state without one.
+    /// Whether unsigned states are refused because the collection is known to be signed.
+    ///
+    /// They are not refused if the program itself brings a later unsigned state.
     var isKnownSigned: Bool {
         guard let signedAsOf else { return false }
         return unsignedByProgram.map { $0 < signedAsOf } ?? true
@@ -59,9 +63,9 @@ struct HeldState: Sendable {
     }
 }
 
-/// Finds the snapshot that serves: the newest one, cached or packaged, that can be trusted.
+/// Finds the snapshot to use: the newest one, cached or packaged, that can be trusted.
 struct SnapshotLoader: Sendable {
-    /// The server that snapshots have to be of.
+    /// The server that snapshots must belong to.
     let server: ServerIdentity
     let verifier: KeptSnapshotVerifier
     let storage: StorageDirectory
@@ -88,8 +92,9 @@ struct SnapshotLoader: Sendable {
             }
         }
 
-        /// Whether this is a packaged snapshot of the cache file's state that need not be verified to be served. What
-        /// is not signed tells nothing but its timestamp, and need not be of the same state.
+        /// Whether this packaged snapshot has the cache file's state and can be used without verification.
+        ///
+        /// An unsigned one cannot stand in: only its timestamp is known, and its state may differ.
         func canStandIn(for file: CacheFile) -> Bool {
             guard case .packaged(let bundle) = self else { return false }
             return bundle.isTrusted && bundle.lock.trust.isSigned && file.chain != nil
@@ -97,10 +102,10 @@ struct SnapshotLoader: Sendable {
         }
     }
 
-    /// Reads and verifies. Does I/O and never fails: what cannot serve is in the result, with the reason.
+    /// Reads and verifies. Does I/O and never fails: the result lists what cannot be used, with the reasons.
     ///
-    /// - Parameter usesPackaged: whether a packaged snapshot may serve. What it says about the collection counts in any
-    ///   case.
+    /// - Parameter usesPackaged: whether a packaged snapshot may be used. What it says about the collection counts in
+    ///   any case.
     func load(_ id: CollectionID, usesPackaged: Bool = true) -> HeldState {
         var held = HeldState()
         let file = cacheFile(id, &held)
@@ -108,7 +113,7 @@ struct SnapshotLoader: Sendable {
         return held
     }
 
-    /// Like ``load(_:usesPackaged:)``, with a cache file's content that was kept elsewhere in place of the cache.
+    /// Like ``load(_:usesPackaged:)``, with the content of a cache file that was kept elsewhere in place of the cache.
     func load(_ id: CollectionID, kept content: Bytes?, usesPackaged: Bool = true) -> HeldState {
         var held = HeldState()
         var file: CacheFile?
@@ -128,14 +133,15 @@ struct SnapshotLoader: Sendable {
         return held
     }
 
-    /// Finds the state that a release lists: packaged, stored, or about to be stored by a process that has shown the
-    /// release. If there is none, or the release does not list the collection, the newest state serves. Does I/O and
-    /// never fails.
+    /// Finds the state that a release lists. Does I/O and never fails.
+    ///
+    /// The state may be packaged, stored, or about to be stored by a process that has already shown the release. If
+    /// there is none, or if the release does not list the collection, the newest state is used.
     func load(_ id: CollectionID, of view: ReleaseView) -> HeldState {
         if let held = listedState(id, of: view) { return held }
         var held = load(id)
         held.view = view
-        // The newest state may be the one that is listed, put there since the first look.
+        // The newest state may be the listed one, if it was put there since the first look.
         held.isOfRelease = held.snapshot.map { view.lists($0.payload, of: id) } ?? false
         return held
     }
@@ -151,7 +157,7 @@ struct SnapshotLoader: Sendable {
         held.bundles = bundles.filter { (try? check($0)) != nil }
         held.cacheIdentity = (try? storage.identity(id)) ?? nil
         let listed = held.bundles.filter { $0.lock.timestamp == entry.timestamp }
-        // Whoever packaged the catalogue with the program packaged this bundle as well.
+        // Whoever packaged the catalogue with the program also packaged this bundle.
         for bundle in listed where bundle.isTrusted && view.source == .packaged(bundle.sourceName) {
             guard let snapshot = try? bundle.snapshot(verifier, now: now()) else { continue }
             held.serve(snapshot, from: .packaged(bundle.sourceName), isVerifiedHere: false)
@@ -178,10 +184,10 @@ struct SnapshotLoader: Sendable {
         return nil
     }
 
-    /// Serves the newest that can be trusted of a cache file and what is packaged.
+    /// Uses the newest trusted state of a cache file and the packaged snapshots.
     ///
-    /// - Parameter packagedCanStandIn: whether a packaged snapshot serves in place of a cache file of the same state if
-    ///   it need not be verified.
+    /// - Parameter packagedCanStandIn: whether a packaged snapshot of the same state is used in place of a cache file
+    ///   if it need not be verified.
     private func choose(
         _ id: CollectionID, _ file: CacheFile?, usesPackaged: Bool = true, packagedCanStandIn: Bool = true,
         _ held: inout HeldState
@@ -221,9 +227,9 @@ struct SnapshotLoader: Sendable {
         if held.snapshot == nil { noteOthers(id, problems, &held) }
     }
 
-    /// Makes a candidate the snapshot that serves. Of packaged ones that may be used, the bundle is kept in any case.
+    /// Puts a candidate into use. A packaged candidate's bundle is kept in any case if it may be used.
     ///
-    /// - Throws: if it cannot serve, or if a newer one serves already.
+    /// - Throws: if it cannot be used, or if a newer one is in use already.
     private func take(_ candidate: Candidate, _ held: inout HeldState) throws {
         switch candidate {
         case .cached(let file):
@@ -233,7 +239,7 @@ struct SnapshotLoader: Sendable {
             held.isCached = true
         case .packaged(let bundle):
             try check(bundle)
-            // Whoever can write to the directory could have put it there.
+            // Anyone who can write to the directory could have put it there.
             if !bundle.isTrusted, !bundle.lock.trust.isSigned, held.isKnownSigned {
                 throw SnapshotRefusal(.signatureLost)
             }
@@ -298,9 +304,8 @@ struct SnapshotLoader: Sendable {
         let metadata = Result { () throws(JSONError) in
             try CollectionMetadata(parsing: file.metadata, limits: limits)
         }
-        // One thread hashes the payload, the other one verifies the chain; which of them takes longer depends on how
-        // much of the program has run before. The one that is done first indexes the records, the other one checks the
-        // signature.
+        // One thread hashes the payload and the other verifies the chain. Which takes longer depends on how much of the
+        // program has run before. The first to finish indexes the records, and the other checks the signature.
         let message = Mutex<SignedMessage?>(nil)
         let isSignatureTaken = Atomic(false)
         let isIndexTaken = Atomic(false)
@@ -345,7 +350,7 @@ struct SnapshotLoader: Sendable {
         return Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
     }
 
-    /// - Throws: `SnapshotRefusal` if the lock alone tells that the bundle's snapshot cannot serve.
+    /// - Throws: `SnapshotRefusal` if the lock alone shows that the bundle's snapshot cannot be used.
     private func check(_ bundle: PackagedBundle) throws(SnapshotRefusal) {
         let acceptsUnsigned = verifier.policy.acceptsUnsigned
         switch bundle.lock.trust {
@@ -360,7 +365,7 @@ struct SnapshotLoader: Sendable {
 }
 
 extension SnapshotLoader {
-    /// The records of the state before the cached one, verified; `nil` if there is none to be trusted. Does I/O.
+    /// The verified records of the state before the cached one; `nil` if there is none that can be trusted. Does I/O.
     func previousRecords(_ id: CollectionID, isKnownSigned: Bool) -> RecordTable? {
         let path = storage.previousPath(id)
         guard let file = try? storage.cacheFile(id, at: path, limits: limits), ServerIdentity(file.server) == server
@@ -368,7 +373,7 @@ extension SnapshotLoader {
         return try? snapshot(file, isKnownSigned: isKnownSigned).records
     }
 
-    /// Checks that everything packaged can be served, as far as the locks and the bundles' first bytes tell. Does I/O.
+    /// Checks by the locks and the bundles' first bytes that everything packaged can be used. Does I/O.
     ///
     /// - Throws: ``RemoteSettingsError/Other(reason:)`` with everything that is wrong.
     func validatePackaged() throws(RemoteSettingsError) {
@@ -395,7 +400,7 @@ extension SnapshotLoader {
         }
     }
 
-    /// Whether the root of the lock is pinned, or that of another chain in the bundle.
+    /// Whether the lock's root is pinned, or the root of another chain in the bundle is.
     private func isPinned(_ root: SHA256Digest, of bundle: PackagedBundle) -> Bool {
         let pinned = verifier.policy.roots.roots
         guard !pinned.contains(root), let text = try? bundle.reader().chain() else { return pinned.contains(root) }
@@ -412,10 +417,11 @@ extension SnapshotLoader {
         }
     }
 
-    /// If nothing serves: what there is under the same name in other buckets, and which sources could not be read.
+    /// Notes what explains that nothing is in use: other buckets that have the name, and sources that could not be
+    /// read.
     private func noteOthers(_ id: CollectionID, _ problems: [SnapshotStatus.Unused], _ held: inout HeldState) {
         for problem in packaged.problems + problems { refuse(problem, of: id, &held) }
-        // What is wrong with a lock elsewhere does not explain why this collection is missing.
+        // A broken lock elsewhere does not explain why this collection is missing.
         var otherProblems: [SnapshotStatus.Unused] = []
         for bundle in packaged.allBundles(problems: &otherProblems, where: { $0.name == id.name && $0 != id }) {
             refuse(
@@ -427,7 +433,7 @@ extension SnapshotLoader {
 }
 
 extension PackagedBundle {
-    /// The state that the lock names and that is not there.
+    /// The state that the lock names but the bundle does not have.
     fileprivate var missing: SnapshotStatus.Unused? {
         missingState.map {
             .init(source: .packaged(sourceName), timestamp: $0, reason: .missing(found: lock.timestamp))

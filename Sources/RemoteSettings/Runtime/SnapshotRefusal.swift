@@ -5,7 +5,7 @@ import SnapshotBundle
 /// Why a snapshot is not used.
 struct SnapshotRefusal: Error {
     let reason: SnapshotStatus.Unused.Reason
-    /// Whether no configuration would accept it, so that a cache file is set aside.
+    /// Whether no configuration would accept it. A cache file is then set aside.
     let isDamage: Bool
 
     init(_ reason: SnapshotStatus.Unused.Reason) {
@@ -13,7 +13,7 @@ struct SnapshotRefusal: Error {
         isDamage = if case .damaged = reason { true } else { false }
     }
 
-    /// The refusal that an error of reading or verifying amounts to.
+    /// Makes the refusal for an error of reading or verifying.
     init(_ error: any Error) {
         switch error {
         case let error as SnapshotRefusal: self = error

@@ -2,8 +2,9 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import Locks
 
-/// A sync that has just failed. Reads that sync only if nothing is held, `getRecords(syncIfEmpty:)` and
-/// ``RecordQuery/Sync/ifEmpty``, do not repeat it before ``nextTry``.
+/// A sync that has just failed. Reads that sync only if nothing is held do not repeat it before ``nextTry``.
+///
+/// These reads are `getRecords(syncIfEmpty:)` and ``RecordQuery/Sync/ifEmpty``.
 public struct RecentFailure: Hashable, Sendable {
     /// Why it failed.
     public var error: RemoteSettingsError
@@ -11,18 +12,18 @@ public struct RecentFailure: Hashable, Sendable {
     public var nextTry: Timestamp
 }
 
-/// The syncs of a session that have just failed, so that a device without a network does not wait at each read for what
-/// the read before has waited for.
+/// The syncs of a session that have just failed.
 ///
-/// They are kept in memory only, and a pause is never longer than a minute: a network that fails on purpose gains no
-/// more than that. A sync that the app asks for is made all the same.
+/// Without them, a device that is offline would wait for the network again at each read. They are kept in memory only,
+/// and a pause never exceeds a minute, so a network that fails on purpose gains no more than that. A sync that the app
+/// asks for is always made.
 final class RecentFailures: Sendable {
     private static let firstPause = Duration.seconds(5)
     private static let longestPause = Duration.seconds(60)
 
     private struct Failure {
         let error: RemoteSettingsError
-        /// How many there were, one after the other.
+        /// How many failures there were in a row.
         let count: Int
         let time: Timestamp
         let uptime: Duration
@@ -31,7 +32,7 @@ final class RecentFailures: Sendable {
     }
 
     private struct State {
-        /// The server's list of collections could not be had.
+        /// The server's list of collections could not be fetched.
         var server: Failure?
         var collections: [CollectionID: Failure] = [:]
     }
@@ -41,8 +42,8 @@ final class RecentFailures: Sendable {
 
     init(_ environment: HTTPEnvironment) { self.environment = environment }
 
-    /// - Parameter id: the collection that failed; `nil` if the server's list of collections could not be had, which
-    ///   concerns all of them.
+    /// - Parameter id: the collection that failed; `nil` if the server's list of collections could not be fetched,
+    ///   which affects all collections.
     func note(_ error: RemoteSettingsError, of id: CollectionID?) {
         let (time, uptime) = (environment.now(), environment.uptime())
         state.withLock { state in
@@ -53,21 +54,21 @@ final class RecentFailures: Sendable {
         }
     }
 
-    /// The server has told which collections it has.
+    /// Notes that the server has sent its list of collections.
     func noteAnswer() { state.withLock { $0.server = nil } }
 
     func noteSuccess(of id: CollectionID) { state.withLock { $0.collections[id] = nil } }
 
-    /// There is a reason to believe that the next try has another end.
+    /// Forgets all failures, because there is reason to believe that the next try succeeds.
     func forget() { state.withLock { $0 = State() } }
 
-    /// The failure that a read does not repeat now; `nil` if it may ask the network.
+    /// The failure that a read must not repeat now; `nil` if it may use the network.
     func standing(_ id: CollectionID) -> RecentFailure? {
         let failures = state.withLock { [$0.server, $0.collections[id]].compactMap(\.self) }
         guard !failures.isEmpty else { return nil }
         let (now, uptime) = (environment.now(), environment.uptime())
         let left = failures.map { failure in
-            // The machine may have slept, which only the time of day shows, or its time of day may have been set.
+            // The machine may have slept, which only the time of day shows; or its time of day may have been set.
             let passed = max(uptime - failure.uptime, now.elapsed(since: failure.time))
             return (failure.pause - passed, failure.error)
         }

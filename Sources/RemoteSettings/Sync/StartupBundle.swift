@@ -6,21 +6,24 @@ import SnapshotFetch
 import WorkThreads
 
 extension RemoteSettingsService {
-    /// Takes the collections' states out of the bundle that the server offers for a first launch: three or four
-    /// requests in all, in place of one for each collection. Each state is verified as one that a sync has fetched, and
-    /// is stored only if it is newer than what is held. The bundle may be some hours old; sync afterwards.
+    /// Takes the collections' states from the server's bundle for a first launch. Uses the network.
     ///
-    /// If ``RemoteSettingsConfig/origin`` names an origin, this is a sync: a startup bundle is of no release.
+    /// It makes three or four requests in all, instead of one for each collection. Each state is verified like a
+    /// fetched one, and is stored only if it is newer than what is held. The bundle may be some hours old, so sync
+    /// afterwards.
     ///
-    /// - Parameter collections: the collections' names, in the bucket of the configuration, or `bucket/name`; `nil` for
-    ///   those that have a client. Others in the bundle are left alone.
+    /// If ``RemoteSettingsConfig/origin`` names an origin, this is an ordinary sync, because a startup bundle belongs
+    /// to no release.
+    ///
+    /// - Parameter collections: the collections' names, in the configured bucket, or `bucket/name`; `nil` for those
+    ///   that have a client. Others in the bundle are left alone.
     /// - Returns: the results of those that are in the bundle, sorted by collection.
-    /// - Throws: ``RemoteSettingsError`` if the bundle could not be had or read; servers need not offer one.
+    /// - Throws: ``RemoteSettingsError`` if the bundle could not be fetched or read. Servers need not offer one.
     @discardableResult
     public func importStartupBundle(
         of collections: [String]? = nil
     ) async throws(RemoteSettingsError) -> [CollectionSyncResult] {
-        // The bundle may be older than the release, which then could not be read as a whole.
+        // The bundle may be older than the release, which could then not be read as a whole.
         if session.releaseOrigin != nil { return try await syncCollections(trigger: .startup) }
         var wanted = collections == nil ? clientCollections : []
         for name in collections ?? [] { wanted.append(try collection(name)) }
@@ -38,10 +41,10 @@ extension RemoteSettingsService {
     }
 }
 
-/// The server's bundle for a first launch: a JSON array of changesets, packed by LZ4. Nothing vouches for the bundle
-/// itself.
+/// The server's bundle for a first launch: a JSON array of changesets, compressed with LZ4. The bundle itself is not
+/// signed.
 private struct StartupBundle: Sendable {
-    /// The texts of the wanted collections' changesets, each the first that the bundle has.
+    /// The texts of the wanted collections' changesets. If the bundle has several of one collection, the first counts.
     let changesets: [CollectionID: Bytes]
     private let session: Session
     private let client: ServerClient
@@ -72,7 +75,7 @@ private struct StartupBundle: Sendable {
         }
     }
 
-    /// Finds the wanted collections by their metadata. What names none is passed over.
+    /// Finds the wanted collections by their metadata. A changeset that names no collection is skipped.
     private static func changesets(
         in content: Bytes, of wanted: Set<CollectionID>, limits: Limits
     ) throws(JSONError) -> [CollectionID: Bytes] {

@@ -10,13 +10,13 @@ public struct SyncFailures: Hashable, Sendable {
         public var at: Timestamp
         /// What started it.
         public var trigger: UptakeEvent.Trigger
-        /// How telemetry classes it. `signRetryError` says that after a delta the whole collection was fetched too.
+        /// Its status in telemetry. `signRetryError` means that a full fetch after a delta failed too.
         public var status: UptakeEvent.Status
         /// The first 500 characters of the error's text, on one line.
         public var error: String
     }
 
-    /// How many there were, of this process and earlier ones.
+    /// How many there were, including those of earlier processes.
     public var count: Int
     /// When the first of them began, by this device's clock.
     public var since: Timestamp
@@ -36,15 +36,15 @@ extension SyncFailures: CustomStringConvertible {
     }
 }
 
-/// What is remembered of a server's syncs from one process to the next. Nothing that is verified depends on it.
+/// What is remembered about a server's syncs from one process to the next. Verification does not depend on it.
 struct SyncJournal: Hashable, Sendable {
-    /// When the server last told which collections it has, by this device's clock.
+    /// When the server last sent its list of collections, by this device's clock.
     var lastCheck: Timestamp?
-    /// How many milliseconds this device's clock was ahead of the server's then.
+    /// How many milliseconds this device's clock was ahead of the server's at that time.
     var clockSkew: Int64?
     var failures: [CollectionID: SyncFailures] = [:]
 
-    /// The journal's file, in bytes.
+    /// The most bytes that the journal's file may have.
     private static let mostBytes = 4 << 20
     private static let errorCharacters = 500
 
@@ -62,8 +62,9 @@ struct SyncJournal: Hashable, Sendable {
 }
 
 extension SyncJournal {
-    /// Reads the journal of a server. A file that cannot be read, or that is of another server, counts as empty. Does
-    /// I/O.
+    /// Reads the journal of a server. Does I/O.
+    ///
+    /// A file that cannot be read, or that is of another server, counts as empty.
     static func read(_ path: String, of server: ServerIdentity?, limits: Limits) -> SyncJournal {
         var journal = SyncJournal()
         guard let server, let bytes = try? FileStore.read(path, limit: mostBytes),
@@ -124,13 +125,13 @@ extension JSONValue {
     }
 }
 
-/// Writes the journal while syncs run, one entry after the other. When two processes sync at once, the last one counts.
+/// Writes the journal while syncs run, one entry after the other. If two processes sync at once, the last write wins.
 final class SyncJournalKeeper: Sendable {
     private let storage: StorageDirectory
     private let server: ServerIdentity?
     private let limits: Limits
-    /// No actor: in its queue, whoever runs on this package's own threads could stand behind a task of a pool that is
-    /// blocked.
+    /// This is no actor: a caller on this package's own threads could then wait in its queue behind a task of a blocked
+    /// pool.
     private let known = Mutex<SyncJournal?>(nil)
 
     init(_ storage: StorageDirectory, of server: ServerIdentity?, limits: Limits) {
@@ -139,10 +140,10 @@ final class SyncJournalKeeper: Sendable {
         self.limits = limits
     }
 
-    /// What the file says now.
+    /// The present content of the file.
     var present: SyncJournal { SyncJournal.read(storage.journalPath, of: server, limits: limits) }
 
-    /// A run begins: the server has told which collections it has.
+    /// Notes that a run begins: the server has sent its list of collections.
     func noteAnswer(serverTime: Timestamp?, now: Timestamp) {
         // Another process may have written since.
         change(rereading: true) { journal in
@@ -174,7 +175,7 @@ final class SyncJournalKeeper: Sendable {
             let value = body(&new)
             known = new
             guard new != old, let server else { return value }
-            // A journal that cannot be written is missed by nobody who syncs.
+            // The sync goes on without a journal that cannot be written.
             try? storage.prepare()
             try? new.write(to: storage.journalPath, of: server)
             return value

@@ -5,7 +5,7 @@ import RemoteSettingsModel
 import SnapshotFetch
 
 extension LocalCollection {
-    /// Brings the collection to the server's state. Uses the network. Calls at the same time share one sync.
+    /// Brings the collection to the server's state. Uses the network. Concurrent calls share one sync.
     ///
     /// - Parameters:
     ///   - expected: the timestamp that a push message announced.
@@ -26,8 +26,9 @@ extension LocalCollection {
         }
     }
 
-    /// The outcome of each sync while a file has the collection's place: nothing is asked for and nothing stored. `nil`
-    /// if none has.
+    /// The outcome of each sync while a file replaces the collection; `nil` if none does.
+    ///
+    /// Nothing is requested, and nothing is stored.
     fileprivate var overriddenOutcome: Result<SyncOutcome, RemoteSettingsError>? {
         guard let overriding else { return nil }
         let held = held()
@@ -38,7 +39,7 @@ extension LocalCollection {
             .Other(reason: "\(id): \(problems); mend the file, or take it out of RemoteSettingsConfig.overrides"))
     }
 
-    /// Syncs for a read that has found nothing. A failure that was just seen is not repeated: it is the result at once.
+    /// Syncs for a read that has found nothing. A failure that was just seen is returned at once and not repeated.
     func syncIfEmpty(owner: ObjectIdentifier) async -> Result<SyncOutcome, RemoteSettingsError> {
         if !session.syncs.isUnderWay(id), let failure = session.failures.standing(id) {
             session.logger.debug(
@@ -50,13 +51,14 @@ extension LocalCollection {
 }
 
 extension Session {
-    /// Collections that are synced at once: as many as there are connections to a host.
+    /// How many collections are synced at once: as many as there are connections to a host.
     static var width: Int { 8 }
 
     /// Brings collections to the server's state, each on its own, after one request for the monitor. Uses the network.
-    /// Calls at the same time share one sync.
     ///
-    /// - Returns: a failure only if the monitor could not be had.
+    /// Concurrent calls share one sync.
+    ///
+    /// - Returns: a failure only if the monitor could not be fetched.
     func sync(
         _ collections: [LocalCollection], expected: Timestamp?, trigger: UptakeEvent.Trigger
     ) async -> Result<[CollectionSyncResult], RemoteSettingsError> {
@@ -65,12 +67,12 @@ extension Session {
         }
     }
 
-    /// A sync of one collection when releases are read: everything of this service comes along, so that all of it is of
-    /// one release.
+    /// Syncs one collection when releases are read. All the service's collections are synced with it, so that all are
+    /// of one release.
     fileprivate func syncRelease(
         with collection: LocalCollection, expected: Timestamp?, trigger: UptakeEvent.Trigger, owner: ObjectIdentifier
     ) async -> Result<SyncOutcome, RemoteSettingsError> {
-        // A sync that was under way before the collection was asked for is joined, and does not have it.
+        // A sync that began before the collection was asked for is joined, but may not include it.
         for _ in 0..<2 {
             let results = await serviceSyncs.run(true, expected: expected, owner: owner) { [self] _ in
                 let others = (service?.clientCollections ?? []).filter { $0.id != collection.id }
@@ -114,7 +116,7 @@ extension Session {
     }
 }
 
-/// Why the monitor could not be had: for the caller, and for telemetry, which tells more kinds apart.
+/// Why the monitor could not be fetched: an error for the caller, and a finer status for telemetry.
 struct SyncRunFailure: Error {
     let error: RemoteSettingsError
     let status: UptakeEvent.Status
@@ -127,7 +129,7 @@ struct SyncRun: Sendable {
     let client: ServerClient
     let fetcher: CollectionFetcher
     let monitor: MonitorChangeset
-    /// The monitor's own.
+    /// The monitor's own timestamp.
     var timestamp: Timestamp { monitor.timestamp }
 
     /// Asks for the monitor.
@@ -182,13 +184,13 @@ struct SyncRun: Sendable {
         } catch {
             result = .failure(error)
         }
-        // A delta that does not verify is followed by a full fetch before the sync fails.
+        // If a delta does not verify, a full fetch follows before the sync fails.
         return await note(
             result, of: collection.id, since: began, wasRetried: { collection.held().snapshot != nil })
     }
 
-    /// Brings collections to the release that the server has. If the server has published another one meanwhile,
-    /// everything is asked for once more.
+    /// Brings collections to the server's release. If the server publishes another one meanwhile, everything is
+    /// requested once more.
     func release(
         of origin: OriginName, _ collections: [LocalCollection], expected: Timestamp?
     ) async throws(SyncRunFailure) -> [CollectionSyncResult] {
@@ -214,7 +216,7 @@ struct SyncRun: Sendable {
         }
     }
 
-    /// Remembers how the sync of a collection ended, and tells telemetry and those who listen.
+    /// Remembers how the sync of a collection ended, and tells telemetry and the listeners.
     @discardableResult
     func note(
         _ result: Result<SyncOutcome, any Error>, of id: CollectionID, since began: Timestamp,
@@ -238,7 +240,7 @@ struct SyncRun: Sendable {
         }
     }
 
-    /// Tells telemetry of a cache file that cannot be read.
+    /// Reports a cache file that cannot be read to telemetry.
     func reportDamage(_ held: HeldState, of id: CollectionID) {
         for unused in held.unused where unused.source == .cached {
             guard case .damaged(let problem) = unused.reason else { continue }
@@ -247,7 +249,7 @@ struct SyncRun: Sendable {
         }
     }
 
-    /// Remembers a failure, and tells a collection as broken that fails all the time.
+    /// Remembers a failure, and reports a collection as broken if it fails all the time.
     private func noteFailure(
         of id: CollectionID, _ status: UptakeEvent.Status, _ error: any Error, since began: Timestamp
     ) async {
@@ -264,11 +266,11 @@ struct SyncRun: Sendable {
         let id = collection.id
         let held = collection.held()
         reportDamage(held, of: id)
-        // Nobody has vouched for an imported snapshot: the server's own state replaces it even if it is no newer.
+        // An imported snapshot is not signed, so the server's own state replaces it even if it is no newer.
         let isImported = held.snapshot?.provenance == .imported
         let expected = monitor.collections[id]
         // A monitor that is older than the held state is no rollback: a cache may have kept it, the server's export may
-        // have overlapped with a publication, or another sync has stored something since. There is nothing new.
+        // have overlapped with a publication, or another sync has stored something since. Nothing is new then.
         if let expected, let timestamp = held.timestamp, timestamp >= expected, !(isImported && timestamp == expected) {
             return .upToDate(timestamp)
         }
@@ -298,9 +300,9 @@ struct SyncRun: Sendable {
 }
 
 extension HeldState {
-    /// The timestamp below which a verified state of the server is refused.
+    /// The lowest timestamp that a verified state of the server may have.
     func floor(_ session: Session) -> Timestamp? {
-        // Nothing vouches for the mark. One that lies in the future comes from damage, and would refuse everything.
+        // The mark is not signed. A mark in the future comes from damage, and would refuse everything.
         let latest = session.now.advanced(by: .seconds(session.limits.clockToleranceSeconds))
         let mark = highWaterMark.flatMap { $0 > latest ? nil : $0 }
         return [timestamp, mark].compactMap { $0 }.max()

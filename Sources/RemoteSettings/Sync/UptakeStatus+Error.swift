@@ -5,7 +5,7 @@ import RemoteSettingsHTTP
 import SnapshotFetch
 
 extension UptakeEvent.Status {
-    /// The status of an error in telemetry.
+    /// The telemetry status of an error.
     ///
     /// - Parameter wasRetried: whether the error ended a second attempt, after a first one that failed.
     init(_ error: any Error, wasRetried: Bool = false) {
@@ -26,7 +26,7 @@ extension UptakeEvent.Status {
         }
     }
 
-    /// Whether an error of this status is a failure: not what the caller or the server has stopped.
+    /// Whether an error of this status is a failure. It is none if the caller or the server has stopped the sync.
     var isFailure: Bool { self != .shutdownError && self != .backoff }
 
     private init(fetch error: FetchError) {
@@ -54,7 +54,7 @@ extension UptakeEvent.Status {
 }
 
 extension HTTPError {
-    /// The status with which a server has answered, if that is why a request or a fetch failed.
+    /// The status of the server's answer, if that is why a request or a fetch failed.
     static func status(_ error: any Error) -> Int? {
         switch error {
         case let error as HTTPError: error.status

@@ -4,12 +4,13 @@
 #endif
 
 extension UpdateChannel {
-    /// Watches the app's life cycle and the device's network, if the system tells about them: on Apple systems.
+    /// Watches the app's life cycle and the device's network on Apple systems.
+    ///
     /// Elsewhere the app calls ``RemoteSettingsService/pauseUpdates()`` and ``RemoteSettingsService/networkChanged()``.
     func deviceWatch() -> [Task<Void, Never>] {
         #if canImport(Darwin)
-            // By their names, so that neither UIKit nor AppKit is linked. If the system never posts them, nothing
-            // happens.
+            // The notifications are given by name, so that neither UIKit nor AppKit is linked. If the system never
+            // posts them, nothing happens.
             func watch(_ name: String, _ body: @escaping @Sendable (UpdateChannel) -> Void) -> Task<Void, Never> {
                 Task { [weak self] in
                     let notifications = NotificationCenter.default.notifications(named: Notification.Name(name))

@@ -2,10 +2,10 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import UpdateEvents
 
-/// A server's event stream, over the transport of the service.
+/// A server's event stream over the service's transport.
 struct EventStreamSource: UpdateSource {
     let session: Session
-    /// As the app has configured it; `nil` for the stream of the server itself.
+    /// The URL that the app has configured; `nil` for the server's own stream.
     let url: String?
 
     func connect() async throws(UpdateSourceError) -> any UpdateConnection {

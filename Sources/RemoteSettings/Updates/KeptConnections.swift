@@ -3,13 +3,15 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import UpdateSchedule
 
-/// What is remembered of connections that failed from one start to the next. The times in the file are by this device's
+/// What is remembered about failed connections from one start to the next. The times in the file are by this device's
 /// clock.
 extension ConnectionSchedule.Kept {
-    /// The file, in bytes.
+    /// The most bytes that the file may have.
     private static let mostBytes = 64 << 10
 
-    /// Reads what was kept. A file that cannot be read, or that is about another channel, counts as empty. Does I/O.
+    /// Reads what was kept. Does I/O.
+    ///
+    /// A file that cannot be read, or that is about another channel, counts as empty.
     static func read(
         _ path: String, of channel: String, limits: Limits, environment: HTTPEnvironment
     ) -> ConnectionSchedule.Kept {
@@ -20,7 +22,7 @@ extension ConnectionSchedule.Kept {
         let isAsked = document["isAsked"] == .bool(true)
         let next = document["next"]?.number?.uint64.map(Timestamp.init(milliseconds:))
         let left = next?.elapsed(since: environment.now()) ?? .zero
-        // No pause is ever longer: the clock was set back since, and the time means nothing.
+        // No pause is ever longer than this. A longer one means that the clock was set back, so the time is ignored.
         let isPossible = left <= (isAsked ? ConnectionSchedule.longestAskedPause : ConnectionSchedule.longestPause)
         return ConnectionSchedule.Kept(
             failures: Int(clamping: failures), until: isPossible ? environment.uptime() + left : .zero,

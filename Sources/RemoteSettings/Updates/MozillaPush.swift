@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import UpdateEvents
 
-/// The broadcast part of Mozilla's push protocol, as far as a client needs that has no push subscriptions of its own
+/// The broadcast part of Mozilla's push protocol, for a client without push subscriptions of its own
 /// (mozilla-services/push-service, `docs/design.md`).
 package enum MozillaPush {
     /// Mozilla's push service.
@@ -11,12 +11,12 @@ package enum MozillaPush {
     package static let mostMessageBytes = 64 << 10
     /// Seconds within which the server must answer the client's first message.
     package static let helloSeconds = 30
-    /// Seconds of silence after which the client asks for a sign of life.
+    /// Seconds of silence after which the client sends a ping.
     package static let pingSeconds = 1800
 
     private static let id = "remote-settings/monitor_changes"
 
-    /// The first message of a client. It claims to know nothing, so that the answer tells the present state.
+    /// A client's first message. It claims to know nothing, so that the answer states the present timestamp.
     package static let hello =
         #"{"messageType":"hello","use_webpush":true,"broadcasts":{"\#(id)":"\"0\""}}"#
 

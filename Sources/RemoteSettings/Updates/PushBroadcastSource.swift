@@ -2,16 +2,17 @@
     import Foundation
     import UpdateEvents
 
-    /// Mozilla's push service as an update channel, over `URLSession`'s WebSocket: it announces each change of
-    /// Mozilla's collections, within minutes. Or another server that speaks the same protocol, such as `rsdump serve`
-    /// at `/push`.
+    /// Mozilla's push service as an update channel, over `URLSession`'s WebSocket.
+    ///
+    /// It announces each change of Mozilla's collections within minutes. It can also use another server that speaks the
+    /// same protocol, such as `rsdump serve` at `/push`.
     ///
     ///     config.updates.channel = .source(PushBroadcastSource())
     public struct PushBroadcastSource: UpdateSource {
         private let url: String
         private let session: URLSession
 
-        /// Does no I/O.
+        /// Makes a source. Does no I/O.
         ///
         /// - Parameters:
         ///   - url: `wss` or, on this machine only, `ws`; `nil` for Mozilla's service.
@@ -23,7 +24,7 @@
 
         /// Opens a connection and greets the server. Uses the network.
         ///
-        /// - Throws: ``UpdateSourceError`` if no connection comes about, or the server refuses the greeting.
+        /// - Throws: ``UpdateSourceError`` if no connection can be made, or if the server refuses the greeting.
         public func connect() async throws(UpdateSourceError) -> any UpdateConnection {
             guard let url = URL(string: url), url.scheme == "wss" || url.scheme == "ws" else {
                 throw UpdateSourceError(.unsupported, "\(url): expected the URL of a WebSocket, wss://…")
@@ -57,7 +58,7 @@
 
             init(task: URLSessionWebSocketTask) {
                 self.task = task
-                // Announcements that are not read in time are covered by the newest one.
+                // If announcements are not read in time, the newest one covers them.
                 let (messages, continuation) = AsyncThrowingStream<UpdateMessage, any Error>.makeStream(
                     bufferingPolicy: .bufferingNewest(64))
                 self.messages = messages

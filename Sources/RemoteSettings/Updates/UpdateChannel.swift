@@ -1,21 +1,21 @@
 import Locks
 import RemoteSettingsModel
 
-/// A service's connection to its update channel: kept while somebody listens, and closed with the last listener.
+/// A service's connection to its update channel. It is kept while somebody listens, and closed with the last listener.
 final class UpdateChannel: Sendable {
     private struct State {
-        /// That of the session in force.
+        /// The follower of the session in force.
         var follower: UpdateFollower?
-        /// What listeners are told if they do not hear of what is published.
+        /// What listeners are told if updates do not arrive.
         var listeners: [Int: @Sendable (UpdateProblem) -> Void] = [:]
         var count = 0
         var isStarted = false
         var isPaused = false
         var isInBackground = false
         var isClosed = false
-        /// Keeps the connection, while one is wanted.
+        /// Keeps the connection while one is wanted.
         var loop: (of: UpdateFollower, task: Task<Void, Never>)?
-        /// The one before it, which may still be closing its connection.
+        /// The loop before this one, which may still be closing its connection.
         var ended: Task<Void, Never>?
         var device: [Task<Void, Never>] = []
     }
@@ -23,11 +23,11 @@ final class UpdateChannel: Sendable {
     private let state = Mutex(State())
     private let hasStreams: @Sendable () -> Bool
 
-    /// - Parameter hasStreams: whether there are streams of changes. ``evaluate()`` is called whenever that has
-    ///   changed.
+    /// - Parameter hasStreams: whether there are streams of changes. ``evaluate()`` must be called after each change of
+    ///   it.
     init(hasStreams: @escaping @Sendable () -> Bool) { self.hasStreams = hasStreams }
 
-    /// The present state, as apps are told it.
+    /// The present state, as apps see it.
     var status: UpdateStatus {
         let (follower, isOff) = state.withLock { ($0.loop?.of, $0.isPaused || $0.isInBackground) }
         return follower?.status ?? (isOff ? .paused : .idle)
@@ -57,7 +57,7 @@ final class UpdateChannel: Sendable {
         evaluate()
     }
 
-    /// Another configuration is in force, of a service that owns this object.
+    /// Takes over another configuration of the service that owns this object.
     func use(_ session: Session, of service: RemoteSettingsService) {
         let follower = UpdateFollower(session) { [weak service] in
             service?.clientCollections ?? []
@@ -78,20 +78,22 @@ final class UpdateChannel: Sendable {
         state.withLock { $0.follower }?.end()
     }
 
-    /// The network has changed: what failed before may work now.
+    /// Notes that the network has changed: what failed before may work now.
     func networkChanged() {
         let follower = state.withLock { $0.follower }
         follower?.session.failures.forget()
         follower?.note(.network)
     }
 
-    /// Something newer was announced, by another way than the channel.
+    /// Notes that something newer was announced by another way than the channel.
     func announce(_ announced: Timestamp?, changed: [CollectionID]?) {
         state.withLock { $0.follower }?.announce(announced, changed: changed, isFromChannel: false)
     }
 
-    /// Starts or ends the loop as it is wanted now. What that depends on has changed before the call, so that the last
-    /// of several calls at once decides by what is true in the end.
+    /// Starts or ends the loop, as is wanted now.
+    ///
+    /// Callers change the conditions before the call. So of several concurrent calls, the last one decides by the final
+    /// conditions.
     func evaluate() {
         let ended = state.withLock { state in
             let isWanted = state.isStarted || !state.listeners.isEmpty || hasStreams()
@@ -103,14 +105,14 @@ final class UpdateChannel: Sendable {
                 (state.ended, state.loop) = (loop.task, nil)
             }
             guard let channel, let follower = state.follower else {
-                // In the background, the device still has to say when that ends.
+                // In the background the watch continues, because the device has to say when the background ends.
                 if !state.isInBackground { (ended, state.device) = (ended + state.device, []) }
                 return ended
             }
             guard state.loop == nil else { return ended }
             if state.device.isEmpty { state.device = deviceWatch() }
             let task = Task { [previous = state.ended] in
-                // One connection at a time.
+                // There is one connection at a time.
                 await previous?.value
                 await follower.run(channel.name, channel.source)
             }
@@ -121,19 +123,21 @@ final class UpdateChannel: Sendable {
     }
 }
 
-/// Why listeners do not hear of what is published.
+/// Why updates do not reach the listeners.
 package enum UpdateProblem: Hashable, Sendable {
-    /// There is no connection for a longer time.
+    /// No connection could be made for a longer time.
     case noConnection(UpdateSourceError)
     /// An announcement cannot be read.
     case unreadable(reason: String)
-    /// Something newer was announced, and several syncs did not bring it.
+    /// Something newer was announced, but several syncs did not bring it.
     case notFetched(reason: String)
 }
 
 extension UpdateProblem {
-    /// Whether listeners that were told one need not be told the other. Of messages that cannot be read, the sender
-    /// chooses the text: each text told would let it make apps connect anew without end.
+    /// Whether listeners that know one problem need not be told the other.
+    ///
+    /// The sender chooses the text of a message that cannot be read. If each text were told, the sender could make apps
+    /// reconnect without end.
     func isOfOneCause(with other: UpdateProblem) -> Bool {
         if case .unreadable = self, case .unreadable = other { true } else { self == other }
     }
@@ -149,7 +153,7 @@ extension UpdateProblem: CustomStringConvertible {
     }
 }
 
-/// Somebody whom a service tells of something, until this is released.
+/// A registration with a service, which lasts until it is released.
 package final class UpdateListening: Sendable {
     private let end: @Sendable () -> Void
 

@@ -4,26 +4,28 @@ import RemoteSettingsModel
 import UpdateEvents
 import UpdateSchedule
 
-/// Follows the update channel of one session: connects when its ``ConnectionSchedule`` says so, and syncs what was
-/// announced when a ``RequestSchedule`` says so.
+/// Follows the update channel of one session.
+///
+/// It connects when its ``ConnectionSchedule`` says so, and syncs what was announced when a ``RequestSchedule`` says
+/// so.
 final class UpdateFollower: Sendable {
     private struct State {
         /// When connections are made; `nil` until the first one.
         var schedule: ConnectionSchedule?
-        /// What of that is in the storage directory.
+        /// The part of the schedule that is in the storage directory.
         var kept = ConnectionSchedule.Kept()
         /// Why there is no connection.
         var reason = "earlier connections failed"
         /// What listeners were told last.
         var problem: UpdateProblem?
-        /// Makes syncs, from the first announcement on.
+        /// Makes syncs. It starts with the first announcement.
         var syncs: Task<Void, Never>?
         var isEnded = false
     }
 
     private typealias Ending = (end: ConnectionSchedule.End, problem: UpdateSourceError)
 
-    /// How often an open connection is looked at, lest it is silent for too long.
+    /// How often an open connection is checked for too long a silence.
     private static let look = Duration.seconds(45)
 
     let session: Session
@@ -36,7 +38,7 @@ final class UpdateFollower: Sendable {
 
     /// - Parameters:
     ///   - collections: the collections of the service's clients.
-    ///   - tell: called with why listeners do not hear of what is published, once for each cause.
+    ///   - tell: called with the reason why updates do not reach the listeners, once for each cause.
     init(
         _ session: Session, collections: @escaping @Sendable () -> [LocalCollection],
         tell: @escaping @Sendable (UpdateProblem) -> Void
@@ -62,7 +64,7 @@ final class UpdateFollower: Sendable {
         }
     }
 
-    /// Forgets what was announced, for ever. A sync that is under way goes on.
+    /// Forgets for good what was announced. A sync that is under way goes on.
     func end() {
         let syncs = state.withLock { state in
             state.isEnded = true
@@ -83,7 +85,7 @@ final class UpdateFollower: Sendable {
 
     // MARK: Syncs
 
-    /// Something newer exists.
+    /// Notes that something newer exists.
     ///
     /// - Parameters:
     ///   - announced: the monitor's timestamp; `nil` if it is not known.
@@ -154,7 +156,7 @@ final class UpdateFollower: Sendable {
         }
     }
 
-    /// A start, or whoever listens anew, is a reason for one more try. Does I/O.
+    /// Reads what was kept, and allows one more try, because this is a start or a new listener has come. Does I/O.
     private func begin(_ name: String) {
         let kept = ConnectionSchedule.Kept.read(
             session.storage.updatesPath, of: name, limits: session.limits, environment: environment)
@@ -168,14 +170,14 @@ final class UpdateFollower: Sendable {
         }
     }
 
-    /// Writes down what the next start has to know, if that has changed. Does I/O.
+    /// Writes what the next start must know, if that has changed. Does I/O.
     private func keep(_ name: String) {
         let changed = state.withLock { state -> ConnectionSchedule.Kept? in
             guard let kept = state.schedule?.kept, kept != state.kept else { return nil }
             state.kept = kept
             return kept
         }
-        // If it cannot be kept, it holds for this process.
+        // If it cannot be written, it still holds for this process.
         guard let changed, (try? session.storage.prepare()) != nil else { return }
         try? changed.write(to: session.storage.updatesPath, of: name, environment: environment)
     }
@@ -195,8 +197,7 @@ final class UpdateFollower: Sendable {
         return Task.isCancelled ? nil : ending
     }
 
-    /// Returns when nothing arrives over the open connection any more. Before it is open, its source watches over the
-    /// time.
+    /// Returns when nothing arrives over the open connection any more. Until it is open, its source limits the time.
     private func silence() async -> Ending? {
         while true {
             let step = withSchedule { $0?.step(at: environment.uptime()) }
@@ -213,7 +214,7 @@ final class UpdateFollower: Sendable {
             noteForSyncs { $0.noteOpened(at: $1) }
             var hasRefused = false
             while let message = try await connection.next() {
-                // A channel that sends nothing but such messages is told of once.
+                // A channel that sends nothing but such messages is reported once.
                 if case .refused(let error) = message, !hasRefused {
                     hasRefused = true
                     tell(.unreadable(reason: "\(error)"))
