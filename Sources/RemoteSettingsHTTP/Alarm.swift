@@ -1,6 +1,6 @@
 import Locks
 
-/// Waits that somebody may end early, because there is something new to decide by. There is one waiter at a time.
+/// Waits that can be ended early because something new has happened. There is one waiter at a time.
 package final class Alarm: Sendable {
     private struct State {
         var isRung = false
@@ -22,7 +22,7 @@ package final class Alarm: Sendable {
 
     /// Waits until the time has passed, the alarm is rung or the task is cancelled.
     ///
-    /// - Parameter duration: `nil` for a wait that time does not end.
+    /// - Parameter duration: `nil` for a wait without an end in time.
     package func wait(_ duration: Duration?, _ environment: HTTPEnvironment) async {
         let sleeper = Task {
             if let duration { return (try? await environment.sleep(duration)) ?? () }
@@ -38,7 +38,7 @@ package final class Alarm: Sendable {
         } onCancel: {
             sleeper.cancel()
         }
-        // Whoever rings has changed before what the waiter decides by after this.
+        // Whoever rings has already changed the state that the waiter reads after this.
         state.withLock { ($0.isRung, $0.sleeper) = (false, nil) }
     }
 }

@@ -1,9 +1,9 @@
 import Locks
 
-/// An answer on its way from a transport's callbacks to the one task that reads it by a ``BufferedBody``.
+/// An answer on its way from a transport's callbacks to the one task that reads it through a ``BufferedBody``.
 ///
-/// It holds the bytes that have arrived and are not read yet. Once these are `mostBuffered` or more, it pauses the
-/// source until the reader has taken them.
+/// It holds the bytes that have arrived but are not read yet. If these are `mostBuffered` or more, it pauses the source
+/// until the reader has taken them.
 package final class AnswerBuffer: Sendable {
     package struct Head: Sendable {
         package let status: Int
@@ -21,18 +21,18 @@ package final class AnswerBuffer: Sendable {
         var isPaused = false
         /// The number of pieces that arrived.
         var pieces = 0
-        /// The end of the body; set once, except that a cancelled one stays cancelled.
+        /// The end of the body. It is set once, but a cancellation replaces it.
         var end: Result<Void, HTTPError>?
-        /// Counts the changes of this state, so that a reader that is about to wait notices one that came meanwhile.
+        /// Counts the changes of this state, so that a reader that is about to wait notices a change in between.
         var changes = 0
-        /// The one reader, waiting for something to change.
+        /// The one reader, if it waits for a change.
         var reader: CheckedContinuation<Void, Never>?
     }
 
     private let mostBuffered: Int
     private let state = Mutex(State())
 
-    /// - Parameter mostBuffered: the number of unread bytes from which the source is paused.
+    /// - Parameter mostBuffered: the number of unread bytes at which the source is paused.
     package init(mostBuffered: Int) {
         self.mostBuffered = mostBuffered
     }
@@ -45,7 +45,7 @@ package final class AnswerBuffer: Sendable {
 
     /// Waits for bytes and takes all that are there; `nil` at the body's end.
     ///
-    /// - Parameter resume: called when the source is paused.
+    /// - Parameter resume: called if the source is paused.
     fileprivate func next(resume: () -> Void) async -> Result<[UInt8]?, HTTPError> {
         let (piece, wasPaused) = await wait { state -> (Result<[UInt8]?, HTTPError>, Bool)? in
             if !state.bytes.isEmpty {
@@ -100,7 +100,7 @@ package final class AnswerBuffer: Sendable {
 
     package var hasHead: Bool { state.withLock { $0.head != nil } }
 
-    /// The number of pieces that arrived so far, and whether the source is paused; `nil` after the body's end.
+    /// The number of pieces that have arrived, and whether the source is paused; `nil` after the body's end.
     package var arrivals: (pieces: Int, isPaused: Bool)? {
         state.withLock { $0.end == nil ? ($0.pieces, $0.isPaused) : nil }
     }
@@ -109,8 +109,8 @@ package final class AnswerBuffer: Sendable {
         change { $0.head = $0.head ?? .success(head) }
     }
 
-    /// - Parameter pause: pauses the source; called when the buffer is full, before any reader can resume the source.
-    ///   It must not call this buffer.
+    /// - Parameter pause: pauses the source. It is called when the buffer is full, before any reader can resume the
+    ///   source. It must not call this buffer.
     package func append(_ bytes: some Collection<UInt8>, pause: () -> Void) {
         change { state in
             guard state.end == nil else { return }
@@ -122,12 +122,12 @@ package final class AnswerBuffer: Sendable {
         }
     }
 
-    /// The body is whole.
+    /// Marks the body as whole.
     package func finish() {
         change { $0.end = $0.end ?? .success(()) }
     }
 
-    /// Fails the head if it has not arrived, else the body: bytes that came before can still be read.
+    /// Fails the head if it has not arrived, else the body. Bytes that came before can still be read.
     package func fail(_ error: HTTPError) {
         change { state in
             if state.head == nil { state.head = .failure(error) }

@@ -2,16 +2,16 @@ import RemoteSettingsModel
 
 /// The base URL of a server's attachments: `capabilities.attachments.base_url` in its root document.
 ///
-/// Its host is usually a CDN, not the server. Attachments' locations come from records and are checked here: none can
+/// Its host is usually a CDN, not the server. Attachments' locations come from records and are checked here. None can
 /// lead to another host or out of the base URL's path.
 package struct AttachmentsURL: Hashable, Sendable {
     /// With a slash at the end of its path.
     package let url: HTTPURL
 
-    /// - Parameter baseURL: as served; a missing slash at its end is tolerated, and so is a reference relative to the
-    ///   server.
-    /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)``, or ``HTTPError/Reason/insecure`` if it is
-    ///   plain `http` and the server is not, or if the server's configuration does not allow it.
+    /// - Parameter baseURL: the URL as served. A missing slash at its end is accepted, and so is a reference relative
+    ///   to the server.
+    /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)``. It throws ``HTTPError/Reason/insecure`` if the
+    ///   URL is plain `http` and the server is not, or if the server's configuration does not allow it.
     package init(_ baseURL: String, of server: ServerURL) throws(HTTPError) {
         let given = try server.root.resolving(baseURL)
         guard given.query == nil else {
@@ -24,9 +24,9 @@ package struct AttachmentsURL: Hashable, Sendable {
     /// The URL of an attachment.
     ///
     /// - Parameter location: the record's `attachment.location`: a relative path, percent-encoded or not.
-    /// - Throws: ``HTTPError`` with ``HTTPError/Reason/badLocation(_:)`` if it is empty, absolute, has a scheme, a
-    ///   query, a fragment, a backslash, a control character or a `.` or `..` segment (encoded ones too), or is longer
-    ///   than 2048 bytes.
+    /// - Throws: ``HTTPError`` with ``HTTPError/Reason/badLocation(_:)`` if the location is empty, absolute or longer
+    ///   than 2048 bytes. It also throws if the location has a scheme, a query, a fragment, a backslash, a control
+    ///   character, or a `.` or `..` segment, encoded ones included.
     package func attachment(_ location: String) throws(HTTPError) -> HTTPURL {
         func refuse(_ why: String) -> HTTPError { HTTPError(String(location.prefix(200)), .badLocation(why)) }
         if Self.isPlain(location) { return url.appending(path: location) }
@@ -45,7 +45,7 @@ package struct AttachmentsURL: Hashable, Sendable {
             if URLReference.isDot(segment) || URLReference.isDoubleDot(segment) {
                 throw refuse("it has a . or .. segment")
             }
-            // Some servers and caches take an encoded slash or backslash for a separator, and NUL for the end.
+            // Some servers and caches read an encoded slash or backslash as a separator, and NUL as the end.
             let decoded = PercentEncoding.decode(String(segment)).utf8
             guard decoded.allSatisfy({ $0 > 0x1F && $0 != 0x7F && $0 != 0x2F && $0 != 0x5C }) else {
                 throw refuse("it has an encoded separator or control character")
@@ -54,8 +54,10 @@ package struct AttachmentsURL: Hashable, Sendable {
         return url.appending(path: path)
     }
 
-    /// Whether a location is a relative path of letters, digits and `-._~` alone, without `.` and `..` segments, as
-    /// servers write nearly all of them. It then passes every check of ``attachment(_:)`` and is its own encoded form.
+    /// Whether a location is a relative path of letters, digits and `-._~` alone, without `.` and `..` segments.
+    ///
+    /// Servers write nearly all locations like this. Such a location passes every check of ``attachment(_:)`` and is
+    /// its own encoded form.
     private static func isPlain(_ location: String) -> Bool {
         var (length, segment, dots) = (0, 0, 0)
         for byte in location.utf8 {
@@ -76,8 +78,7 @@ package struct AttachmentsURL: Hashable, Sendable {
         return length > 0 && length <= 2048 && (segment != dots || segment == 0)
     }
 
-    /// The URL of the zip of all attachments of a collection, which servers offer if `metadata.attachment.bundle`
-    /// is true.
+    /// The URL of the zip of all attachments of a collection. Servers offer it if `metadata.attachment.bundle` is true.
     package func zip(_ collection: CollectionID) -> HTTPURL {
         url.appending(path: "bundles/\(collection.bucket)--\(collection.name).zip")
     }

@@ -1,6 +1,7 @@
 import RemoteSettingsModel
 
-/// The holds that servers have asked for by `Backoff` and `Retry-After` headers: no requests until a given time.
+/// The holds that servers have asked for with `Backoff` and `Retry-After` headers. A hold allows no requests until a
+/// given time.
 ///
 /// Holds apply across runs: read ``ServerClient/backoff`` at the end of a run, and pass it to the next one.
 package struct BackoffState: Sendable, Hashable {
@@ -15,7 +16,8 @@ package struct BackoffState: Sendable, Hashable {
         }
     }
 
-    /// Origins that are remembered. A server chooses where its redirects and chains lead to, and so how many there are.
+    /// The most origins that are remembered. A server chooses where its redirects and chains lead, and so how many
+    /// there are.
     private static let mostOrigins = 256
 
     private var times: [String: Timestamp] = [:]
@@ -40,8 +42,9 @@ package struct BackoffState: Sendable, Hashable {
     /// Whether there is no hold on any origin.
     var isEmpty: Bool { times.isEmpty }
 
-    /// Adds a hold. A longer one of the same origin stays. Of more than 256 origins, the one whose hold ends first is
-    /// forgotten.
+    /// Adds a hold. A longer one of the same origin stays.
+    ///
+    /// If there are more than 256 origins, the one whose hold ends first is forgotten.
     mutating func extend(_ origin: String, until: Timestamp) {
         times[origin] = max(times[origin] ?? until, until)
         guard times.count > Self.mostOrigins, let first = times.min(by: { $0.value < $1.value }) else { return }

@@ -1,8 +1,9 @@
 import Deflate
 
 extension HTTPResponse {
-    /// The same answer with its body decompressed, if it is gzip and `request` accepts that; does no I/O. The headers
-    /// stay as the server sent them (RFC 9110 §8.4).
+    /// The same answer with its body decompressed, if it is gzip and `request` accepts that. Does no I/O.
+    ///
+    /// The headers stay as the server sent them (RFC 9110 §8.4).
     ///
     /// - Throws: ``HTTPError`` with `badEncoding` if zlib has no memory.
     package func decoded(for request: HTTPRequest) throws(HTTPError) -> HTTPResponse {

@@ -1,14 +1,15 @@
-/// A part of a download, in the order in which the receiver gets them.
+/// A part of a download. The receiver gets the parts in order.
 package enum DownloadPart: Sendable, Hashable {
-    /// The following bytes belong at this offset. It comes first, and again whenever the transfer had to be resumed: at
-    /// the offset reached, or at 0, if the receiver has to discard everything that it has.
+    /// The following bytes belong at this offset. It comes first, and again whenever the transfer was resumed.
+    ///
+    /// The new offset is the one that was reached, or 0 if the receiver must discard everything that it has.
     case start(DownloadStart)
     case bytes([UInt8])
 }
 
 package struct DownloadStart: Sendable, Hashable {
     package let offset: Int
-    /// The size of the whole file in bytes, as the server says; `nil` if it does not.
+    /// The size of the whole file in bytes, as the server states it; `nil` if it does not.
     package let size: Int?
     /// Identifies this version of the file, for ``ResumePoint``; `nil` if the server sends neither a strong `ETag` nor
     /// `Last-Modified`.
@@ -25,7 +26,7 @@ package struct DownloadStart: Sendable, Hashable {
 package struct ResumePoint: Sendable, Hashable {
     /// The number of bytes that the receiver has.
     package let offset: Int
-    /// The ``DownloadStart/validator`` of these bytes: if the file has changed since, the download starts from 0.
+    /// The ``DownloadStart/validator`` of these bytes. If the file has changed since, the download starts from 0.
     package let validator: String?
 
     package init(offset: Int, validator: String? = nil) {
@@ -34,7 +35,7 @@ package struct ResumePoint: Sendable, Hashable {
     }
 }
 
-/// The progress of a download, and the meaning of an answer for it (RFC 9110 §14).
+/// The progress of a download, and what an answer means for it (RFC 9110 §14).
 struct Transfer {
     let url: HTTPURL
     /// The limit on the whole file, in bytes.
@@ -57,11 +58,11 @@ struct Transfer {
     enum Beginning {
         /// The receiver has all bytes.
         case alreadyWhole(DownloadStart)
-        /// - expected: the length of this answer's body in bytes; `nil` if the answer does not say.
+        /// - expected: the length of this answer's body in bytes; `nil` if the answer does not state it.
         case bytes(DownloadStart, expected: Int?)
     }
 
-    /// Ranges and hashes are those of the uncompressed file, so that no compression is requested.
+    /// Ranges and hashes are those of the uncompressed file, so no compression is requested.
     var headers: [HTTPHeaders.Field] {
         var fields = [HTTPHeaders.Field("Accept-Encoding", "identity")]
         if offset > 0 {
@@ -71,7 +72,7 @@ struct Transfer {
         return fields
     }
 
-    /// Takes in the head of an answer to ``headers``: 200, 206 or 416.
+    /// Reads the head of an answer to ``headers``: 200, 206 or 416.
     mutating func begin(_ answer: Answer) throws(HTTPError) -> Beginning {
         let range = answer.response.headers["Content-Range"].flatMap { ContentRange($0) }
         switch answer.response.status {
@@ -89,7 +90,7 @@ struct Transfer {
                 throw HTTPError(answer.url, .tooLarge(limit: limit))
             }
             offset = 0
-            // An offset in a decompressed body is not an offset in the file, to which ranges refer.
+            // Ranges refer to offsets in the file, and an offset in a decompressed body is not one.
             validator = answer.isCompressed ? nil : Self.validator(of: answer.response.headers)
             return .bytes(DownloadStart(offset: 0, size: length, validator: validator), expected: length)
         }
@@ -122,7 +123,7 @@ struct Transfer {
 
     /// Checks the next `count` bytes before the receiver gets them.
     ///
-    /// - Parameter received: the bytes of this answer's body so far, with these.
+    /// - Parameter received: the bytes of this answer's body so far, including these.
     func check(_ count: Int, received: Int, of expected: Int?, in answer: Answer) throws(HTTPError) {
         if let expected, received > expected {
             throw HTTPError(answer.url, .badRange("more bytes than the \(expected) announced"))

@@ -3,23 +3,23 @@ import RemoteSettingsModel
 import UpdateSchedule
 import WorkThreads
 
-/// The clock and the random numbers of a client, which tests replace.
+/// The clock and the random numbers of a client. Tests replace them.
 public struct HTTPEnvironment: Sendable {
     /// The time of day.
     public var now: @Sendable () -> Timestamp
-    /// Waits; throws if the task is cancelled meanwhile.
+    /// Waits. It throws if the task is cancelled meanwhile.
     public var sleep: @Sendable (Duration) async throws -> Void
     /// A random number from 0 up to, but not including, 1.
     public var random: @Sendable () -> Double
-    /// The time since a fixed moment, for deadlines. Unlike the time of day it is never set, and the time that the
-    /// machine sleeps does not count.
+    /// The time since a fixed moment, for deadlines. It is never set, and it does not count the time that the machine
+    /// sleeps.
     public var uptime: @Sendable () -> Duration
 
     /// - Parameters:
     ///   - now: the time of day.
     ///   - sleep: waits; throws if the task is cancelled.
     ///   - random: a number from 0 up to but not including 1.
-    ///   - uptime: a time that only grows, from any beginning.
+    ///   - uptime: a time that only grows. It may begin anywhere.
     public init(
         now: @escaping @Sendable () -> Timestamp,
         sleep: @escaping @Sendable (Duration) async throws -> Void,
@@ -39,7 +39,7 @@ public struct HTTPEnvironment: Sendable {
         now: {
             var time = timespec()
             unsafe clock_gettime(CLOCK_REALTIME, &time)
-            // A clock that stands before 1970 counts as 1970.
+            // A clock before 1970 counts as 1970.
             return Timestamp(milliseconds: UInt64(clamping: time.tv_sec) * 1000 + UInt64(time.tv_nsec) / 1_000_000)
         },
         sleep: { duration in try await WorkThreads.sleep(for: duration) },

@@ -8,7 +8,7 @@ public struct HTTPError: Error, Hashable, Sendable {
     public let reason: Reason
 
     /// - Parameters:
-    ///   - url: a user name and password in it are left out, so that neither reaches a log.
+    ///   - url: the URL or text. A user name and password in it are left out, so that neither reaches a log.
     ///   - reason: what went wrong.
     public init(_ url: String, _ reason: Reason) {
         self.url = Self.withoutUserInformation(url)
@@ -31,10 +31,10 @@ public struct HTTPError: Error, Hashable, Sendable {
         case insecure
         /// An attachment's `location` that is not a simple path below the attachments' base URL, with the reason.
         case badLocation(String)
-        /// The server answered with an error status; `body` is the beginning of the answer (at most
-        /// `Limits.errorBodyBytes`).
+        /// The server answered with an error status. `body` is the beginning of the answer, at most
+        /// `Limits.errorBodyBytes`.
         case status(Int, body: String)
-        /// Nothing came for `seconds`, while the phase was waited for.
+        /// Nothing arrived for `seconds` during this phase.
         case timeout(TimeoutPhase, seconds: Int)
         /// No connection could be made: unknown host, connection refused, no route.
         case unreachable(String)
@@ -48,7 +48,7 @@ public struct HTTPError: Error, Hashable, Sendable {
         case tooLarge(limit: Int)
         /// The body has more than `limit` bytes on the wire, before decompression.
         case tooLargeOnTheWire(limit: Int)
-        /// The body arrived at less than so many bytes a second, for so many seconds of waiting.
+        /// The body arrived at less than this many bytes a second, over this many seconds of waiting.
         case tooSlow(leastBytesPerSecond: Int, seconds: Int)
         /// A chain of redirects that returns to an earlier URL.
         case redirectLoop
@@ -58,7 +58,7 @@ public struct HTTPError: Error, Hashable, Sendable {
         case redirectDowngrade(to: String)
         /// A redirect that cannot be followed, with the reason.
         case badRedirect(String)
-        /// The server (the URL's `origin`) asked for no requests until that time; `seconds` are left of the wait.
+        /// The server (the URL's `origin`) asked for no requests until this time, which is `seconds` away.
         case backoff(until: Timestamp, seconds: Int)
         /// A partial answer that is not the requested part, with the reason.
         case badRange(String)
@@ -68,7 +68,7 @@ public struct HTTPError: Error, Hashable, Sendable {
         case badEncoding(String)
         /// An answer that is not HTTP.
         case notHTTP(String)
-        /// An answer that is no event stream, or one that cannot be read any further, with the reason.
+        /// An answer that is no event stream, or an event stream that cannot be read any further, with the reason.
         case notAnEventStream(String)
         /// The task that made the request was cancelled.
         case cancelled
@@ -82,13 +82,13 @@ public struct HTTPError: Error, Hashable, Sendable {
         case head
         /// The next piece of the body.
         case body
-        /// All of a document or download, with repetitions.
+        /// All of a document or download, including repetitions.
         case answer
         /// All requests of a run.
         case run
     }
 
-    /// The kind of error, for exit codes and for what to do next.
+    /// The kind of error. It decides exit codes and what to do next.
     public enum Category: Hashable, Sendable {
         /// The URL or the configuration is wrong; no request was sent.
         case usage
@@ -113,7 +113,7 @@ public struct HTTPError: Error, Hashable, Sendable {
         }
     }
 
-    /// Whether the same request may succeed a little later: time-outs, broken connections, 429 and 5xx.
+    /// Whether the same request may succeed a little later: after time-outs, broken connections, 429 and 5xx.
     public var isRetryable: Bool {
         switch reason {
         case .timeout(.answer, _), .timeout(.run, _): false
@@ -123,9 +123,10 @@ public struct HTTPError: Error, Hashable, Sendable {
         }
     }
 
-    /// Whether the server could not be used at all: no connection came about, or one that broke or was too slow, or the
-    /// answer is that of a gateway or of a server that is not available (502, 503, 504) and names no time to come back
-    /// at.
+    /// Whether the server could not be used at all.
+    ///
+    /// No connection could be made, or it broke or was too slow. An answer of a gateway or of an unavailable server
+    /// (502, 503, 504) counts too, if it names no time to come back at.
     public var isNetworkFailure: Bool {
         switch reason {
         case .timeout, .tooSlow, .unreachable, .tls, .connection, .truncated, .notHTTP: true
@@ -134,8 +135,7 @@ public struct HTTPError: Error, Hashable, Sendable {
         }
     }
 
-    /// Whether the server as such is of no use now: a network failure, or any error that the server calls its own
-    /// (5xx).
+    /// Whether the server is of no use now: after a network failure, or any error that the server calls its own (5xx).
     package var isUnavailability: Bool { isNetworkFailure || status.map { (500...599).contains($0) } ?? false }
 
     /// The answer's status, if the status is the error.

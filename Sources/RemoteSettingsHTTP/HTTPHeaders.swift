@@ -1,4 +1,4 @@
-/// Header fields in the order in which they were sent. Names are compared without regard to case (RFC 9110 §5.1).
+/// Header fields in the order in which they were sent. Case does not matter when names are compared (RFC 9110 §5.1).
 public struct HTTPHeaders: Hashable, Sendable {
     /// One header field.
     public struct Field: Hashable, Sendable {
@@ -7,7 +7,7 @@ public struct HTTPHeaders: Hashable, Sendable {
         /// The field's value, with the white space around it.
         public let value: String
 
-        /// A field as it is sent; neither name nor value is checked.
+        /// A field as it is sent. Neither name nor value is checked.
         public init(_ name: String, _ value: String) {
             self.name = name
             self.value = value
@@ -22,7 +22,7 @@ public struct HTTPHeaders: Hashable, Sendable {
         self.fields = fields
     }
 
-    /// Adds a field behind the others, even if there is one of the same name.
+    /// Adds a field after the others, even if one has the same name.
     public mutating func add(_ name: String, _ value: String) {
         fields.append(Field(name, value))
     }

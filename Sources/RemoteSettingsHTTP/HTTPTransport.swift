@@ -51,18 +51,18 @@ public struct HTTPRequest: Sendable, Hashable {
     public var url: HTTPURL
     /// The header fields to send.
     public var headers: HTTPHeaders
-    /// From the call until the answer's head has come, connecting included.
+    /// The longest time from the call until the answer's head, including the connection.
     public var headTimeout: Duration
-    /// How long to wait for more of the body.
+    /// The longest wait for more of the body.
     public var idleTimeout: Duration
-    /// The most bytes of the body on the wire. Only transports that decompress have to look at it.
+    /// The most bytes of the body on the wire. Only transports that decompress must check it.
     public var wireLimit: Int
 
     /// - Parameters:
     ///   - url: where the request goes.
     ///   - headers: the header fields to send.
-    ///   - headTimeout: from the call until the answer's head has come, connecting included.
-    ///   - idleTimeout: how long to wait for more of the body.
+    ///   - headTimeout: the longest time from the call until the answer's head, including the connection.
+    ///   - idleTimeout: the longest wait for more of the body.
     ///   - wireLimit: the most bytes of the body on the wire; `.max` for no limit.
     public init(
         url: HTTPURL, headers: HTTPHeaders, headTimeout: Duration, idleTimeout: Duration, wireLimit: Int = .max
@@ -83,7 +83,7 @@ public struct HTTPResponse {
     public var headers: HTTPHeaders
     /// The body, which arrives while it is read.
     public var body: any HTTPBody
-    /// Whether the body is decompressed already, though the headers name a `Content-Encoding`.
+    /// Whether the body is already decompressed, though the headers name a `Content-Encoding`.
     public var isDecoded: Bool
 
     /// - Parameters:

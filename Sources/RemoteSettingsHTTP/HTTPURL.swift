@@ -28,12 +28,12 @@ public struct HTTPURL: Hashable, Sendable {
     /// The longest accepted URL, in bytes, as given and once its characters are percent-encoded.
     static let longest = 8192
 
-    /// Made of checked and percent-encoded parts.
+    /// The parts must be checked and percent-encoded.
     private init(
         checking reference: String, scheme: Scheme, host: String, port: Int?, path: String, query: String?
     ) throws(HTTPError) {
         self.init(scheme: scheme, host: host, port: port, path: path, query: query)
-        // Whatever this type prints, it can read again.
+        // This type can read again whatever it prints.
         guard description.utf8.count <= Self.longest else {
             throw HTTPError(
                 String(reference.prefix(80)) + "…",
@@ -71,8 +71,8 @@ public struct HTTPURL: Hashable, Sendable {
 
     /// Resolves a URL reference against this URL (RFC 3986 §5.2).
     ///
-    /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)``, if the reference is malformed, has a user
-    ///   name, or a scheme other than `http` and `https`.
+    /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)`` if the reference is malformed, or has a user
+    ///   name or a scheme other than `http` and `https`.
     public func resolving(_ reference: String) throws(HTTPError) -> HTTPURL {
         let parts = try URLReference(reference)
         if parts.scheme != nil { return try HTTPURL(reference) }
@@ -118,7 +118,7 @@ public struct HTTPURL: Hashable, Sendable {
         return nil
     }
 
-    /// This URL with `suffix` added to its path, and another query. Both have to be percent-encoded.
+    /// This URL with `suffix` added to its path, and another query. Both must be percent-encoded.
     func appending(path suffix: String, query: String? = nil) -> HTTPURL {
         HTTPURL(scheme: scheme, host: host, port: port, path: path + suffix, query: query)
     }
@@ -160,7 +160,7 @@ public struct HTTPURL: Hashable, Sendable {
                 && address.contains(UInt8(ascii: ":"))
                 && address.allSatisfy { PercentEncoding.isHex($0) || $0 == 0x3A || $0 == 0x2E }
         }
-        // No label is empty: no dot stands first or behind another one.
+        // No label is empty, so no dot is first or follows another dot.
         var previous = UInt8(ascii: ".")
         for byte in host.utf8 {
             switch byte {

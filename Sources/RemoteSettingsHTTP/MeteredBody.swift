@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// The time by which work has to be done, by ``HTTPEnvironment/uptime``, and the limit that it comes from.
+/// The ``HTTPEnvironment/uptime`` by which work must be done, and the limit that it comes from.
 struct Deadline {
     let end: Duration
     let phase: HTTPError.TimeoutPhase
@@ -20,16 +20,17 @@ struct Deadline {
 
 /// A body as it arrives from the transport, within the limits on its bytes, its throughput and its time.
 ///
-/// Compressed bodies are metered before decompression: a gzip stream can go on for ever without yielding a byte.
+/// Compressed bodies are measured before decompression, because a gzip stream can go on for ever without yielding a
+/// byte.
 struct MeteredBody: HTTPBody {
     private var wire: any HTTPBody
     private let request: HTTPRequest
     private let deadline: Deadline
     private let limits: Limits
     private let uptime: @Sendable () -> Duration
-    /// Bytes that the body may still have.
+    /// The bytes that the body may still have.
     private var left: Int
-    /// The time waited, and the bytes that it brought, since the throughput was last looked at.
+    /// The time waited, and the bytes received in it, since the throughput was last checked.
     private var waited: Duration = .zero
     private var received = 0
 

@@ -32,7 +32,7 @@ extension ServerClient {
         let announced = answer.contentLength
         if let announced, announced > limit { throw HTTPError(answer.url, .tooLarge(limit: limit)) }
         var body: [UInt8] = []
-        // The header may lie: no more than 4 MiB are allocated before the bytes are there.
+        // The header may lie, so no more than 4 MiB are allocated before the bytes are there.
         body.reserveCapacity(min(announced ?? 0, 4 << 20))
         while let piece = try await nextPiece(of: &answer) {
             guard piece.count <= limit - body.count else { throw HTTPError(answer.url, .tooLarge(limit: limit)) }
@@ -41,7 +41,7 @@ extension ServerClient {
         if !answer.isCompressed, let announced, announced != body.count {
             throw HTTPError(answer.url, .truncated(expected: announced, received: body.count))
         }
-        // Not even the head of a compressed stream has come: nothing else tells where an answer without a length is
+        // Not even the head of a compressed stream has arrived. Without a length, nothing else shows where an answer is
         // cut.
         if answer.isCompressed, body.isEmpty {
             throw HTTPError(answer.url, .truncated(expected: announced, received: 0))
@@ -57,7 +57,7 @@ extension ServerClient {
         return piece
     }
 
-    /// The end of work that begins now: at the latest the end of the run.
+    /// The deadline for work that begins now. It is never after the end of the run.
     func deadline(_ phase: HTTPError.TimeoutPhase, seconds: Int) -> Deadline {
         let own = Deadline(phase, seconds: seconds, from: environment.uptime())
         return own.end < runDeadline.end ? own : runDeadline
@@ -65,9 +65,8 @@ extension ServerClient {
 
     /// Pauses before a repetition.
     ///
-    /// - Throws: `error` if a repetition cannot mend it, if there were `Limits.tries` attempts, or if the time
-    ///   does not suffice for another one. A server that asked for a pause to the end gets it:
-    ///   ``HTTPError/Reason/backoff(until:seconds:)``.
+    /// - Throws: `error` if a repetition cannot help, if there were `Limits.tries` attempts, or if there is no time for
+    ///   another one. If the server asked for a pause beyond that time: ``HTTPError/Reason/backoff(until:seconds:)``.
     func pauseIfRepeatable(_ error: HTTPError, attempts: Int, until deadline: Deadline) async throws(HTTPError) {
         let pause = retryPauses.pause(after: attempts, random: environment.random())
         guard error.isRetryable, attempts < limits.tries, environment.uptime() + pause < deadline.end else {

@@ -3,15 +3,15 @@ import RemoteSettingsModel
 extension ServerClient {
     /// Downloads an attachment piece by piece, and resumes the transfer if the connection breaks.
     ///
-    /// It checks the transfer only: the receiver checks size and hash.
+    /// It checks only the transfer; the receiver checks size and hash.
     ///
     /// - Parameters:
     ///   - location: the record's `attachment.location`.
-    ///   - size: the size that the record declares, in bytes; a longer body is refused with
+    ///   - size: the size that the record states, in bytes. A longer body is refused with
     ///     ``HTTPError/Reason/tooLarge(limit:)``.
-    ///   - resume: where an earlier call ended.
-    ///   - receive: called with ``DownloadPart/start(_:)`` first, then with bytes; see there for the meaning of a
-    ///     second start. The next bytes are read once it has returned.
+    ///   - resume: the place where an earlier call ended.
+    ///   - receive: called with ``DownloadPart/start(_:)`` first, then with bytes. A second start means what
+    ///     ``DownloadPart/start(_:)`` says. The next bytes are read after it has returned.
     /// - Throws: ``HTTPError``, or the error that `receive` throws.
     package func attachment(
         _ location: String, at base: AttachmentsURL, size: Int? = nil, resume: ResumePoint? = nil,

@@ -5,10 +5,10 @@ struct Answer {
     var response: HTTPResponse
     let url: HTTPURL
 
-    /// The announced length of the body on the wire in bytes; `nil` if there is none or it is not a valid number.
+    /// The announced length of the body on the wire in bytes; `nil` if there is none, or if it is not a valid number.
     var contentLength: Int? { response.headers["Content-Length"].flatMap { ContentRange.number($0) } }
 
-    /// The codings that the body is said to have, in lower case; empty if there is none.
+    /// The body's codings according to the headers, in lower case; empty if there is none.
     private var encoding: String {
         let codings = response.headers.all("Content-Encoding").map { $0.lowercased() }
         return codings.filter { $0 != "identity" && !$0.isEmpty }.joined(separator: ", ")
@@ -24,8 +24,8 @@ struct Answer {
         }
     }
 
-    /// HTTP libraries disagree about lengths that are no number, and about several of them: some take the digits at the
-    /// front, some the first one.
+    /// Refuses a length that is no number, or several that differ. HTTP libraries disagree about them: some take the
+    /// leading digits, some the first length.
     ///
     /// - Throws: ``HTTPError/Reason/notHTTP(_:)`` for such a length.
     func checkLength() throws(HTTPError) {
@@ -44,16 +44,16 @@ extension ServerClient {
     /// - Parameters:
     ///   - headers: the headers of the requests, in addition to `User-Agent`.
     ///   - limit: the most bytes of the body, after decompression.
-    ///   - idleSeconds: how long to wait for more of a body that may go on for as long as both sides like: neither its
-    ///     bytes nor its throughput nor its time are limited. `nil` for a body with limits.
-    ///   - accepts: the statuses of an answer; any other one is thrown as an error.
+    ///   - idleSeconds: the longest wait for more of a body that may last as long as both sides like. Its bytes,
+    ///     throughput and time are not limited. `nil` for a body with limits.
+    ///   - accepts: the accepted statuses of an answer. Any other status is thrown as an error.
     func exchange(
         _ start: HTTPURL, headers: [HTTPHeaders.Field], limit: Int, until deadline: Deadline, idleSeconds: Int? = nil,
         accepts: (Int) -> Bool
     ) async throws(HTTPError) -> Answer {
         var url = start
         let (sum, isOver) = limit.addingReportingOverflow(limits.wireExcessBytes)
-        // A set of so few would only cost the process the making of its type.
+        // There are so few URLs that a set would only cost the making of its type.
         var seen = [start]
         while true {
             try await waitForHold(on: url)

@@ -11,22 +11,22 @@ extension ServerClient {
         }
     }
 
-    /// The hold on a URL's origin that is in force.
+    /// The hold on a URL's origin that is in force now.
     func standingHold(on url: HTTPURL) -> StandingHold? {
         let refusals = shared.withLock { $0.refusals }
-        // The usual case, for which no origin is spelled out.
+        // In this usual case, the origin's text is not built.
         if holdsAtStart.isEmpty, refusals.isEmpty { return nil }
         let origin = url.origin
         guard let until = [holdsAtStart, refusals].compactMap({ $0.until(origin) }).max() else { return nil }
         let left = until.elapsed(since: environment.now())
-        // No hold is ever set further ahead: the clock has been changed since, and the hold means nothing.
+        // No hold is ever set further ahead. The clock has been changed since, so the hold is ignored.
         guard left > .zero, left <= .seconds(limits.backoffSeconds) else { return nil }
         return StandingHold(until: until, left: left)
     }
 
     /// Waits for a short hold to pass.
     ///
-    /// - Throws: ``HTTPError/Reason/backoff(until:seconds:)`` for a longer one, or if further answers prolong it.
+    /// - Throws: ``HTTPError/Reason/backoff(until:seconds:)`` for a longer hold, or if further answers prolong it.
     func waitForHold(on url: HTTPURL) async throws(HTTPError) {
         var waits = 0
         while let hold = standingHold(on: url) {
@@ -55,8 +55,8 @@ extension ServerClient {
 
     /// Notes `Backoff` and `Retry-After`, on any status.
     ///
-    /// If the server refuses to work (429, 5xx), both stop the present run, and so does `Retry-After` on any error.
-    /// With any other answer they are about the next run, and the present one slows down.
+    /// If the server refuses to work (429, 5xx), both stop the present run. `Retry-After` on any other error stops it
+    /// too. On any other answer they apply to the next run, and the present one slows down.
     func noteHold(_ answer: Answer) {
         let headers = answer.response.headers
         let now = environment.now()
@@ -101,7 +101,7 @@ extension HTTPHeaders {
         guard let text = self["Retry-After"] else { return .zero }
         if let seconds = Self.seconds(text, atMost: longest) { return .seconds(seconds) }
         guard let end = HTTPDate.parse(text, now: now) else { return .zero }
-        // By the server's clock if it sends `Date`, so that a wrong clock here does not matter.
+        // The server's own clock is used if it sends `Date`, so that a wrong clock here does not matter.
         let reference = self["Date"].flatMap { HTTPDate.parse($0, now: now) } ?? now
         return max(.zero, min(end.elapsed(since: reference), .seconds(longest)))
     }

@@ -4,15 +4,16 @@ import UpdateSchedule
 
 /// A client of a Remote Settings server (protocol v1 and v2), over any ``HTTPTransport``.
 ///
-/// One object serves one run, such as a refresh or a sync, from its creation on; ``startingRun()`` makes the client of
-/// the next one. Many tasks may use it at once, and it holds no lock while it waits. It follows redirects, repeats
-/// requests that may succeed a moment later, and limits every body and the time of every document, download and run.
+/// One object serves one run, such as a refresh or a sync. The run begins when the object is made; ``startingRun()``
+/// makes the client of the next run. Many tasks may use it at once, and it holds no lock while it waits. It follows
+/// redirects, and repeats requests that may succeed a moment later. It limits every body, and the time of every
+/// document, download and run.
 ///
-/// It obeys `Backoff` and `Retry-After`: while a hold is in force, requests to that origin fail with
-/// ``HTTPError/Reason/backoff(until:seconds:)`` without touching the network, except that a hold of up to
-/// `Limits.patienceSeconds` is waited for. A hold that comes with an error is in force at once. One that comes with a
-/// good answer asks for the next run to come later: the run under way ends its work at a gentler pace
-/// (`Limits.gentlePauseMilliseconds`), as it would otherwise never get any further at a server that always asks.
+/// It obeys `Backoff` and `Retry-After`. While a hold is in force, requests to that origin fail with
+/// ``HTTPError/Reason/backoff(until:seconds:)`` without using the network; only a hold of up to
+/// `Limits.patienceSeconds` is waited for. A hold that comes with an error is in force at once. A hold that comes with
+/// a good answer delays the next run. The present run then ends at a gentler pace (`Limits.gentlePauseMilliseconds`),
+/// because it would never finish at a server that always asks for a hold.
 ///
 /// What it returns is neither parsed nor verified.
 package final class ServerClient: Sendable {
@@ -27,15 +28,15 @@ package final class ServerClient: Sendable {
     let runDeadline: Deadline
     /// The holds of earlier runs.
     let holdsAtStart: BackoffState
-    /// The origins that have asked for a `Backoff` in this run, and the uptime from which each may be asked again.
+    /// The origins that asked for a `Backoff` in this run, and the uptime from which each may be asked again.
     let pace = Mutex<[String: Duration]>([:])
 
-    /// The state of a client and of those that it makes for further runs.
+    /// The state that a client shares with the clients that it makes for further runs.
     final class Shared: Sendable {
         struct State {
             /// All holds.
             var backoff: BackoffState
-            /// The holds that came with errors, which stop runs under way.
+            /// The holds that came with errors. They stop runs that are under way.
             var refusals = BackoffState()
             var metrics = HTTPMetrics()
             var alerts: Set<String> = []
@@ -81,8 +82,10 @@ package final class ServerClient: Sendable {
         holdsAtStart = shared.withLock { $0.backoff }
     }
 
-    /// The client of another run: it shares the holds, the metrics and the alerts, obeys every hold that is known now,
-    /// and has its own `Limits.runSeconds`.
+    /// Makes the client of another run.
+    ///
+    /// It shares the holds, the metrics and the alerts, obeys every hold that is known now, and has its own
+    /// `Limits.runSeconds`.
     package func startingRun() -> ServerClient {
         ServerClient(
             server: server, transport: transport, userAgent: userAgent, limits: limits, environment: environment,
@@ -95,7 +98,7 @@ package final class ServerClient: Sendable {
     /// The requests so far.
     package var metrics: HTTPMetrics { shared.withLock { $0.metrics } }
 
-    /// The server's root document, whose `capabilities.attachments.base_url` makes an ``AttachmentsURL``.
+    /// The server's root document. Its `capabilities.attachments.base_url` makes an ``AttachmentsURL``.
     package func rootDocument() async throws(HTTPError) -> ServerDocument {
         try await document(server.root, limit: limits.rootDocumentBytes).document
     }
@@ -116,7 +119,7 @@ package final class ServerClient: Sendable {
     /// A collection's changeset.
     ///
     /// - Parameters:
-    ///   - expected: the collection's timestamp in the monitor; `nil` sends 0, to which caches may have an outdated
+    ///   - expected: the collection's timestamp in the monitor; `nil` sends 0, for which caches may have an outdated
     ///     answer.
     ///   - since: the timestamp of the local state; `nil` asks for everything.
     package func changeset(
@@ -129,10 +132,12 @@ package final class ServerClient: Sendable {
 
     /// A certificate chain (PEM).
     ///
-    /// Errors do not quote the answer: an `x5u` may lead to any machine, whose answers are not for the reader of a log.
+    /// Errors do not quote the answer. An `x5u` may lead to any machine, and readers of a log must not see that
+    /// machine's answers.
     ///
-    /// - Parameter x5u: as served in a signature; may be relative to the server's root. Plain `http` is refused if
-    ///   the server is not plain itself, this machine's addresses included: nothing has vouched for an `x5u` yet.
+    /// - Parameter x5u: the URL as served in a signature; it may be relative to the server's root. Plain `http` is
+    ///   refused unless the server itself is plain, even for this machine's addresses, because an `x5u` is not verified
+    ///   yet.
     package func chain(x5u: String) async throws(HTTPError) -> ServerDocument {
         let url = try server.root.resolving(x5u)
         try server.checkReference(url)
@@ -150,7 +155,7 @@ package final class ServerClient: Sendable {
         do {
             return try await changeset(url(false), since: since, limit: limit)
         } catch {
-            // Some servers take `_since` in double quotes only: old ones answer 400 to a bare one, others 422.
+            // Some servers accept `_since` only in double quotes. Old ones answer 400 to a bare one, others 422.
             guard let status = error.status, status == 400 || status == 422, since != nil else { throw error }
         }
         return try await changeset(url(true), since: since, limit: limit)
@@ -173,7 +178,7 @@ package final class ServerClient: Sendable {
 
 /// An event on the way to an answer, to be shown to people.
 package enum HTTPEvent: Sendable, Hashable {
-    /// The server's `Alert` header (JSON by the protocol), usually of a deprecation. Each text is reported once.
+    /// The server's `Alert` header (JSON by the protocol), usually about a deprecation. Each text is reported once.
     case alert(String, url: HTTPURL)
     /// The request failed and is repeated after a pause; `attempt` counts from 1.
     case retry(HTTPError, attempt: Int, after: Duration)
@@ -184,7 +189,7 @@ package enum HTTPEvent: Sendable, Hashable {
 
 /// Counts of a client's requests so far.
 package struct HTTPMetrics: Sendable, Hashable {
-    /// Requests sent, with redirects and repetitions.
+    /// Requests sent, including redirects and repetitions.
     package var requests = 0
     /// Requests that were repetitions of failed ones.
     package var retries = 0

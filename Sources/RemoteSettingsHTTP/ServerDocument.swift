@@ -7,8 +7,9 @@ package struct ServerDocument: Sendable, Hashable {
     package let url: HTTPURL
     package let headers: HTTPHeaders
 
-    /// The server's time when it was asked: its `Date`, and the `Age` that a cache adds; `nil` if it sends no valid
-    /// date. Nothing vouches for it.
+    /// The server's time at the request: its `Date`, plus the `Age` that a cache adds; `nil` if it sends no valid date.
+    ///
+    /// The time is not verified.
     ///
     /// - Parameter now: decides the century of an obsolete form of date.
     package func serverTime(now: Timestamp) -> Timestamp? {
@@ -22,9 +23,9 @@ package struct ServerDocument: Sendable, Hashable {
 package enum ChangesetAnswer: Sendable, Hashable {
     /// A changeset.
     ///
-    /// `answersSince` is true for a delta. If it is false, the answer came from a URL without `_since`: the request
-    /// had none, or the server no longer knows that timestamp and redirected (307). Such an answer has every record and
-    /// no tombstones. It **replaces** the local state and must never be merged into it.
+    /// `answersSince` is true for a delta. If it is false, the answer came from a URL without `_since`: the request had
+    /// none, or the server no longer knows that timestamp and redirected (307). Such an answer has every record and no
+    /// tombstones. It **replaces** the local state and must never be merged into it.
     case changes(ServerDocument, answersSince: Bool)
     /// 204: there is nothing newer than `_since`, or `_expected` is before `_since`.
     case nothing

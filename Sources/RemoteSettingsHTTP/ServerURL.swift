@@ -2,7 +2,7 @@ import RemoteSettingsModel
 
 /// The base URL of a Remote Settings server, such as `https://firefox.settings.services.mozilla.com/v2`.
 ///
-/// It has to be `https`, except on this machine (`localhost`, 127.0.0.0/8, `[::1]`) or if the caller explicitly allows
+/// It must be `https`, except on this machine (`localhost`, 127.0.0.0/8, `[::1]`) or if the caller explicitly allows
 /// plain `http`.
 package struct ServerURL: Hashable, Sendable {
     /// Mozilla's production server.
@@ -21,8 +21,10 @@ package struct ServerURL: Hashable, Sendable {
         allowsPlainHTTP = false
     }
 
-    /// Reads a base URL, or one of the names `prod`, `stage` and `dev`. A path that ends in neither `/v1` nor `/v2` (a
-    /// slash behind it is tolerated) means `/v2`, the newest version that is supported.
+    /// Reads a base URL, or one of the names `prod`, `stage` and `dev`.
+    ///
+    /// A path that ends in neither `/v1` nor `/v2` means `/v2`, the newest supported version. A slash at the end is
+    /// accepted.
     ///
     /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)`` or ``HTTPError/Reason/insecure``.
     package init(_ text: String, allowPlainHTTP: Bool = false) throws(HTTPError) {
@@ -61,7 +63,7 @@ package struct ServerURL: Hashable, Sendable {
         guard url.scheme == .https || self.url.scheme == .http else { throw HTTPError(url, .insecure) }
     }
 
-    /// The base URL without the version of the protocol: `/v1` and `/v2` of one server give the same collections.
+    /// The base URL without the version of the protocol. `/v1` and `/v2` of one server have the same collections.
     package var withoutVersion: String { String(url.description.dropLast(3)) }
 
     /// Whether both are the same server, whatever the version of the protocol.

@@ -9,7 +9,7 @@ package final class StateRequests: Sendable {
     private let seen: (@Sendable () -> Timestamp?)?
     private let alarm = Alarm()
 
-    /// - Parameter seen: the monitor's timestamp that was seen last, where others ask for it too.
+    /// - Parameter seen: the last monitor timestamp that was seen, if others ask for the monitor too.
     package init(
         _ rules: RequestSchedule.Rules, environment: HTTPEnvironment = .system,
         seen: (@Sendable () -> Timestamp?)? = nil
@@ -30,10 +30,10 @@ package final class StateRequests: Sendable {
         }
     }
 
-    /// Returns when the task is cancelled.
+    /// Makes the requests. Returns when the task is cancelled.
     ///
     /// - Parameters:
-    ///   - ask: brings the server's state here, or looks at it.
+    ///   - ask: fetches the server's state, or looks at it.
     ///   - noted: called after each answer.
     package func run(
         ask: (RequestSchedule.Request) async -> RequestSchedule.Answer,

@@ -7,13 +7,12 @@ extension ServerURL {
 }
 
 extension ServerClient {
-    /// Opens the server's update channel, an event stream that lasts as long as both sides like. The connection is not
-    /// opened again, neither now nor when it ends.
+    /// Opens the server's update channel, an event stream that lasts as long as both sides like.
     ///
-    /// No `Last-Event-ID` is sent, so that the first event tells the server's present state.
+    /// A connection that cannot be made or that ends is not made again. No `Last-Event-ID` is sent, so the first event
+    /// states the server's present state.
     ///
-    /// - Parameter url: the event stream; `nil` for that of the server itself, `<base URL>/updates`. Redirects are
-    ///   followed.
+    /// - Parameter url: the event stream; `nil` for the server's own, `<base URL>/updates`. Redirects are followed.
     /// - Throws: ``HTTPError``, among others with `status` for any status but 200, and with `notAnEventStream` for an
     ///   answer of another type.
     package func updates(at url: HTTPURL? = nil) async throws(HTTPError) -> UpdateStream {
@@ -43,7 +42,7 @@ extension ServerClient {
 /// It buffers one piece of what has arrived, one line and one event, and reads only as fast as ``next()`` is called.
 package struct UpdateStream {
     static let contentType = "text/event-stream"
-    /// Bytes without an event or a comment after which the stream is refused; it holds 16 of the longest events.
+    /// The bytes without an event or a comment after which the stream is refused. It is 16 of the longest events.
     static let mostBytesWithoutMessage = 1 << 20
 
     /// Where the stream comes from, after redirects.
@@ -59,10 +58,10 @@ package struct UpdateStream {
         self.url = url
     }
 
-    /// Waits for what the server sends next; `nil` if the server has ended the stream.
+    /// Waits for the next message; `nil` if the server has ended the stream.
     ///
-    /// - Throws: ``HTTPError``: if the connection breaks, if nothing arrives for as long as the transport waits, if
-    ///   a line or an event is over its limit (`notAnEventStream`), and `cancelled` in a cancelled task.
+    /// - Throws: ``HTTPError`` if the connection breaks, if nothing arrives for as long as the transport waits, or if a
+    ///   line or an event exceeds its limit (`notAnEventStream`). In a cancelled task it is `cancelled`.
     package mutating func next() async throws(HTTPError) -> UpdateMessage? {
         while true {
             if let message = try buffered() {
@@ -78,7 +77,7 @@ package struct UpdateStream {
         }
     }
 
-    /// What the bytes that have arrived hold.
+    /// The next message in the bytes that have arrived.
     private mutating func buffered() throws(HTTPError) -> UpdateMessage? {
         let event: StreamedEvent?
         do throws(EventStreamError) {

@@ -3,7 +3,8 @@ import RemoteSettingsModel
 import TargetFilter
 
 extension ConfigState {
-    /// What filters see: the service's context, the id of the installation, the present time, and the app's signals.
+    /// The environment of filters: the service's context, the installation's id, the present time, and the app's
+    /// signals.
     ///
     /// - Parameter installation: the id that the app gives; `nil` for the one that is kept.
     func filterContext(_ access: CollectionAccess, installation given: String?) -> FilterContext {
@@ -13,7 +14,7 @@ extension ConfigState {
         return access.filterContext.adding(added)
     }
 
-    /// A hash of what filters see, apart from the time and the id.
+    /// A hash of the filters' environment without the time and the id.
     func contextHash(_ access: CollectionAccess) -> String {
         let context = access.filterContext.adding(signals.filterValues)
         return SHA256Digest(hashing: Bytes(utf8: FilterValue.object(context.root).stableText)).hex
@@ -21,7 +22,7 @@ extension ConfigState {
 }
 
 extension FilterContext {
-    /// This context with further members of `env`. Members that are there stay.
+    /// This context with further members of `env`. Present members stay.
     fileprivate func adding(_ members: [String: FilterValue]) -> FilterContext {
         var root = root
         var env = FilterObject()
@@ -33,7 +34,7 @@ extension FilterContext {
 }
 
 extension FilterValue {
-    /// A text that is the same in every process, and differs when the value does.
+    /// A text that is the same in every process and differs when the value does.
     fileprivate var stableText: String {
         switch self {
         case .undefined: "u"

@@ -3,27 +3,27 @@ import RemoteSettings
 import RemoteSettingsModel
 import UpdateSchedule
 
-/// What remote config keeps of a collection, apart from the snapshot that is active.
+/// What remote config keeps about a collection, apart from the active snapshot.
 struct ConfigState: Hashable, Sendable {
-    /// A random name of this installation, for percentages: `env.id`.
+    /// A random id of this installation, for percentages: `env.id`.
     var installation: String
     /// When a fetch last succeeded.
     var lastFetch: Timestamp?
     var lastStatus = RemoteConfigFetchStatus.noFetchYet
     var lastError: String?
-    /// The collection's timestamp after the last success. If less is held, the interval does not count.
+    /// The collection's timestamp after the last success. If an older state is held, the interval does not count.
     var fetched: Timestamp?
-    /// What the filters could see at the last success, as a hash.
+    /// A hash of the filters' environment at the last success.
     var context: String?
     /// Failures of the server since the last success.
     var failures: UInt64 = 0
     /// Requests of the last hour.
     var fetches = FetchCounts()
-    /// Those of them that a message has caused, which are counted apart.
+    /// The requests of the last hour that a message has caused. They are counted apart.
     var announcedFetches = FetchCounts()
     /// When a request was last refused or failed, and until when no further one is made.
     var hold: Hold?
-    /// A push message has said that there is something newer.
+    /// A push message's announcement of something newer.
     var stale: Stale?
     var signals = CustomSignals()
     /// When the active snapshot was activated.
@@ -34,8 +34,10 @@ struct ConfigState: Hashable, Sendable {
         let until: Timestamp
         let reason: String
 
-        /// Whether it is in force. If the clock was set to before its beginning, it means nothing any more; nor does
-        /// one that is longer than the library makes them, as whoever can write to the storage directory can write one.
+        /// Whether the pause is in force.
+        ///
+        /// A pause is ignored if the clock was set back before its beginning. It is also ignored if it is longer than
+        /// the library makes them, because anyone who can write to the storage directory can write one.
         func isInForce(at now: Timestamp, limits: Limits) -> Bool {
             let longest = max(
                 Duration.seconds(limits.backoffSeconds), RetryPauses.afterFetches.pause(after: .max, random: 1))
@@ -53,7 +55,7 @@ struct ConfigState: Hashable, Sendable {
 }
 
 extension ConfigState {
-    /// The server has told its state, which is held now.
+    /// Notes that the server has sent its state, which is held now.
     mutating func noteSuccess(_ access: CollectionAccess, held: Timestamp?) {
         lastFetch = access.environment.now()
         lastStatus = .success
@@ -69,7 +71,7 @@ extension ConfigState {
         case usedUp(until: Timestamp)
     }
 
-    /// Counts a request that is about to be made, unless those of the hour are used up.
+    /// Counts a request that is about to be made, unless the hour's requests are used up.
     mutating func admitFetch(at now: Timestamp, most: Int) -> Admission {
         if let end = limitEnd(at: now, most: most) { return .usedUp(until: end) }
         let isAnnounced = stale != nil && announcedFetches.end(at: now, most: most) == nil
@@ -77,12 +79,12 @@ extension ConfigState {
         return .counted(isAnnounced: isAnnounced)
     }
 
-    /// Takes back a request that did not reach the server.
+    /// Uncounts a request that did not reach the server.
     mutating func takeBackFetch(at time: Timestamp, isAnnounced: Bool) {
         if isAnnounced { announcedFetches.remove(at: time) } else { fetches.remove(at: time) }
     }
 
-    /// Until when no request is made because those of the hour are used up; `nil` if one may be made.
+    /// Until when no request is made because the hour's requests are used up; `nil` if one may be made.
     func limitEnd(at now: Timestamp, most: Int) -> Timestamp? {
         guard let end = fetches.end(at: now, most: most) else { return nil }
         guard stale != nil else { return end }
@@ -102,15 +104,16 @@ package struct ConfigStateFile: Sendable {
     private static let mostValues = 1000
 
     var state: ConfigState
-    /// The active snapshot as `CollectionAccess.content(of:)` made it; `nil` if none was activated.
+    /// The active snapshot as made by `CollectionAccess.content(of:)`; `nil` if none was activated.
     var snapshot: Bytes?
-    /// Whether a later version of the library has written the file, in a format of its own. Then the installation keeps
-    /// its name, and the file stays as it is.
+    /// Whether a later version of the library has written the file, in a newer format.
+    ///
+    /// The installation then keeps its id, and the file stays as it is.
     private(set) var isOfLaterFormat = false
 
-    /// - Returns: `nil` if there is no such file, or it is damaged or too large: then it is written anew.
-    /// - Throws: `FileError` if the file cannot be read at the moment, as before a device is first unlocked. It must
-    ///   not be written anew then: that would lose what is in it.
+    /// - Returns: `nil` if there is no such file, or if it is damaged or too large. It is then written anew.
+    /// - Throws: `FileError` if the file cannot be read at the moment, for example before a device is first unlocked.
+    ///   It must not be written anew then, because its content would be lost.
     static func read(_ path: String, limits: Limits) throws(FileError) -> ConfigStateFile? {
         let limit = limits.changesetBytes.saturatingAdding(limits.cacheHeadBytes.saturatingMultiplying(by: 2))
         do throws(FileError) {
@@ -127,7 +130,7 @@ package struct ConfigStateFile: Sendable {
         self.snapshot = snapshot
     }
 
-    /// `nil` if the first line cannot be read. What follows it is dropped if it is not whole.
+    /// `nil` if the first line cannot be read. A snapshot that is not whole is dropped.
     package init?(parsing content: Bytes, limits: Limits) {
         let end = content.withSpan { span in
             (0..<min(span.count, limits.cacheHeadBytes)).first { span[$0] == UInt8(ascii: "\n") }
@@ -144,7 +147,7 @@ package struct ConfigStateFile: Sendable {
         }
         self.state = state
         let rest = content[end + 1..<content.count]
-        // Without a signature, nothing else tells a damaged snapshot from a whole one.
+        // Without a signature, only this hash tells a damaged snapshot from a whole one.
         let isWhole = head["snapshot"]?.string.map { $0 == SHA256Digest(hashing: rest).hex } ?? false
         snapshot = rest.isEmpty || !isWhole ? nil : rest
     }

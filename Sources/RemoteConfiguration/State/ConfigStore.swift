@@ -3,18 +3,18 @@ import RemoteSettings
 import RemoteSettingsModel
 import Locks
 
-/// What of one collection has to survive a start: what fetches, pauses and messages have left behind, and the active
-/// snapshot.
+/// The state of one collection that has to survive a start.
 ///
-/// It alone reads and writes the file of it. A file that is damaged counts as none, and the next change writes it anew;
-/// one that cannot be read at the moment stays as it is. If a change cannot be written, this process goes on with it,
-/// and the next change that can be written takes it along.
+/// It holds what fetches, pauses and messages have left behind, and the active snapshot. No other type reads or writes
+/// its file. A damaged file counts as none, and the next change writes it anew. A file that cannot be read at the
+/// moment stays as it is. If a change cannot be written, this process keeps it, and the next change that can be written
+/// includes it.
 ///
-/// Whoever can write to the storage directory can write the file. So the snapshot is verified before anything depends
-/// on it, its timestamp included, and every number of the state has a bound where it is used.
+/// Anyone who can write to the storage directory can write the file. So the snapshot and its timestamp are verified
+/// before anything depends on them, and every number of the state has a bound where it is used.
 final class ConfigStore: Sendable {
     private struct Memory {
-        /// What was last read from the file, or written to it.
+        /// The state that was last read from the file or written to it.
         var state: ConfigState?
         /// Whether `state` could not be written, so that the file is older.
         var isAheadOfFile = false
@@ -23,13 +23,15 @@ final class ConfigStore: Sendable {
     private let givenInstallation: String?
     private let memory = Mutex(Memory())
 
-    /// - Parameter installation: the installation's name that the app gives; `nil` for a random one.
+    /// - Parameter installation: the installation's id that the app gives; `nil` for a random one.
     init(installation: String?) { givenInstallation = installation }
 
-    /// What is kept, as far as this process knows. No I/O.
+    /// What is kept, as far as this process knows. Does no I/O.
     var known: ConfigState? { memory.withLock { $0.state } }
 
-    /// What is kept: the state of the file, or of this process if that is newer, or if no file can be read. Does I/O.
+    /// What is kept. Does I/O.
+    ///
+    /// It is the state of the file. It is the state of this process if that is newer, or if no file can be read.
     func present(_ access: CollectionAccess) -> ConfigState {
         adopt((try? Self.read(access)) ?? nil, access).state
     }
@@ -47,7 +49,7 @@ final class ConfigStore: Sendable {
         return file
     }
 
-    /// What this process knows; a new state if that is nothing.
+    /// What this process knows; a new state if it knows none.
     private func current(_ access: CollectionAccess) -> ConfigState {
         memory.withLock { memory in
             if let known = memory.state { return known }
@@ -64,13 +66,13 @@ final class ConfigStore: Sendable {
 // MARK: - A start
 
 extension ConfigStore {
-    /// The file as a start finds it.
+    /// The file as it is at a start.
     struct Start {
         fileprivate let file: ConfigStateFile?
         /// Why the file cannot be read.
         let problem: FileError?
 
-        /// The newest of what was activated and what is packaged, verified as a cache is.
+        /// The newest of the activated and the packaged snapshots, verified like a cache file.
         func newest(
             _ access: CollectionAccess, usesPackaged: Bool = true, unused: inout [SnapshotStatus.Unused]
         ) -> CollectionAccess.Found? {
@@ -87,17 +89,17 @@ extension ConfigStore {
         }
     }
 
-    /// What a start has found, with an id of this installation that is the same at the next start.
+    /// The state that a start has found, with an installation id that is the same at the next start.
     ///
-    /// - Parameter isNeeded: whether a value may depend on the id, so that it has to be stored at once.
+    /// - Parameter isNeeded: whether a value may depend on the id. It then has to be stored at once.
     func state(of start: Start, _ access: CollectionAccess, isNeeded: Bool) -> ConfigState {
         if let known = known ?? start.file?.state {
             memory.withLock { if $0.state == nil { $0.state = known } }
             return known
         }
         guard isNeeded, givenInstallation == nil else { return current(access) }
-        // Another process may be starting for the first time as well: both have to end up with one id. Nothing is lost
-        // if the machine fails before it is on the disk.
+        // Another process may also be starting for the first time, and both must end up with one id. Nothing is lost if
+        // the machine fails before the id is on the disk.
         let stored = try? access.withStorageLockBlocking(tries: 100) { () -> ConfigState in
             if let file = try Self.read(access) { return file.state }
             let file = ConfigStateFile(state: current(access), snapshot: nil)
@@ -113,13 +115,14 @@ extension ConfigStore {
 // MARK: - Changes
 
 extension ConfigStore {
-    /// The file while nobody else writes it.
+    /// The file while nobody else can write it.
     struct Writing {
         private let store: ConfigStore
         private let access: CollectionAccess
         private var file: ConfigStateFile
-        /// Whether the file has to be written though nothing in it changes: there is none, it is damaged, or it is
-        /// older than what this process knows.
+        /// Whether the file must be written even if nothing in it changes.
+        ///
+        /// It must if there is none, if it is damaged, or if it is older than what this process knows.
         private var isOutdated: Bool
 
         fileprivate init(_ store: ConfigStore, _ access: CollectionAccess) throws(FileError) {
@@ -132,21 +135,21 @@ extension ConfigStore {
 
         var state: ConfigState { file.state }
 
-        /// Whether a snapshot is the active one of the file.
+        /// Whether a snapshot is the file's active one.
         func holds(_ snapshot: Snapshot) -> Bool { file.snapshot == access.content(of: snapshot) }
 
-        /// The active snapshot of the file, verified; `nil` if there is none to be trusted.
+        /// The file's active snapshot, verified; `nil` if there is none that can be trusted.
         func active() -> CollectionAccess.Found? {
             guard let content = file.snapshot else { return nil }
             var unused: [SnapshotStatus.Unused] = []
             return access.newest(kept: content, usesPackaged: false, unused: &unused)
         }
 
-        /// Replaces the file, if anything has changed.
+        /// Replaces the file if anything has changed.
         ///
-        /// - Parameter activated: the snapshot that is active from now on; `nil` leaves what there is.
+        /// - Parameter activated: the snapshot that is active from now on; `nil` keeps the present one.
         /// - Returns: what `change` returns.
-        /// - Throws: `FileError` if the file cannot be written; then nothing has changed.
+        /// - Throws: `FileError` if the file cannot be written. Nothing has changed then.
         @discardableResult
         mutating func keep<Value>(
             activated: Snapshot? = nil, _ change: (inout ConfigState) -> Value
@@ -165,8 +168,8 @@ extension ConfigStore {
 
     /// Runs `body` under the storage lock.
     ///
-    /// - Throws: `FileError` if the file cannot be read at the moment: then it is not replaced either; what the storage
-    ///   lock throws; or what `body` throws.
+    /// - Throws: `FileError` if the file cannot be read at the moment, in which case it is not replaced. Also what the
+    ///   storage lock throws, and what `body` throws.
     func writing<Value>(
         _ access: CollectionAccess, _ body: (inout Writing) throws -> Value
     ) async throws -> Value {
@@ -176,7 +179,7 @@ extension ConfigStore {
         }
     }
 
-    /// Changes the state. If that cannot be written, this process goes on with it.
+    /// Changes the state. If the change cannot be written, this process still keeps it.
     ///
     /// - Parameter change: called again if the first change could not be written.
     @discardableResult
@@ -188,9 +191,9 @@ extension ConfigStore {
         }
     }
 
-    /// Like ``note(_:_:)``, but blocks the thread when another process is writing.
+    /// Like ``note(_:_:)``, but blocks the thread while another process is writing.
     ///
-    /// - Throws: if the change cannot be written; this process goes on with it all the same.
+    /// - Throws: if the change cannot be written. This process still keeps it.
     func noteBlocking(_ access: CollectionAccess, _ change: (inout ConfigState) -> Void) throws {
         do {
             try access.withStorageLockBlocking {
@@ -209,7 +212,7 @@ extension ConfigStore {
         do throws(FileError) {
             _ = try Self.read(access)
         } catch {
-            // It counts again as soon as it can be read.
+            // The file counts again as soon as it can be read.
             isReadable = false
         }
         var state = current(access)

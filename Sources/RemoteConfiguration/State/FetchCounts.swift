@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// The requests of the last hour, counted by the minute, so that what is kept stays small whatever the limit is.
+/// The requests of the last hour, counted by the minute. Its size does not depend on the limit.
 struct FetchCounts: Hashable, Sendable {
     private struct Minute: Hashable, Sendable {
         /// Minutes since 1970.
@@ -19,14 +19,14 @@ struct FetchCounts: Hashable, Sendable {
 
     private static func number(_ time: Timestamp) -> UInt64 { time.milliseconds / milliseconds }
 
-    /// What counts at a time. What lies in the future was noted before the clock was set back.
+    /// The minutes that count at a time. Minutes in the future were noted before the clock was set back.
     private func counting(at now: UInt64) -> [Minute] {
         minutes.filter { $0.number <= now && now - $0.number < Self.span }
     }
 
-    /// When a further request may be made; `nil` for at once.
+    /// When a further request may be made; `nil` if it may be made at once.
     ///
-    /// - Parameter most: requests in any hour, at least 1.
+    /// - Parameter most: the most requests in any hour, at least 1.
     func end(at now: Timestamp, most: Int) -> Timestamp? {
         let counting = counting(at: Self.number(now))
         var sum = counting.saturatingSum { $0.count }
@@ -51,7 +51,7 @@ struct FetchCounts: Hashable, Sendable {
         minutes[last].count = minutes[last].count.saturatingAdding(1)
     }
 
-    /// Takes back a request that was counted at a time.
+    /// Uncounts a request that was counted at a time.
     mutating func remove(at time: Timestamp) {
         let time = Self.number(time)
         guard let place = minutes.firstIndex(where: { $0.number == time }) else { return }
@@ -61,13 +61,13 @@ struct FetchCounts: Hashable, Sendable {
 }
 
 extension FetchCounts {
-    /// The minutes and their counts by turns; `nil` if there is none.
+    /// The minutes, each followed by its count; `nil` if there is none.
     var json: JSONValue? {
         guard !minutes.isEmpty else { return nil }
         return .array(minutes.flatMap { [.count($0.number), .count($0.count)] })
     }
 
-    /// What cannot be read counts as none.
+    /// An entry that cannot be read counts as none.
     init(_ json: JSONValue?) {
         let numbers = (json?.array ?? []).compactMap { $0.number?.uint64 }
         guard numbers.count.isMultiple(of: 2), numbers.count <= Int(Self.span) * 2 else { return }

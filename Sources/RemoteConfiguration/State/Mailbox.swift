@@ -1,12 +1,13 @@
 import Locks
 
-/// Messages on their way to one listener: handed over where it wants to be called, in their order, one at a time.
+/// Messages on their way to one listener. They are handed over in order, one at a time, where the listener wants to be
+/// called.
 ///
-/// A listener that does not get its turn costs one scheduled call, and as many messages as `add` leaves waiting.
+/// A listener whose turn does not come costs one scheduled call, and the messages that `add` keeps.
 final class Mailbox<Message: Sendable>: Sendable {
     private struct State {
         var waiting: [Message] = []
-        /// Whether a call is scheduled or running; it hands over all that is waiting.
+        /// Whether a call is scheduled or running. It hands over all waiting messages.
         var isScheduled = false
         var isClosed = false
     }
@@ -17,8 +18,8 @@ final class Mailbox<Message: Sendable>: Sendable {
     private let handle: @Sendable (Message) -> Void
 
     /// - Parameters:
-    ///   - schedule: runs what it is given where the listener wants to be called, and returns at once.
-    ///   - add: adds a message to those that wait, and bounds their number.
+    ///   - schedule: runs its argument where the listener wants to be called, and returns at once.
+    ///   - add: adds a message to the waiting ones, and limits their number.
     ///   - handle: calls the listener.
     init(
         schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
@@ -39,7 +40,7 @@ final class Mailbox<Message: Sendable>: Sendable {
         if mustSchedule { schedule { self.deliver() } }
     }
 
-    /// Ends the calls: each is preceded by a look at whether this was called. Waits for nothing.
+    /// Ends the calls, because each checks first whether this was called. It waits for nothing.
     func close() {
         state.withLock { state in
             state.isClosed = true

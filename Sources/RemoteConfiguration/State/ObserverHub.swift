@@ -9,31 +9,30 @@ public enum RemoteConfigEvent: Sendable {
     case fetchedWithoutChange
     /// A fetch has failed, or was not made.
     case fetchFailed(RemoteConfigError)
-    /// An activation has changed the values of these keys. Every observer is told, whoever activated.
+    /// An activation has changed the values of these keys. Every observer is told, whoever has activated.
     case activated(updatedKeys: Set<String>)
 }
 
-/// What a real-time update or a sync has brought: the keys whose values an activation would change.
+/// The result of a real-time update or a sync: the keys whose values an activation would change.
 public struct RemoteConfigUpdate: Hashable, Sendable {
-    /// Keys that were added, removed or changed, compared with what is active.
+    /// Keys that were added, removed or changed in comparison with the active values.
     public let updatedKeys: Set<String>
 
-    /// An update that no server has announced, for the tests of an app.
+    /// An update that no server has announced, for an app's tests.
     public init(updatedKeys: Set<String>) { self.updatedKeys = updatedKeys }
 }
 
-/// The registration of a listener or observer. It stays registered until ``remove()``, whether or not this is kept.
+/// The registration of a listener or observer. It lasts until ``remove()``, even if nobody holds this object.
 public final class ConfigUpdateListenerRegistration: Sendable {
     private let end: @Sendable () -> Void
 
     init(end: @escaping @Sendable () -> Void) { self.end = end }
 
-    /// Ends the calls, and waits for nothing: it can be called anywhere, the main thread and the listener itself
-    /// included.
+    /// Ends the calls. It waits for nothing, so it can be called anywhere, even on the main thread or in the listener.
     ///
-    /// Whether it was called is looked at on the listener's queue or executor, right before each call. So no call
-    /// begins any more after a `remove()` on a serial queue (or on the main actor) that is the listener's own. Called
-    /// from elsewhere, a call that has begun goes on to its end.
+    /// The listener's queue or executor checks right before each call whether this was called. If `remove()` is called
+    /// on the listener's own serial queue (or on the main actor), no further call begins. If it is called elsewhere, a
+    /// call that has begun runs to its end.
     public func remove() { end() }
 }
 
@@ -45,7 +44,7 @@ final class ObserverHub: Sendable {
         case problem(any Error)
     }
 
-    /// Messages that wait for a listener which does not get its turn.
+    /// The most messages that wait for a listener whose turn does not come.
     private static let mostWaiting = 16
     private static let mostReadsWaiting = 4096
 
@@ -54,8 +53,7 @@ final class ObserverHub: Sendable {
         var listeners: [(number: Int, box: Mailbox<ListenerMessage>)] = []
         var readers: [(number: Int, box: Mailbox<RemoteConfigRead>)] = []
         var streams: [Int: AsyncThrowingStream<RemoteConfigUpdate, any Error>.Continuation] = [:]
-        /// Keeps the service's update channel open, while somebody wants to hear of updates as soon as they are
-        /// published.
+        /// Keeps the service's update channel open while somebody wants to hear of updates at once.
         var listening: UpdateListening?
         var count = 0
         var isFinished = false
@@ -112,12 +110,12 @@ final class ObserverHub: Sendable {
         }
     }
 
-    /// - Parameter listen: makes what keeps the update channel open.
+    /// - Parameter listen: makes the object that keeps the update channel open.
     func addListener(
         listen: () -> UpdateListening, schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
         _ handle: @escaping @Sendable (ListenerMessage) -> Void
     ) -> ConfigUpdateListenerRegistration {
-        // An update names all keys that wait for activation: the newest ones are enough.
+        // An update names all keys that wait for activation, so the newest ones are enough.
         let box = Mailbox<ListenerMessage>(
             schedule: schedule, add: { $1.append($0, dropping: Self.mostWaiting) }, handle: handle)
         let number = state.withLock { state in
@@ -140,7 +138,7 @@ final class ObserverHub: Sendable {
     }
 
     private func endListening() {
-        // It is released outside of the lock.
+        // It is released outside the lock.
         let ended = state.withLock { state -> UpdateListening? in
             guard !state.wantsUpdates else { return nil }
             defer { state.listening = nil }
@@ -149,9 +147,9 @@ final class ObserverHub: Sendable {
         withExtendedLifetime(ended) {}
     }
 
-    /// - Parameter listen: makes what keeps the update channel open.
+    /// - Parameter listen: makes the object that keeps the update channel open.
     func updates(listen: () -> UpdateListening) -> AsyncThrowingStream<RemoteConfigUpdate, any Error> {
-        // Each update names all keys that wait for activation: of those that nobody reads, the newest ones are enough.
+        // Each update names all keys that wait for activation, so the newest unread ones are enough.
         let (stream, continuation) = AsyncThrowingStream<RemoteConfigUpdate, any Error>.makeStream(
             bufferingPolicy: .bufferingNewest(Self.mostWaiting))
         let number = state.withLock { state -> Int? in
@@ -212,7 +210,7 @@ final class ObserverHub: Sendable {
 }
 
 extension Array {
-    /// Adds an element, and keeps the newest so many.
+    /// Adds an element, and keeps only so many of the newest.
     fileprivate mutating func append(_ element: Element, dropping most: Int) {
         append(element)
         if count > most { removeFirst() }
@@ -220,8 +218,9 @@ extension Array {
 }
 
 extension [RemoteConfigEvent] {
-    /// Adds an event, and keeps at most so many: older fetches are dropped first, and activations are merged, so that
-    /// no changed key is lost.
+    /// Adds an event, and keeps at most so many.
+    ///
+    /// Older fetches are dropped first. Activations are merged, so that no changed key is lost.
     fileprivate mutating func append(_ event: RemoteConfigEvent, upTo most: Int) {
         append(event)
         guard count > most else { return }

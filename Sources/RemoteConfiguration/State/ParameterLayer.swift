@@ -4,27 +4,27 @@ import RemoteSettingsModel
 import Locks
 import TargetFilter
 
-/// One state of the collection as one context sees it: the source of remote and packaged values.
+/// One state of the collection as seen in one context. It is the source of remote and packaged values.
 ///
-/// A key is resolved when it is first asked for, and remembered. No I/O is done under the lock.
+/// A key is resolved when it is first asked for, and the value is remembered. No I/O is done under the lock.
 final class ParameterLayer: Sendable {
     private struct Memory {
         var filter: RecordFilter
-        /// For each key that was asked for and that the set has; `nil` if the app's own default applies.
+        /// The keys that were asked for and that the set has. A value is `nil` if the app's own default applies.
         var values: [String: RemoteConfigValue?] = [:]
     }
 
     let snapshot: Snapshot
     let parameters: ParameterSet
     let source: RemoteConfigSource
-    /// The server without the version of its protocol.
+    /// The server's URL without the version of its protocol.
     let server: String
     let context: FilterContext
     private let memory: Mutex<Memory>
 
     var timestamp: Timestamp { snapshot.timestamp }
 
-    /// - Throws: `ParameterRecordError` if the snapshot holds something else.
+    /// - Throws: `ParameterRecordError` if the snapshot holds something other than parameters.
     init(
         _ found: CollectionAccess.Found, server: String, context: FilterContext, limits: FilterLimits
     ) throws(ParameterRecordError) {
@@ -72,7 +72,7 @@ final class ParameterLayer: Sendable {
             if let position = $0, let old { candidates.insert(old.parameters.records[position].key) }
             if let position = $1, let new { candidates.insert(new.parameters.records[position].key) }
         }
-        // What a filter sees may have changed if its record has not.
+        // A filter's result may have changed although its record has not.
         if old?.context != new?.context {
             for layer in [old, new] {
                 guard let layer, layer.snapshot.records.mayMentionFilters else { continue }
@@ -91,14 +91,14 @@ extension ParameterRecord {
     }
 }
 
-/// Everything that values are read from at one time. It never changes, apart from what is remembered.
+/// Everything that values are read from at one moment. It never changes, apart from what it remembers.
 final class ConfigLayers: Sendable {
-    /// The newest of what was activated and what is packaged; `nil` if there is neither.
+    /// The newer of the activated and the packaged state; `nil` if there is neither.
     let parameters: ParameterLayer?
     let defaults: [String: RemoteConfigValue]
-    /// What comes before everything else: overrides, and the values of a snapshot that was made by hand.
+    /// The values that come before all others: overrides, and the values of a snapshot that was made by hand.
     let fixed: [String: RemoteConfigValue]
-    /// `nil` for values that no remote config has.
+    /// `nil` for values that belong to no remote config.
     let reads: ReadLog?
 
     init(
@@ -111,10 +111,10 @@ final class ConfigLayers: Sendable {
         self.reads = reads
     }
 
-    /// The keys that have a value, the app's defaults included, in no order.
+    /// The keys that have a value, including the app's defaults, in no order.
     var allKeys: Set<String> { keys().union(defaults.keys) }
 
-    /// The value that the app is given.
+    /// The value that the app gets.
     func value(_ key: String) -> RemoteConfigValue {
         let override = fixed[key]
         let value = override ?? parameters?.value(key) ?? defaults[key] ?? .none
@@ -122,14 +122,15 @@ final class ConfigLayers: Sendable {
         return value
     }
 
-    /// The value of a key in one of the sources that come before the app's defaults; `nil` if that has none.
+    /// The value of a key in one of the sources that come before the app's defaults; `nil` if that source has none.
     func value(_ key: String, from source: RemoteConfigSource) -> RemoteConfigValue? {
         if let value = fixed[key], value.source == source { return value }
         return parameters?.source == source ? parameters?.value(key) : nil
     }
 
-    /// The keys that have a value in one of the sources that come before the app's defaults, or in any of them, in no
-    /// order.
+    /// The keys that have a value in one of the sources that come before the app's defaults, in no order.
+    ///
+    /// If `source` is `nil`, it is the keys of all these sources.
     func keys(from source: RemoteConfigSource? = nil) -> Set<String> {
         var keys = Set(fixed.filter { source == nil || $0.value.source == source }.keys)
         if let parameters, source == nil || parameters.source == source { keys.formUnion(parameters.keys) }

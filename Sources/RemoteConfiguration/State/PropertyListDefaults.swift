@@ -25,9 +25,9 @@ package enum PropertyListDefaults {
         #endif
     }
 
-    /// The members of a property list's dictionary. No I/O.
+    /// The members of a property list's dictionary. Does no I/O.
     ///
-    /// - Parameter name: what an error calls the list.
+    /// - Parameter name: the name that errors give the list.
     package static func values(_ plist: Data, name: String) throws(RemoteConfigError) -> [String: RemoteConfigValue] {
         let document: DefaultsDocument
         do throws(DefaultsFault) {

@@ -1,10 +1,9 @@
 import Observation
 
-/// Where reads and changes of values are noted for Swift's Observation. Before iOS 17 and macOS 14 there is none, and
-/// nobody to tell.
+/// Notes reads and changes of values for Swift's Observation, which Apple systems have since iOS 17 and macOS 14.
 package struct ValuesObservation: Sendable {
     #if canImport(Darwin)
-        /// The registrar if the system has one.
+        /// The registrar, if the system has one.
         private let present: (any Sendable)?
 
         package init() {

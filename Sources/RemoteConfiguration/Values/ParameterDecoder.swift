@@ -6,16 +6,17 @@ import RemoteSettingsModel
     import Foundation
 #endif
 
-/// Reads one parameter as a type of the app, by one rule for each type. Every call that reads a value as a type leads
-/// here, so that a parameter means the same however it is read. ``RemoteConfigValue/decoded(as:decoder:)`` has the
-/// rules.
+/// Reads one parameter as a type of the app, by one rule for each type.
+///
+/// Every call that reads a value as a type uses it, so that a parameter always means the same. The rules are in
+/// ``RemoteConfigValue/decoded(as:decoder:)``.
 struct ParameterDecoder: Decoder, SingleValueDecodingContainer {
     let value: RemoteConfigValue
-    /// What reads JSON documents and says how dates are written; `nil` for one without settings, made when it is
+    /// The decoder for JSON documents, whose settings say how dates are written; `nil` for a default one, made when
     /// needed.
     let options: JSONDecoder?
 
-    /// Paths begin at the value. What reads several parameters adds their keys to the errors.
+    /// Paths begin at the value. Code that reads several parameters adds their keys to the errors.
     var codingPath: [any CodingKey] { [] }
     var userInfo: [CodingUserInfoKey: Any] { if let options { options.userInfo } else { [:] } }
 
@@ -33,14 +34,14 @@ struct ParameterDecoder: Decoder, SingleValueDecodingContainer {
         case is Date.Type: if let date = try date() as? Value { return date }
         case is URL.Type: if let url = try url() as? Value { return url }
         case is any KeyedByText.Type:
-            // The decoder's strategy for keys is one for the members of structures, and not for those of dictionaries.
+            // The decoder's strategy for keys applies to the members of structures, but not to those of dictionaries.
             if let document = value.document { return try json.decode(type, from: Data(document.array)) }
         default: break
         }
         return try Value(from: self)
     }
 
-    /// Nobody's value is not `null`: it is an empty text, as in Firebase.
+    /// A missing value is not `null`: it is an empty text, as in Firebase.
     func decodeNil() -> Bool { value.content == .null }
 
     func singleValueContainer() -> any SingleValueDecodingContainer { self }
@@ -115,7 +116,7 @@ struct ParameterDecoder: Decoder, SingleValueDecodingContainer {
 
     private var json: JSONDecoder { options ?? JSONDecoder() }
 
-    /// A decoder of the document that the value is, or that is in its text.
+    /// A decoder of the document that the value or its text holds.
     private func inside(_ expected: String) throws -> any Decoder {
         struct Inside: Decodable {
             let decoder: any Decoder
@@ -151,7 +152,7 @@ extension Dictionary: KeyedByText where Key == String {}
 struct ParametersDecoder: Decoder, SingleValueDecodingContainer {
     let layers: ConfigLayers
     let options: JSONDecoder
-    /// Whether the decoder's strategy for keys applies. It is one for the members of structures.
+    /// Whether the decoder's strategy for keys applies. It is meant for the members of structures.
     var convertsKeys = true
 
     var codingPath: [any CodingKey] { [] }
@@ -176,8 +177,9 @@ struct ParametersDecoder: Decoder, SingleValueDecodingContainer {
             .init(codingPath: [], debugDescription: "expected a type with a member for each parameter, found an array"))
     }
 
-    /// The parameters' keys by the names that the decoder's strategy gives them; `nil` if the names are the keys. The
-    /// decoder is asked, so that a strategy is the same here as in a document.
+    /// The parameters' keys by the names that the decoder's strategy gives them; `nil` if the names are the keys.
+    ///
+    /// The decoder itself is asked, so that a strategy works as it does in a document.
     private func names() throws -> [String: String]? {
         struct Name: CodingKey {
             let stringValue: String

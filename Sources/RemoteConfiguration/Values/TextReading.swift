@@ -1,6 +1,6 @@
-/// What a text says as a boolean and as a number: the rules of `NSString`, by which Firebase reads all of its values.
+/// Reads a text as a boolean or a number, by the rules of `NSString`. Firebase reads all of its values by them.
 ///
-/// Foundation is not asked, as its rules differ between systems: on Linux a number after a line feed is 0.
+/// Foundation is not used, because its rules differ between systems: on Linux a number after a line feed is 0.
 enum TextReading {
     /// Whether the text begins with a digit from 1 to 9, or with Y, y, T or t. White space, then one sign, then zeros
     /// may come before it.
@@ -15,8 +15,8 @@ enum TextReading {
         }
     }
 
-    /// The decimal number that the text begins with, white space aside, as `Double` and `Decimal` read it; `nil` if the
-    /// text begins with no number.
+    /// The decimal number that the text begins with, after white space, as `Double` and `Decimal` read it; `nil` if
+    /// there is none.
     static func number(_ text: String) -> Substring? {
         var rest = withoutSpace(text)
         let isNegative = rest.first == UInt8(ascii: "-")
@@ -34,7 +34,7 @@ enum TextReading {
             rest.removeFirst()
             let hasFraction = skipDigits()
             guard isWhole || hasFraction else { return nil }
-            // A point without digits behind it counts only before an exponent.
+            // A point without digits after it counts only before an exponent.
             if hasFraction { end = rest.startIndex }
         } else if !isWhole {
             return nil
@@ -54,7 +54,7 @@ enum TextReading {
     }
 
     private static func withoutSpace(_ text: String) -> Substring.UTF8View {
-        // Most texts begin with none, or with a space.
+        // Most texts begin with no white space, or with a space.
         let ascii = text.utf8.drop { $0 == 0x20 || (0x09...0x0D).contains($0) }
         guard let first = ascii.first, first >= 0x80 else { return ascii }
         let index = text.unicodeScalars.firstIndex { !$0.properties.isWhitespace && $0 != "\u{200B}" }
