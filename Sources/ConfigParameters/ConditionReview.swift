@@ -1,12 +1,13 @@
 import RemoteSettingsModel
 import TargetFilter
 
-/// Finds values of a parameter that no device gets, by their conditions alone.
+/// Finds values of a parameter that no device can get. It looks only at their conditions.
 package struct ConditionReview {
     package enum Problem: Hashable, Sendable {
         /// No device passes the filter.
         case neverApplies
-        /// Each device that passes the filter passes one of these before it: positions in the order of asking.
+        /// Each device that passes the filter passes one of these earlier filters. The numbers are positions in the
+        /// order of asking.
         case shadowed(by: [Int])
     }
 
@@ -15,11 +16,11 @@ package struct ConditionReview {
         package let problem: Problem
     }
 
-    /// A time that devices have reached already; `nil` if a filter may be asked about any time.
+    /// A time that all devices have already reached; `nil` if a filter may be evaluated at any time.
     private let now: Timestamp?
-    /// What is left to spend on all parameters of a set; with none left, nothing more is found.
+    /// The budget that is left for all parameters of a set. When it is used up, nothing more is found.
     private var budget = FilterAnalysis.defaultBudget * 20
-    /// Many parameters of a set have the same conditions.
+    /// The findings by conditions, because many parameters of a set have the same conditions.
     private var known: [[String?]: [Finding]] = [:]
 
     package init(now: Timestamp?) {
@@ -27,7 +28,7 @@ package struct ConditionReview {
     }
 
     /// - Parameter filters: the filters of a parameter's values in the order in which they are asked; `nil` for a value
-    ///   without one. A filter that does not parse is passed over.
+    ///   without one. A filter that does not parse is skipped.
     package mutating func findings(_ filters: [String?]) -> [Finding] {
         guard filters.contains(where: { $0 != nil }) else { return [] }
         if let findings = known[filters] { return findings }
@@ -48,7 +49,7 @@ package struct ConditionReview {
         let available = analysis.budget
         defer { budget -= available - analysis.budget }
         var findings: [Finding] = []
-        // Those that some device may get.
+        // The filters of values that some device may get.
         var asked: [Int] = []
         for index in expressions.indices {
             guard filters[positions[index]] != nil else {

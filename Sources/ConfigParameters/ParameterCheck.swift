@@ -4,32 +4,33 @@ import TargetFilter
 /// Something in a parameter set that its author probably did not mean.
 package struct ParameterFinding: Hashable, Sendable {
     package enum Problem: Hashable, Sendable {
-        /// More than one record of the key has no filter, so that all but one never apply.
+        /// More than one record of the key has no filter, so all but one of them never apply.
         case severalDefaults
-        /// The record's filter cannot be parsed, so that the record never applies.
+        /// The record's filter cannot be parsed, so the record never applies.
         case invalidFilter(FilterError)
         /// No device passes the record's filter.
         case neverApplies
-        /// Each device that passes the record's filter passes that of one of these records, which come before it.
+        /// Each device that passes the record's filter also passes the filter of one of these records, which come
+        /// before it.
         case shadowed(by: [String])
-        /// The key's values are of different types. The kinds are those of the finding's records, in their order.
+        /// The key's values are of different types. `kinds` are the types of the finding's records, in their order.
         case changingType(kinds: [String])
-        /// Every record of the key has a filter, so that an app to which none applies uses its own default.
+        /// Every record of the key has a filter. An app to which none applies uses its own default.
         case noDefault
-        /// The app's defaults do not have the key, so that an app without this collection has no value for it.
+        /// The app's defaults do not have the key. An app without this collection has no value for it.
         case missingInAppDefault
         /// The key's values are of another type than the app's default.
         case otherTypeThanInAppDefault(kinds: [String], inAppDefault: String)
     }
 
     package let key: String
-    /// The ids of the records that are concerned, sorted.
+    /// The ids of the affected records, sorted.
     package let records: [String]
     package let problem: Problem
 }
 
 extension ParameterFinding {
-    /// Whether the set does not do what is written in it. Otherwise it may be meant so.
+    /// Whether the set does not do what is written in it. Otherwise the author may have meant it.
     package var isError: Bool {
         switch problem {
         case .severalDefaults, .invalidFilter: true
@@ -67,12 +68,12 @@ extension ParameterFinding: CustomStringConvertible {
 }
 
 extension ParameterSet {
-    /// What the set's author probably did not mean, sorted by key. Evaluates nothing.
+    /// The findings in the set, sorted by key. No filter is evaluated.
     ///
     /// - Parameters:
-    ///   - inAppDefaults: the app's own defaults, which each key and its types are compared with; `nil` compares with
+    ///   - inAppDefaults: the app's own defaults, with which each key and its types are compared; `nil` compares with
     ///     none.
-    ///   - now: a time that devices have reached already, for filters over `env.now`; `nil` for any time.
+    ///   - now: a time that all devices have already reached, for filters over `env.now`; `nil` for any time.
     package func findings(
         inAppDefaults: InAppDefaults? = nil, now: Timestamp? = nil, limits: FilterLimits = FilterLimits()
     ) -> [ParameterFinding] {
@@ -137,13 +138,13 @@ package struct InAppDefaults: Sendable {
 }
 
 extension ParameterRecord {
-    /// How a message names the type of the value; `nil` if there is none.
+    /// The name of the value's type in messages; `nil` if there is no value.
     package var kind: String? {
         guard case .value(let json) = content else { return nil }
         return ParameterSet.kind(of: json)
     }
 
-    /// Whether the value is a text that an app reads as the type of another value, as texts of Firebase are read.
+    /// Whether the value is a text that an app can read as the type of another value, by Firebase's rules.
     fileprivate func isText(of other: JSONValue) -> Bool {
         guard case .value(let json) = content, let text = (try? JSONValue(parsing: json, limits: Limits()))?.string
         else { return false }
@@ -158,7 +159,7 @@ extension ParameterRecord {
 }
 
 extension ParameterSet {
-    /// How a message names the type of a value.
+    /// The name of a value's type in messages.
     fileprivate static func kind(of json: Bytes) -> String {
         json.withSpan { span in
             switch span.isEmpty ? 0 : span[0] {

@@ -2,8 +2,8 @@ import RemoteSettingsModel
 
 /// Where the members of a parameter record lie in the record's canonical JSON.
 ///
-/// One pass over the bytes finds them all: a set of thousands of parameters is read before an app gets its first value.
-/// Only the structure is looked at; a value is read when it is asked for.
+/// One pass over the bytes finds them all, because a set of thousands of parameters is read before an app gets its
+/// first value. The pass looks only at the structure; a value is read when it is asked for.
 struct ParameterMembers {
     private(set) var key: Range<Int>?
     private(set) var value: Range<Int>?
@@ -52,7 +52,7 @@ struct ParameterMembers {
         return true
     }
 
-    /// Moves behind a string.
+    /// Moves past a string.
     @inline(__always)
     private static func skipString(_ json: Span<UInt8>, _ position: inout Int) -> Bool {
         var next = position
@@ -69,7 +69,7 @@ struct ParameterMembers {
         return false
     }
 
-    /// Moves behind a value: to the comma or bracket that follows it.
+    /// Moves past a value, to the comma or bracket that follows it.
     private static func skipValue(_ json: Span<UInt8>, _ position: inout Int) -> Bool {
         let start = position
         var depth = 0

@@ -1,20 +1,20 @@
 import RemoteSettingsModel
 import TargetFilter
 
-/// One record of a parameter set: one value of one parameter, with the condition under which it applies. The article
-/// <doc:ParameterRecords> defines the format.
+/// One record of a parameter set: one value of one parameter, and the condition under which it applies.
 ///
-/// It keeps the whole record, so that members that this version does not know are not lost.
+/// The article <doc:ParameterRecords> defines the format. The whole record is kept, so that members that this version
+/// does not know are not lost.
 package struct ParameterRecord: Sendable {
-    /// What a record says about its parameter's value.
+    /// The value that a record gives its parameter.
     package enum Content: Sendable {
         /// The value, as canonical JSON.
         case value(Bytes)
-        /// There is no value: if this record wins, the app's own default applies.
+        /// No value. If this record wins, the app's own default applies.
         case inAppDefault
     }
 
-    /// The record in canonical form, with members that this version does not know.
+    /// The record in canonical form, including members that this version does not know.
     package let record: Record
     /// The parameter's name: 1 to 256 characters, none of them a control character.
     package let key: String
@@ -32,25 +32,27 @@ package struct ParameterRecord: Sendable {
 
     /// The most Unicode scalars that a key may have.
     package static var keyScalars: Int { 256 }
-    /// The largest magnitude of a priority: whole numbers up to it are exact in every JSON reader.
+    /// The largest magnitude of a priority. Whole numbers up to it are exact in every JSON reader.
     package static var largestPriority: Int64 { (1 << 53) - 1 }
 
     package var id: String { record.id }
 
     package var content: Content { valueRange.map { .value(record.json[$0]) } ?? .inAppDefault }
 
-    /// Whether the record applies under a condition only.
+    /// Whether the record applies only under a condition.
     package var hasFilter: Bool { filterRange != nil }
 
-    /// The condition, as it was written; `nil` for a record that applies to every app.
+    /// The condition as it was written; `nil` for a record that applies to every app.
     package var filter: String? {
         guard let filterRange else { return nil }
         var reader = JSONReader(record.json[filterRange], limits: Limits())
         return try? reader.string()
     }
 
-    /// Of the records of a key that apply, the one of the highest rank wins. A record that states no priority has
-    /// priority 0; one that states neither priority nor filter is the parameter's default and ranks below every other.
+    /// The record's rank. Of a key's records that apply, the one of the highest rank wins.
+    ///
+    /// A record without a priority has priority 0. A record without a priority and a filter is the parameter's default,
+    /// and ranks below every other.
     package var rank: Int64 { priority ?? (hasFilter ? 0 : .min) }
 
     /// Reads a record.

@@ -3,13 +3,13 @@ import TargetFilter
 
 /// The parameters of one state of a collection, found by their keys.
 ///
-/// Making one is a single pass over the records. Filters are evaluated and values read when a key is asked for.
+/// Making a set is a single pass over the records. Filters are evaluated and values are read when a key is asked for.
 package struct ParameterSet: Sendable {
-    /// In the order of ids, as in the table that they are from.
+    /// The records by id, in the order of the table that they come from.
     package let records: [ParameterRecord]
-    /// For each key the first of its records.
+    /// The first record of each key.
     private var firstOfKey: [String: Int32] = [:]
-    /// For each record the next one of the same key; -1 behind the last.
+    /// The next record of the same key for each record; -1 after the last.
     private var nextOfKey: [Int32]
 
     /// The set without parameters.
@@ -48,7 +48,7 @@ package struct ParameterSet: Sendable {
 
     package func contains(_ key: String) -> Bool { firstOfKey[key] != nil }
 
-    /// The records of a key, the one that is asked first coming first: by rank, then by id.
+    /// The records of a key in the order in which they are asked: by rank, then by id.
     package func candidates(for key: String) -> [ParameterRecord] {
         guard let first = firstOfKey[key] else { return [] }
         var found: [ParameterRecord] = []
@@ -62,10 +62,13 @@ package struct ParameterSet: Sendable {
         return found
     }
 
-    /// The record that decides a key: of its records whose filter passes, the one of the highest rank, and of equal
-    /// ranks the one with the smallest id; `nil` if none passes.
+    /// The record that decides a key; `nil` if no record's filter passes.
     ///
-    /// - Parameter filter: decides for one context. Use one for all keys: each distinct filter is evaluated once.
+    /// Of the records whose filter passes, the one of the highest rank decides. Among equal ranks, it is the one with
+    /// the smallest id.
+    ///
+    /// - Parameter filter: decides for one context. Use one for all keys, so that each distinct filter is evaluated
+    ///   once.
     package func winner(for key: String, _ filter: inout RecordFilter) -> ParameterRecord? {
         guard let first = firstOfKey[key] else { return nil }
         // Most keys have one record.
@@ -104,7 +107,7 @@ package struct ParameterExplanation: Sendable {
     /// The key's records by rank, then by id.
     package let candidates: [Candidate]
 
-    /// The record that wins; `nil` if none applies, so that the app's own default does.
+    /// The record that wins; `nil` if none applies, in which case the app's own default does.
     package var winner: ParameterRecord? { candidates.first { $0.verdict == .wins }?.parameter }
 }
 
@@ -153,7 +156,7 @@ extension ParameterExplanation.Candidate: CustomStringConvertible {
 }
 
 extension FilterContext {
-    /// `env.now`; the start of 1970 if it is no time.
+    /// `env.now`, or the start of 1970 if it is no time.
     fileprivate var now: Timestamp {
         guard case .object(let env) = root["env"], case .number(let now) = env["now"] else {
             return Timestamp(milliseconds: 0)

@@ -3,12 +3,11 @@ import TargetFilter
 
 /// A share of all installations that grows by a plan, as a filter over `env.now` and `env.id`.
 ///
-/// Every step selects from the start of the same dice, so that an installation that is in one step is in all later
-/// ones.
+/// Every step selects from the start of the same sample, so an installation that is in one step is in all later ones.
 package struct Ramp: Hashable, Sendable {
     package struct Step: Hashable, Sendable {
         package let from: Timestamp
-        /// The share from then on, in steps of 0.0001 %: 1 to ``Ramp/all``.
+        /// The share from that time on, in steps of 0.0001 %: 1 to ``Ramp/all``.
         package let share: Int
 
         package init(from: Timestamp, share: Int) {
@@ -22,9 +21,9 @@ package struct Ramp: Hashable, Sendable {
     /// The most steps of a plan.
     package static var mostSteps: Int { 50 }
 
-    /// What the dice are named by, as a literal of the filter language.
+    /// The seed of the sample, as a literal of the filter language.
     package let seed: String
-    /// Both times and shares rise.
+    /// The steps. Both their times and their shares rise.
     package let steps: [Step]
 
     /// - Returns: `nil` unless there are 1 to ``mostSteps`` steps whose times and shares rise.
@@ -44,7 +43,7 @@ package struct Ramp: Hashable, Sendable {
 extension Ramp {
     private static let opening = "(env.now >= ('"
 
-    /// The plan as a filter. A share of all asks for no `env.id`.
+    /// The plan as a filter. A share of all needs no `env.id`.
     package var filter: String {
         let parts = steps.map { step -> String in
             let time = "\(Self.opening)\(step.from.rfc3339)'|date))"
@@ -60,7 +59,7 @@ extension Ramp {
         return "[env.id, \(seed)]|bucketSample(\(from / unit), \((to - from) / unit), \(total))"
     }
 
-    /// The plan that a filter has, alone or beside other conditions; `nil` if it has none that was written by
+    /// The plan in a filter, alone or beside other conditions; `nil` if the filter has none that was written by
     /// ``filter``.
     package init?(in text: String) {
         var steps: [Step] = []
@@ -79,7 +78,7 @@ extension Ramp {
             guard numbers.count == 2, numbers[1] == 100 || numbers[1] == Self.all else { return nil }
             steps.append(Step(from: from, share: numbers[0].saturatingMultiplying(by: Self.all / numbers[1])))
         }
-        // Written again, the plan is in the text: what only looks like one is not taken for it.
+        // The plan must give the same text when it is written again. This excludes text that only looks like a plan.
         guard let ramp = Ramp(seed: seed ?? "", steps: steps), text.contains(ramp.filter) else { return nil }
         self = ramp
     }

@@ -1,12 +1,14 @@
 import RemoteSettingsModel
 
-/// Which type a text has, by the rules of Firebase's console. All values that it publishes are texts; their types are
-/// checked before that, and never change what an app gets.
+/// The type of a text, by the rules of Firebase's console.
+///
+/// All values that the console publishes are texts. Their types are checked before that, and never change what an app
+/// gets.
 package enum ValueText {
     /// `true` or `false`, in any case.
     package static func isBoolean(_ text: String) -> Bool { ["true", "false"].contains(text.lowercased()) }
 
-    /// Digits, with a sign and a fraction at most: `-1.50`, `.5`, `007`. Spaces before it do not count.
+    /// Digits, with an optional sign and fraction: `-1.50`, `.5`, `007`. Leading spaces do not count.
     package static func isNumber(_ text: String) -> Bool {
         let digits = text.utf8.drop { $0 == UInt8(ascii: " ") }
         let parts = digits.dropFirst(digits.first == UInt8(ascii: "-") ? 1 : 0)

@@ -5,20 +5,20 @@ import UpdateSchedule
 
 /// Follows a server's update channel for as long as its task runs, over one connection after another.
 ///
-/// When the next connection is made is said by a ``ConnectionSchedule``, by the rules of a follower: after a random
-/// wait of at most 1 s (or what the server asked for by `retry:`), doubling with each failure up to 5 minutes; a
-/// connection that lasted a minute counts as a success. The server's `Retry-After` and its `pause` are obeyed. A server
-/// that sends more than 600 messages within a minute, which somebody would have to write down or act on, has failed:
-/// the connection ends, and the next one waits.
+/// A ``ConnectionSchedule`` with the rules of a follower decides when the next connection is made. It follows a random
+/// wait of at most 1 s, or the wait that the server asked for with `retry:`. The wait doubles with each failure, up to
+/// 5 minutes. A connection that lasted a minute counts as a success. The server's `Retry-After` and its `pause` are
+/// obeyed. A server that sends more than 600 messages within a minute has failed, because each has to be acted on or
+/// logged. The connection then ends, and the next one waits.
 package struct UpdateWatch: Sendable {
     /// Something to report.
     package enum Notice: Hashable, Sendable {
-        /// The stream is open. Its first event tells the server's present state.
+        /// The stream is open. Its first event states the server's present state.
         case connected(HTTPURL)
         case event(UpdateEvent)
         /// An event that cannot be read.
         case refused(UpdateEventError)
-        /// There is no connection until `wait` has passed. Without an error the server has ended the stream.
+        /// There is no connection until `wait` has passed. If there is no error, the server has ended the stream.
         case disconnected(HTTPError?, wait: Duration)
     }
 
@@ -28,17 +28,17 @@ package struct UpdateWatch: Sendable {
     private let client: ServerClient
     private let environment: HTTPEnvironment
 
-    /// - Parameter client: should have ``idleSeconds`` as its `Limits.updateIdleSeconds`.
+    /// - Parameter client: its `Limits.updateIdleSeconds` should be ``idleSeconds``.
     package init(client: ServerClient, environment: HTTPEnvironment = .system) {
         self.client = client
         self.environment = environment
     }
 
-    /// Returns when the task is cancelled.
+    /// Follows the channel. Returns when the task is cancelled.
     ///
-    /// - Parameter report: called in order; the next event is read when it returns.
-    /// - Throws: `HTTPError` if the first answer of the server shows that it has no update channel, or that it cannot
-    ///   be used as configured. From the first connection on, everything is tried again.
+    /// - Parameter report: called in order. The next event is read when it returns.
+    /// - Throws: `HTTPError` if the server's first answer shows that it has no update channel, or that it cannot be
+    ///   used as configured. After the first connection, every failure is retried.
     package func run(_ report: (Notice) async -> Void) async throws(HTTPError) {
         var schedule = ConnectionSchedule(.follower)
         var hasConnected = false
@@ -86,7 +86,7 @@ package struct UpdateWatch: Sendable {
 }
 
 extension HTTPError {
-    /// Whether the same request may succeed later without anybody changing anything.
+    /// Whether the same request may succeed later without anyone changing anything.
     fileprivate var mayPass: Bool { isRetryable || isNetworkFailure || category == .backoff }
 }
 
@@ -104,9 +104,9 @@ extension RequestSchedule {
 }
 
 extension ServerClient {
-    /// Looks at the server's monitor, and at nothing else. Uses the network.
+    /// Fetches the timestamp of the server's monitor, and nothing else. Uses the network.
     ///
-    /// - Throws: `HTTPError`; `ChangesetError` for an answer that is no list of collections.
+    /// - Throws: `HTTPError`, or `ChangesetError` for an answer that is no list of collections.
     package func monitorTimestamp(expected: Timestamp?) async throws -> Timestamp? {
         guard case .changes(let document, _) = try await startingRun().monitor(expected: expected) else { return nil }
         return try MonitorChangeset(parsing: document.body, limits: limits).timestamp

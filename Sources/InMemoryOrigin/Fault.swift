@@ -10,7 +10,7 @@ public struct Fault: Sendable {
         case body(String)
         /// 200 with these bytes instead of the answer.
         case bytes([UInt8])
-        /// A redirect to the very URL that was asked for.
+        /// A redirect to the requested URL itself.
         case redirectLoop
         /// A body of spaces that never ends.
         case endless
@@ -20,9 +20,9 @@ public struct Fault: Sendable {
         case corrupted
         /// The connection breaks after this many bytes of the body.
         case truncated(Int)
-        /// No connection comes about.
+        /// No connection can be made.
         case unreachable
-        /// The answer as it is; for delays and headers.
+        /// The answer as it is, for faults that only delay or add headers.
         case none
     }
 
@@ -34,9 +34,9 @@ public struct Fault: Sendable {
 
     /// - Parameters:
     ///   - texts: a request fits if its path and query contain all of them.
-    ///   - headers: added to the answer.
-    ///   - delay: passes before the answer's head.
-    ///   - times: how many of the requests that fit are answered in this way.
+    ///   - headers: fields that are added to the answer.
+    ///   - delay: the time before the answer's head.
+    ///   - times: how many fitting requests are answered in this way.
     public init(
         _ texts: String..., effect: Effect = .none, headers: [HTTPHeaders.Field] = [], delay: Duration? = nil,
         times: Int = .max
@@ -50,7 +50,7 @@ public struct Fault: Sendable {
 
     func fits(_ target: String) -> Bool { timesLeft > 0 && texts.allSatisfy { target.contains($0) } }
 
-    /// The answer that takes the place of the server's; `nil` if the server answers.
+    /// The answer that replaces the server's; `nil` if the server answers.
     func ownReply(to url: HTTPURL) -> OriginTransport.Reply? {
         switch effect {
         case .status(let status): .init(status: status, body: Array("{}".utf8))
@@ -64,18 +64,18 @@ public struct Fault: Sendable {
     }
 }
 
-/// A body that comes in pieces, with what a fault makes of it.
+/// A body that arrives in pieces, changed by a fault.
 struct ReplyBody: HTTPBody {
     let url: HTTPURL
     private var pieces: [[UInt8]]
-    /// Spaces that follow the pieces, in bytes.
+    /// The bytes of spaces that follow the pieces.
     private var padding = 0
-    /// What follows the last byte, if that is not the body's end.
+    /// The error that follows the last byte; `nil` if the body ends there.
     private var failure: HTTPError?
 
     private static let pieceSize = 1 << 16
 
-    /// Bytes, those of a body without an end as `Int.max`.
+    /// The number of bytes; `Int.max` for a body without an end.
     var size: Int {
         let count = pieces.reduce(0) { $0 + $1.count }
         return padding == .max ? .max : count + padding

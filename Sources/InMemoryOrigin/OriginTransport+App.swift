@@ -3,8 +3,10 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension OriginTransport {
-    /// The configuration of an app that asks this server: its URL, its root, itself as the network, and no update
-    /// channel. The pauses between two tries of a request take two milliseconds at most.
+    /// The configuration of an app that uses this server. It has the server's URL and root, this object as the network,
+    /// and no update channel.
+    ///
+    /// Pauses between two tries of a request take at most two milliseconds.
     public var config: RemoteSettingsConfig {
         var config = RemoteSettingsConfig(server: .custom(url: url), trustRoots: root, transport: self, updates: .off)
         config.environment.sleep = { try await Task.sleep(for: min($0, .milliseconds(2))) }

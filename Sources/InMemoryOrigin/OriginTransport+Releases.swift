@@ -4,17 +4,19 @@ import RemoteSettings
 import RemoteSettingsModel
 
 extension OriginTransport {
-    /// Publishes the present states of the collections as a release: their catalogue, `releases/catalogue`, as `rsdump
-    /// publish` makes it. What is written to a collection afterwards belongs to the next release.
+    /// Publishes the present states of the collections as a release, with the catalogue `releases/catalogue` that
+    /// `rsdump publish` would make.
+    ///
+    /// What is written to a collection afterwards belongs to the next release.
     ///
     /// - Parameters:
     ///   - origin: the name of the origin.
     ///   - number: the release's number; `nil` for the one after the last.
-    ///   - expiresAfter: how long the origin's word holds.
-    ///   - confirming: whether the last release is said to be the present one again, and nothing else changes.
-    ///   - omitted: collections that the catalogue forgets, which no origin should.
+    ///   - expiresAfter: how long the origin's confirmation holds.
+    ///   - confirming: whether to confirm the last release again, and change nothing else.
+    ///   - omitted: collections that the catalogue leaves out, which no origin should do.
     /// - Returns: the release's number.
-    /// - Throws: ``RemoteSettingsError`` if the name is none that an origin can have.
+    /// - Throws: ``RemoteSettingsError`` if no origin can have the name.
     @discardableResult
     public func publishRelease(
         as origin: String = "in-memory", number: UInt64? = nil, expiresAfter: Duration = .seconds(7 * 86_400),
@@ -56,7 +58,7 @@ extension OriginTransport {
         }
     }
 
-    /// Takes a collection off the server; the next release says that it was removed.
+    /// Takes a collection off the server. The next release says that it was removed.
     package func removeCollection(_ id: String) throws {
         let id = try CollectionID(id)
         state.withLock { $0.collections[id] = nil }

@@ -5,49 +5,50 @@ import RemoteSettingsModel
 import SnapshotOrigin
 import Locks
 
-/// A Remote Settings server in memory: collections that a test writes to, signed at each write and answered by an
-/// ``Origin``, without a network or another process.
+/// A Remote Settings server in memory. Tests write to its collections, which are signed at each write.
 ///
-/// It is a faithful server as long as nothing else is asked of it. ``inject(_:)`` makes it fail, and
-/// ``ServerCollection`` makes it lie.
+/// An ``Origin`` answers, without a network or another process. The server is faithful unless a test changes that:
+/// ``inject(_:)`` makes it fail, and ``ServerCollection`` makes it lie.
 public final class OriginTransport: HTTPTransport {
-    /// A request as it was answered.
+    /// A request that was answered.
     public struct SeenRequest: Sendable {
         /// Path and query.
         public let path: String
         /// The answer's status.
         public let status: Int
-        /// The size of the answer's body; what a fault leaves of it.
+        /// The size of the answer's body in bytes, after a fault has cut it.
         public let bytes: Int
     }
 
     /// The base URL of version 1 of the API.
     public let url: String
-    /// What a client has to pin.
+    /// The root that a client has to pin.
     public let root = TrustAnchors([TestSigners.shared.root])
-    /// The root of an authority that signs nothing here unless a test says so.
+    /// The root of an authority that signs nothing here unless a test asks for it.
     public let otherRoot = TrustAnchors([TestSigners.shared.otherRoot])
 
     let address: OriginAddress
     let state: Mutex<ServerState>
     private let waiting = Mutex<@Sendable (Duration) async throws -> Void>({ try await Task.sleep(for: $0) })
 
-    /// How the delay of a fault passes: on the system's clock unless a test says otherwise.
+    /// The way in which a fault's delay passes. By default, it passes on the system's clock.
     public var wait: @Sendable (Duration) async throws -> Void {
         get { waiting.withLock { $0 } }
         set { waiting.withLock { $0 = newValue } }
     }
 
-    /// - Parameter address: scheme, host and port by which clients ask.
+    /// - Parameter address: the scheme, host and port that clients use.
     public init(address: String = "https://settings.test") throws {
         self.address = try OriginAddress(address)
         url = "\(address)/v1"
-        // Data is never newer than the clock, however fast a test writes.
+        // Data must never be newer than the clock, however fast a test writes.
         state = Mutex(ServerState(time: HTTPEnvironment.system.now().advanced(by: .seconds(-3600))))
     }
 
-    /// A new and empty collection. Only those in the buckets `main`, `blocklists` and `security-state` are signed, and
-    /// those in `main-preview` and `security-state-preview`.
+    /// Makes a new, empty collection.
+    ///
+    /// Only collections in the buckets `main`, `blocklists`, `security-state`, `main-preview` and
+    /// `security-state-preview` are signed.
     ///
     /// - Parameter offersZip: whether its metadata says that there is a zip of its attachments.
     public func makeCollection(_ bucket: String = "main", offersZip: Bool = false) throws -> ServerCollection {
@@ -55,18 +56,18 @@ public final class OriginTransport: HTTPTransport {
             state.made += 1
             return state.made
         }
-        // No name is part of another one, or of the hash in a chain's name: tests look for them in URLs.
+        // No name is part of another one, or of the hash in a chain's name, because tests look for names in URLs.
         return try makeCollection(id: "\(bucket)/sample\(100 + number)", offersZip: offersZip)
     }
 
-    /// The collection of a name, `bucket/name`; a new and empty one if there is none.
+    /// The collection of a name, `bucket/name`. A new, empty one is made if there is none.
     public func collection(_ id: String) throws -> ServerCollection {
         let known = try CollectionID(id)
         let isThere = state.withLock { $0.collections[known] != nil }
         return isThere ? ServerCollection(server: self, collection: known) : try makeCollection(id: id)
     }
 
-    /// Like ``makeCollection(_:offersZip:)``, of this name: `bucket/name`.
+    /// Like ``makeCollection(_:offersZip:)``, with this name: `bucket/name`.
     package func makeCollection(id: String, offersZip: Bool = false) throws -> ServerCollection {
         let id = try CollectionID(id)
         state.withLock { state in
@@ -75,13 +76,13 @@ public final class OriginTransport: HTTPTransport {
         return ServerCollection(server: self, collection: id)
     }
 
-    /// Replaces the faults; the first that fits a request is used.
+    /// Replaces the faults. The first one that fits a request is used.
     public func inject(_ faults: [Fault]) { state.withLock { $0.faults = faults } }
 
-    /// Whether tombstones of version 1 have a `last_modified`, as they have unless a test says otherwise.
+    /// Sets whether tombstones of version 1 have a `last_modified`. By default they do.
     package func setTombstoneTimestamps(_ areThere: Bool) { state.withLock { $0.tombstonesHaveTimestamps = areThere } }
 
-    /// Lets every request fail, as without a network; or ends that, and all other faults.
+    /// Makes every request fail, as without a network; or ends that, and all other faults.
     public func setOffline(_ isOffline: Bool) { inject(isOffline ? [Fault(effect: .unreachable)] : []) }
 
     /// All requests so far.
@@ -93,9 +94,9 @@ public final class OriginTransport: HTTPTransport {
         return String(decoding: try reply(to: target, headers: HTTPHeaders()).body, as: UTF8.self)
     }
 
-    /// Answers a request of a client.
+    /// Answers a client's request.
     ///
-    /// - Throws: what a fault says, and `cancelled` in a cancelled task.
+    /// - Throws: the error of a fault, and `cancelled` in a cancelled task.
     public func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
         await Task.yield()
         if Task.isCancelled { throw HTTPError(request.url, .cancelled) }
@@ -127,7 +128,7 @@ public final class OriginTransport: HTTPTransport {
         package var body: [UInt8] = []
     }
 
-    /// What a server without faults answers.
+    /// The answer of a server without faults.
     package func reply(to target: String, headers: HTTPHeaders) throws -> Reply {
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let (path, query) = (parts[0], parts.count > 1 ? parts[1] : nil)
@@ -171,7 +172,7 @@ public final class OriginTransport: HTTPTransport {
         return bytes
     }
 
-    /// The start of a range that goes on to the end of a file.
+    /// The start of a range that extends to the end of a file.
     private static func rangeStart(_ field: String?) -> Int? {
         guard let field, field.hasPrefix("bytes="), field.hasSuffix("-") else { return nil }
         return Int(field.dropFirst("bytes=".count).dropLast())

@@ -2,7 +2,7 @@ import RemoteSettings
 import RemoteSettingsModel
 import Locks
 
-/// An update channel that says what a test tells it to.
+/// An update channel that sends what a test tells it to.
 public final class ScriptedUpdates: UpdateSource {
     private struct State {
         var connects = 0
@@ -14,23 +14,23 @@ public final class ScriptedUpdates: UpdateSource {
 
     private let state = Mutex(State())
 
-    /// A channel that takes every connection and says nothing.
+    /// A channel that accepts every connection and sends nothing.
     public init() {}
 
-    /// Connections so far, those that were refused included.
+    /// The number of connections so far, including refused ones.
     public var connects: Int { state.withLock { $0.connects } }
-    /// Connections that are open now.
+    /// The number of connections that are open now.
     public var open: Int { state.withLock { $0.open.count } }
     /// The most connections that were open at once.
     public var most: Int { state.withLock { $0.most } }
 
-    /// Refuses connections from now on; `nil` to take them again.
+    /// Refuses connections from now on; `nil` accepts them again.
     public func refuse(_ error: UpdateSourceError?) { state.withLock { $0.refusal = error } }
 
-    /// Says this at the beginning of each connection.
+    /// Sends these messages at the beginning of each connection.
     public func greet(_ messages: UpdateMessage...) { state.withLock { $0.greeting = messages } }
 
-    /// Says this on every connection that is open.
+    /// Sends these messages on every open connection.
     public func send(_ messages: UpdateMessage...) {
         for connection in state.withLock({ Array($0.open.values) }) {
             for message in messages { connection.yield(message) }
@@ -42,7 +42,7 @@ public final class ScriptedUpdates: UpdateSource {
         send(.event(.update(timestamp: Timestamp(milliseconds: timestamp), collections: collections)))
     }
 
-    /// Ends all connections, properly if there is no error.
+    /// Ends all connections; properly if there is no error.
     public func end(_ error: UpdateSourceError? = nil) {
         let connections = state.withLock { state in
             defer { state.open = [:] }
@@ -53,7 +53,7 @@ public final class ScriptedUpdates: UpdateSource {
 
     /// Opens a connection.
     ///
-    /// - Throws: what ``refuse(_:)`` was given.
+    /// - Throws: the error that ``refuse(_:)`` was given.
     public func connect() async throws(UpdateSourceError) -> any UpdateConnection {
         let (stream, continuation) = AsyncThrowingStream<UpdateMessage, any Error>.makeStream()
         let result = state.withLock { state -> Result<Int, UpdateSourceError> in

@@ -14,11 +14,13 @@ public struct ServerCollection: Sendable {
     public var id: String { "\(collection)" }
     /// The part before the slash.
     public var bucket: String { collection.bucket }
-    /// The part after the slash: what an app calls the collection.
+    /// The part after the slash, which is the name that an app uses.
     public var name: String { collection.name }
 
-    /// Creates a record or replaces it. `last_modified` is the time of the write unless it is among the fields, as it
-    /// is for a record that a server copies from another.
+    /// Creates or replaces a record.
+    ///
+    /// `last_modified` is the time of the write, unless it is among the fields, as for a record that a server copies
+    /// from another.
     public func put(_ record: String, _ fields: [String: Any] = [:]) throws {
         let given = (fields["last_modified"] as? NSNumber).map { Timestamp(milliseconds: $0.uint64Value) }
         let json = try JSONSerialization.data(withJSONObject: fields, options: .sortedKeys)
@@ -27,7 +29,7 @@ public struct ServerCollection: Sendable {
         }
     }
 
-    /// Writes several records at once: there is no state in between.
+    /// Writes several records at once, without a state in between.
     public func put(_ records: [String], _ fields: [String: Any]) throws {
         let json = String(decoding: try JSONSerialization.data(withJSONObject: fields), as: UTF8.self)
         change { authored, time in
@@ -35,7 +37,7 @@ public struct ServerCollection: Sendable {
         }
     }
 
-    /// Writes several records at once, each with its own fields: there is no state in between.
+    /// Writes several records at once, each with its own fields, without a state in between.
     public func put(all records: [String: [String: Any]]) throws {
         let texts = try records.mapValues { fields in
             String(decoding: try JSONSerialization.data(withJSONObject: fields, options: .sortedKeys), as: UTF8.self)
@@ -45,7 +47,7 @@ public struct ServerCollection: Sendable {
         }
     }
 
-    /// The text of a record from that of its fields, an object.
+    /// The text of a record, made from the text of its fields, which is an object.
     private static func record(_ id: String, _ fields: String, _ time: Timestamp) -> String {
         let last = fields.contains("\"last_modified\":") ? "" : ",\"last_modified\":\(time)"
         return #"{"id":"\#(id)"\#(last)"# + (fields == "{}" ? "}" : ",\(fields.dropFirst())")
@@ -53,7 +55,7 @@ public struct ServerCollection: Sendable {
 
     /// Replaces all records by those of a JSON text: a list of records, or an object whose member `data` is one.
     ///
-    /// - Throws: if it is neither, or a record has no id.
+    /// - Throws: if it is neither, or if a record has no id.
     public func load(json: String) throws {
         let document = try JSONSerialization.jsonObject(with: Data(json.utf8))
         let list = (document as? [String: Any])?["data"] ?? document
@@ -72,7 +74,7 @@ public struct ServerCollection: Sendable {
         try put(all: fields)
     }
 
-    /// Replaces everything by the state that a bundle has, with its attachments. It is signed anew.
+    /// Replaces everything by a bundle's state and attachments. The state is signed anew.
     ///
     /// - Parameter bundle: the content of a `.zip` as `rsdump refresh` writes it.
     /// - Throws: if it is no bundle.
@@ -84,8 +86,10 @@ public struct ServerCollection: Sendable {
         load(Dictionary(records) { first, _ in first }, files: files, timestamp: payload.timestamp)
     }
 
-    /// Writes one parameter of remote config: its default, whose record has the key as its id; or with a filter, a
-    /// value for the apps that it is true for.
+    /// Writes one parameter of remote config.
+    ///
+    /// Without a filter, it writes the default, whose record has the key as its id. With a filter, it writes a value
+    /// for the apps for which the filter is true.
     public func put(parameter key: String, _ value: Any, filter: String? = nil, priority: Int = 0) throws {
         guard let filter else { return try put(key, ["key": key, "value": value]) }
         let name = "\(key)-\(SHA256Digest(hashing: Bytes(utf8: filter)).hex.prefix(8))"
@@ -102,7 +106,7 @@ public struct ServerCollection: Sendable {
         change { authored, time in authored.edit(at: time) { $0 = [:] } }
     }
 
-    /// Sets an attachment. A record that is there keeps its other members.
+    /// Sets an attachment. An existing record keeps its other members.
     public func attach(_ content: Data, to record: String) throws {
         try attach(content, to: record, of: [:])
     }
@@ -127,7 +131,7 @@ public struct ServerCollection: Sendable {
         try put(record, members)
     }
 
-    /// Replaces everything, at a timestamp that another server gave.
+    /// Replaces everything, at a timestamp of another server.
     ///
     /// - Parameter records: JSON objects by id.
     package func load(_ records: [String: String], files: [Bytes], timestamp: Timestamp) {
@@ -147,10 +151,10 @@ public struct ServerCollection: Sendable {
     /// Signs the same data again, as a server does from time to time.
     public func signAgain() { change { authored, _ in authored.signAgain() } }
 
-    /// Signs the data, and what will be written, in another way.
+    /// Signs the data in another way, now and at later writes.
     public func sign(_ signatures: [SignatureForm]) { change { authored, _ in authored.sign(signatures) } }
 
-    /// Drops tombstones and older states: a delta can only begin at the present one.
+    /// Drops tombstones and older states. A delta can then begin only at the present state.
     public func forgetOlderStates() { change { authored, _ in authored.forgetOlderStates() } }
 
     /// Makes the zip of the attachments; see ``AuthoredCollection/buildZip(omit:corrupt:)``.

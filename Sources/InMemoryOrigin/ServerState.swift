@@ -6,7 +6,7 @@ import SnapshotOrigin
 
 /// Everything that an ``OriginTransport`` remembers.
 struct ServerState {
-    /// The newest timestamp given out; no two writes have the same one.
+    /// The newest timestamp given out. No two writes have the same one.
     private(set) var time: Timestamp
     var made = 0
     var collections: [CollectionID: AuthoredCollection] = [:] {
@@ -49,7 +49,7 @@ struct ServerState {
     }
 }
 
-/// A collection while it is edited. Its bundle is written when it is first asked for after a change.
+/// A collection that a test edits. Its bundle is written when it is first asked for after a change.
 struct AuthoredCollection {
     let id: CollectionID
     /// JSON objects by id.
@@ -61,7 +61,7 @@ struct AuthoredCollection {
     /// Counts new signatures over the same data.
     private var signings = 0
     var zip: [UInt8]?
-    /// What clients may have seen, newest first.
+    /// The states that clients may have seen, newest first.
     private var history: [BundleReader] = []
     private var present: ServedCollection?
 
@@ -71,7 +71,7 @@ struct AuthoredCollection {
         self.offersZip = offersZip
     }
 
-    /// The states that deltas can begin at.
+    /// The number of states from which a delta can begin.
     private static let remembered = 20
 
     private mutating func changes() {
@@ -80,7 +80,7 @@ struct AuthoredCollection {
         present = nil
     }
 
-    /// - Parameter time: the collection's new timestamp; an earlier one than the present one leaves it as it is.
+    /// - Parameter time: the collection's new timestamp. One before the present timestamp does not change it.
     mutating func edit(at time: Timestamp, _ edit: (inout [String: String]) -> Void) {
         changes()
         edit(&records)
@@ -148,7 +148,7 @@ struct AuthoredCollection {
             timestamp: payload.timestamp, payload: SHA256Digest(hashing: payload.bytes), records: payload.records.count)
     }
 
-    /// A state of the collection as a bundle, and what a lock says of it.
+    /// A state of the collection as a bundle, with its entry for a lock.
     struct Packed {
         let bytes: Bytes
         let reader: BundleReader
@@ -158,10 +158,10 @@ struct AuthoredCollection {
     /// The present state as it is packaged with an app.
     func packed(at address: OriginAddress) throws -> Packed { try bundle(address) }
 
-    /// The origin takes what it is given; what clients get, they have to verify.
+    /// The snapshot for the origin, which takes what it is given. Clients have to verify what they get.
     ///
-    /// Where all is as it should be, the bundle has the chain and the origin serves it. If a test has the server lie,
-    /// the bundle has none, so that the origin leaves the URLs of chains as they are.
+    /// Normally the bundle has the chain and the origin serves it. If a test makes the server lie, the bundle has no
+    /// chain, so that the origin does not change the URLs of chains.
     private func snapshot(_ unverified: UnverifiedSnapshot, isSigned: Bool) throws -> Snapshot {
         guard isSigned, signatures == [SignatureForm()] else {
             return Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
@@ -184,7 +184,7 @@ struct AuthoredCollection {
     ///
     /// - Parameters:
     ///   - omitted: records that are left out.
-    ///   - corrupted: records whose files have another first byte.
+    ///   - corrupted: records whose files get another first byte.
     mutating func buildZip(omit omitted: [String], corrupt corrupted: [String]) throws {
         var metas: [(String, [UInt8])] = []
         var contents: [(String, [UInt8])] = []

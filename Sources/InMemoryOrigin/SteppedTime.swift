@@ -3,10 +3,10 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import Locks
 
-/// How many times longer everything may take than usual: with a sanitizer, which `RS_SANITIZED` tells of, ten times.
+/// How many times longer everything may take than usual: ten times with a sanitizer (`RS_SANITIZED` is set), else once.
 package let slowness = ProcessInfo.processInfo.environment["RS_SANITIZED"] == nil ? 1 : 10
 
-/// A clock on which code sleeps until a test moves it. The time of day can be set apart from it.
+/// A clock on which code sleeps until a test moves it. The time of day can be set separately.
 public final class SteppedTime: Sendable {
     private struct State {
         var uptime = Duration.zero
@@ -18,8 +18,10 @@ public final class SteppedTime: Sendable {
         var fixedChance: Double?
     }
 
-    /// Where code under test keeps its files: in memory, where the system has room for them there (a container may have
-    /// 64 MiB). A busy disk may take longer to flush a file than a test waits before it moves the clock.
+    /// Where code under test keeps its files. It is in memory if the system has room there; a container may have 64
+    /// MiB.
+    ///
+    /// A busy disk may take longer to flush a file than a test waits before it moves the clock.
     package static let folder: URL = {
         let memory = "/dev/shm"
         let free = try? FileManager.default.attributesOfFileSystem(forPath: memory)[.systemFreeSize] as? Int
@@ -29,29 +31,28 @@ public final class SteppedTime: Sendable {
 
     private let state: Mutex<State>
 
-    /// - Parameter chance: the answer to every question for a random number; `nil` for a series that is always the
-    ///   same.
+    /// - Parameter chance: the answer to every request for a random number; `nil` for a series that is always the same.
     public init(chance: Double? = nil, seed: UInt64 = 1) {
         state = Mutex(
             State(start: HTTPEnvironment.system.now(), random: seed &* 0x9E37_79B9_7F4A_7C15 | 1, fixedChance: chance))
     }
 
-    /// How far the clock was moved so far.
+    /// How far the clock has been moved.
     public var uptime: Duration { state.withLock { $0.uptime } }
     /// The time of day.
     public var now: Timestamp { state.withLock { $0.start.advanced(by: $0.uptime) } }
 
-    /// Sets the time of day, forward or back. Whoever sleeps goes on sleeping.
+    /// Sets the time of day forward or back. Sleepers keep sleeping.
     public func setClock(by difference: Duration) {
         state.withLock { $0.start = $0.start.advanced(by: difference) }
     }
 
-    /// The clock for a configuration, with chance that is the same in each run.
+    /// The clock for a configuration. Its random numbers are the same in each run.
     public var environment: HTTPEnvironment { environment(random: { self.random() }) }
 
     /// The clock for a configuration.
     ///
-    /// - Parameter random: the answer to each question for a number from 0 up to 1.
+    /// - Parameter random: the answer to each request for a number from 0 up to 1.
     public func environment(random: @escaping @Sendable () -> Double) -> HTTPEnvironment {
         HTTPEnvironment(now: { self.now }, sleep: { try await self.sleep($0) }, random: random, uptime: { self.uptime })
     }
@@ -94,7 +95,7 @@ public final class SteppedTime: Sendable {
 
     /// Moves the clock forward in steps, and lets the code under test run after each.
     ///
-    /// - Parameter step: everybody whose time ends within one step wakes up at once; `nil` for one step for each
+    /// - Parameter step: all sleepers whose time ends within one step wake up at once; `nil` for one step for each
     ///   sleeper.
     public func pass(_ duration: Duration, step: Duration? = nil) async {
         let end = uptime + duration
@@ -114,8 +115,9 @@ public final class SteppedTime: Sendable {
         }
     }
 
-    /// Gives the tasks that can go on the time to do so: until nobody has gone to sleep on this clock for a few looks,
-    /// and for more of them on a machine that is busy, when other tasks come late as well.
+    /// Gives tasks the time to go on, until nobody has gone to sleep on this clock for a few checks.
+    ///
+    /// On a busy machine there are more checks, because other tasks are late as well.
     public func settle() async {
         var (seen, quiet, needed) = (-1, 0, 4 * slowness)
         for _ in 0..<200 * slowness {

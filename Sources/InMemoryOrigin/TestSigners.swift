@@ -4,29 +4,29 @@ import RemoteSettingsModel
 import SigningKeys
 import Locks
 
-/// How one signature in a collection's metadata is made; by default, as it should be.
+/// How one signature in a collection's metadata is made. By default it is valid.
 public struct SignatureForm: Sendable, Hashable {
-    /// Whose key it is made with, and so which chain it names.
+    /// Whose key makes it, and so which chain it names.
     public enum Signer: Sendable, Hashable, CaseIterable {
         case current
-        /// The key that a rotation brings.
+        /// The key of the next rotation.
         case next
-        /// One whose certificate has expired.
+        /// A key whose certificate has expired.
         case expired
-        /// One of the authority that clients do not pin.
+        /// A key of the authority that clients do not pin.
         case ofOtherRoot
     }
 
-    /// Whose key it is made with.
+    /// Whose key makes it.
     public var signer = Signer.current
-    /// How it says that it was made.
+    /// The mode that it states.
     public var mode = "p384ecdsa"
-    /// Whether it is over other bytes.
+    /// Whether it signs other bytes.
     public var isTampered = false
     /// Whether its chain's URL is relative to the server's base URL.
     public var isRelative = false
 
-    /// By default a good signature; each parameter is the property of the same name.
+    /// A valid signature by default. Each parameter is the property of the same name.
     public init(
         _ signer: Signer = .current, mode: String = "p384ecdsa", isTampered: Bool = false, isRelative: Bool = false
     ) {
@@ -82,7 +82,7 @@ final class TestSigners: Sendable {
             let made =
                 switch signer {
                 case .current: try authority.issueSigner(key.name, now: now)
-                // A certificate that is renewed begins later than the one before.
+                // A renewed certificate begins later than the one before.
                 case .next: try authority.issueSigner(key.name, from: now.advanced(by: .seconds(-60)), now: now)
                 case .expired:
                     try authority.issueSigner(
@@ -97,7 +97,7 @@ final class TestSigners: Sendable {
     /// The file name of a chain: its content's hash, as an origin names it.
     static func name(of chain: Bytes) -> String { "\(SHA256Digest(hashing: chain)).pem" }
 
-    /// The chain that a path names, `/chains/NAME` or, if its URL was relative, `/v1/chains/NAME`.
+    /// The chain at a path: `/chains/NAME`, or `/v1/chains/NAME` if its URL was relative.
     func chain(at path: Substring) -> Bytes? {
         let parts = path.split(separator: "/")
         guard parts.count >= 2, parts[parts.count - 2] == "chains" else { return nil }

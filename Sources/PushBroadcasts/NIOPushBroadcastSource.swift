@@ -9,22 +9,24 @@ import RemoteSettingsModel
 import Locks
 import UpdateEvents
 
-/// Mozilla's push service as an update channel, over NIO's WebSocket: it announces each change of Mozilla's
-/// collections, within minutes. Or another server that speaks the same protocol, such as `rsdump serve` at `/push`.
+/// Mozilla's push service as an update channel, over NIO's WebSocket.
+///
+/// It announces each change of Mozilla's collections within minutes. It can also use another server that speaks the
+/// same protocol, such as `rsdump serve` at `/push`.
 ///
 ///     config.updates.channel = .source(NIOPushBroadcastSource())
 ///
-/// Redirects are not followed, and proxies are not used. It runs on NIO's shared threads.
+/// It does not follow redirects or use proxies. It runs on NIO's shared threads.
 public struct NIOPushBroadcastSource: UpdateSource {
-    /// How long a server may take; only tests choose other times.
+    /// How long a server may take. Only tests choose other times.
     package struct Patience: Sendable {
-        /// For the TCP connection.
+        /// The time for the TCP connection.
         package var connection = Duration.seconds(30)
-        /// From the TCP connection to the answer to the first message.
+        /// The time from the TCP connection to the answer to the first message.
         package var greeting = Duration.seconds(MozillaPush.helloSeconds)
         /// The silence after which the client sends a ping.
         package var silence = Duration.seconds(MozillaPush.pingSeconds)
-        /// For the answer to a ping.
+        /// The time for the answer to a ping.
         package var answer = Duration.seconds(10)
 
         package init() {}
@@ -37,12 +39,12 @@ public struct NIOPushBroadcastSource: UpdateSource {
     private let tlsConfiguration: TLSConfiguration
     private let patience: Patience
 
-    /// Does no I/O.
+    /// Makes a source. Does no I/O.
     ///
     /// - Parameters:
     ///   - url: `wss` or, on this machine only, `ws`; `nil` for Mozilla's service.
-    ///   - tlsConfiguration: how the server's certificate is verified, among others; by default against the system's
-    ///     roots.
+    ///   - tlsConfiguration: the TLS settings, such as how the server's certificate is verified. By default, it is
+    ///     verified against the system's roots.
     public init(url: String? = nil, tlsConfiguration: TLSConfiguration = .makeClientConfiguration()) {
         self.init(url: url, tlsConfiguration: tlsConfiguration, patience: Patience())
     }
@@ -57,8 +59,8 @@ public struct NIOPushBroadcastSource: UpdateSource {
 
     /// Opens a connection, greets the server and waits for its answer. Uses the network.
     ///
-    /// - Throws: `UpdateSourceError` if no connection comes about within 30 seconds, or if the server does not answer
-    ///   the greeting within another 30 seconds, or refuses it.
+    /// - Throws: `UpdateSourceError` if no connection can be made within 30 seconds, or if the server refuses the
+    ///   greeting or does not answer it within another 30 seconds.
     public func connect() async throws(UpdateSourceError) -> any UpdateConnection {
         let address = try address()
         let tls = try tlsContext(for: address)
@@ -116,7 +118,7 @@ public struct NIOPushBroadcastSource: UpdateSource {
         let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connectTimeout(TimeAmount(patience.connection))
             .channelOption(.socketOption(.tcp_nodelay), value: 1)
-            // A server that floods the client with messages is stopped after a few of them.
+            // With these limits, a server that floods the client is stopped after a few messages.
             .channelOption(.maxMessagesPerRead, value: 1)
             .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 4096))
         do {
@@ -124,7 +126,7 @@ public struct NIOPushBroadcastSource: UpdateSource {
                 channel.eventLoop.makeCompletedFuture {
                     try attempt.begin(channel)
                     if let tls {
-                        // An IP address is no name to ask for; the certificate must have it all the same.
+                        // An IP address cannot be sent as the server's name, but the certificate must still contain it.
                         let isName = (try? SocketAddress(ipAddress: host, port: port)) == nil
                         try channel.pipeline.syncOperations.addHandler(
                             NIOSSLClientHandler(context: tls, serverHostname: isName ? host : nil))
@@ -189,13 +191,13 @@ public struct NIOPushBroadcastSource: UpdateSource {
                 }))
         let pipeline = channel.pipeline.syncOperations
         return try pipeline.configureUpgradableHTTPClientPipeline(configuration: configuration).map { answer in
-            // Not earlier: during the handshake nothing can be written.
+            // Nothing can be written during the handshake, so the greeting is sent here.
             if case .granted(let handler, _) = answer { handler.value.greet() }
             return answer
         }
     }
 
-    /// Adds the handler that keeps a promise, to a channel that may be closed already.
+    /// Adds the handler that fulfils a promise to a channel that may already be closed.
     private func add<Value>(
         _ handler: some ChannelHandler, to channel: any Channel, fulfilling promise: EventLoopPromise<Value>
     ) throws {
@@ -207,7 +209,7 @@ public struct NIOPushBroadcastSource: UpdateSource {
         }
     }
 
-    /// What NIO's upgrader does not check of the answer that grants the handshake (RFC 6455 §4.1).
+    /// Checks what NIO's upgrader does not check in the answer that grants the handshake (RFC 6455 §4.1).
     private func check(_ head: HTTPResponseHead) throws(UpdateSourceError) {
         guard head.headers[canonicalForm: "connection"].contains(where: { $0.lowercased() == "upgrade" }) else {
             throw failure(.notHTTP("the answer to the WebSocket handshake lacks Connection: Upgrade"))
@@ -294,12 +296,12 @@ private final class ConnectionAttempt: Sendable {
         channel.closeFuture.whenComplete { _ in deadline.cancel() }
     }
 
-    /// From now on the connection belongs to its reader.
+    /// Hands the connection over to its reader.
     func hasSucceeded() { state.withLock { $0.channel = nil } }
 
-    /// Closes the connection. No effect on one that is in use.
+    /// Closes the connection. Does nothing to one that is in use.
     ///
-    /// - Returns: why it was given up: the first reason.
+    /// - Returns: the first reason why it was given up.
     @discardableResult
     func giveUp(_ reason: UpdateSourceError) -> UpdateSourceError {
         let (channel, first) = state.withLock { state in

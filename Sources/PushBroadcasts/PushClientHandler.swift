@@ -9,10 +9,10 @@ package typealias PushMessages = NIOThrowingAsyncSequenceProducer<
     UpdateMessage, any Error, NIOAsyncSequenceProducerBackPressureStrategies.HighLowWatermark, PushClientHandler.Reader
 >
 
-/// A client of the broadcast part of Mozilla's push protocol, from the end of the WebSocket handshake on: greets the
-/// server, answers its pings, sends some of its own after a silence, and hands on what it announces.
+/// A client of the broadcast part of Mozilla's push protocol, after the WebSocket handshake.
 ///
-/// It reads only as fast as the messages are taken, and not while the server does not take what it is sent.
+/// It greets the server, answers its pings, sends pings of its own after a silence, and passes on announcements. It
+/// reads only as fast as messages are taken, and stops reading while the server does not take what it is sent.
 package final class PushClientHandler: ChannelDuplexHandler {
     package typealias InboundIn = WebSocketFrame
     package typealias OutboundIn = WebSocketFrame
@@ -21,11 +21,11 @@ package final class PushClientHandler: ChannelDuplexHandler {
     /// The most frames that a message may consist of.
     private static let mostFrames = 64
     private static let tooLong = "a message of more than \(MozillaPush.mostMessageBytes) bytes or \(mostFrames) frames"
-    /// The most pings and pongs of a server within a minute; usual is one in 45 s to 5 minutes.
+    /// The most pings and pongs of a server within a minute. Usual is one every 45 s to 5 minutes.
     private static let mostSignsOfLife = 60
-    /// The most messages that wait to be taken before nothing more is read.
+    /// The most messages that wait to be taken. If there are more, reading stops.
     private static let mostWaiting = 16
-    /// A close code of Mozilla's service that forbids to connect again before the network has changed.
+    /// A close code of Mozilla's service. It forbids reconnecting before the network has changed.
     private static let staysAwayCode: UInt16 = 4774
 
     private enum Phase {
@@ -38,11 +38,11 @@ package final class PushClientHandler: ChannelDuplexHandler {
     private let patience: NIOPushBroadcastSource.Patience
     private var phase: Phase
     private var context: ChannelHandlerContext?
-    /// The beginning of a message that comes in several frames.
+    /// The beginning of a message that arrives in several frames.
     private var unfinished: (data: ByteBuffer, frames: Int)?
-    /// The data of the last ping that was not answered yet. Of several that come at once, only the last is answered.
+    /// The data of the last unanswered ping. If several arrive at once, only the last is answered.
     private var ping: ByteBuffer?
-    /// The minute that pings and pongs are counted in, from its beginning.
+    /// The start of the minute in which pings and pongs are counted.
     private var minute = NIODeadline.now()
     private var signsOfLife = 0
     private var isFull = false

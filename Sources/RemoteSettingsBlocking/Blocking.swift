@@ -2,7 +2,7 @@ import Dispatch
 import Locks
 import WorkThreads
 
-/// Runs `body` to its end while the calling thread waits. The body does not need that thread, whatever thread it is.
+/// Runs `body` to its end while the calling thread waits. The body never needs the calling thread.
 func blocking<Value: Sendable, Failure: Error>(
     _ body: @escaping @Sendable () async throws(Failure) -> Value
 ) throws(Failure) -> Value {

@@ -6,11 +6,11 @@
     import Foundation
 #endif
 
-/// What an app calls of ``RemoteSettingsService``, with exactly the requirements that Mozilla's Swift binding has.
+/// What an app calls on a ``RemoteSettingsService``, with exactly the requirements of Mozilla's Swift binding.
 public protocol RemoteSettingsServiceProtocol: AnyObject, Sendable {
     /// The base URL of the server's API.
     func clientUrl() -> String
-    /// The client of a collection of the service's bucket. No I/O.
+    /// The client of a collection of the service's bucket. Does no I/O.
     func makeClient(collectionName: String) -> RemoteSettingsClient
     /// Sets the receiver of each sync's outcome.
     func setTelemetry(telemetry: any RemoteSettingsTelemetry)
@@ -22,24 +22,28 @@ public protocol RemoteSettingsServiceProtocol: AnyObject, Sendable {
     func updateConfig(config: RemoteSettingsConfig) throws
 }
 
-/// What an app calls of ``RemoteSettingsClient``, with exactly the requirements that Mozilla's Swift binding has: a
-/// stand-in that was written for the binding fits, and its errors may be its own.
+/// What an app calls on a ``RemoteSettingsClient``, with exactly the requirements of Mozilla's Swift binding.
+///
+/// A stand-in that was written for the binding fits, and may throw errors of its own.
 public protocol RemoteSettingsClientProtocol: AnyObject, Sendable {
     /// The name of the collection, without its bucket.
     func collectionName() -> String
-    /// A record's attachment. If it is neither stored nor packaged, the call uses the network and blocks the calling
-    /// thread.
+    /// A record's attachment.
+    ///
+    /// If it is neither stored nor packaged, the call uses the network and blocks the calling thread.
     func getAttachment(record: RemoteSettingsRecord) throws -> Data
     /// The timestamp of what is held, in milliseconds since 1970.
     func getLastModifiedTimestamp() -> UInt64?
-    /// The records that are held; `nil` if there are none. With `syncIfEmpty`, the collection is synced first if
-    /// nothing is held: then the call uses the network and blocks the calling thread.
+    /// The records that are held; `nil` if there are none.
+    ///
+    /// If nothing is held and `syncIfEmpty` is set, the collection is synced first. The call then uses the network and
+    /// blocks the calling thread.
     func getRecords(syncIfEmpty: Bool) -> [RemoteSettingsRecord]?
     /// The records of ``getRecords(syncIfEmpty:)``, by their ids.
     func getRecordsMap(syncIfEmpty: Bool) -> [String: RemoteSettingsRecord]?
     /// Removes what is stored of the collection.
     func resetStorage() throws
-    /// Ends the client: its syncs fail from now on, those under way included. Reads go on being answered.
+    /// Ends the client. Its syncs fail from now on, including those under way. Reads are still answered.
     func shutdown()
     /// Syncs this collection. Uses the network, and blocks the calling thread.
     func sync() throws

@@ -6,22 +6,24 @@ import RemoteSettings
     import Foundation
 #endif
 
-/// A client whose calls block the calling thread, in the shape of Mozilla's Swift binding: for code that moves over.
+/// A client whose calls block the calling thread, in the shape of Mozilla's Swift binding. It is for code that moves
+/// over.
 ///
-/// The class can be subclassed for tests; ``init(noHandle:)`` makes a client that holds nothing.
+/// The class can be subclassed for tests. ``init(noHandle:)`` makes a client that holds nothing.
 open class RemoteSettingsClient: RemoteSettingsClientProtocol, @unchecked Sendable {
-    // Unchecked, as the compiler checks `Sendable` for final classes only. All that is stored is one constant that is.
+    // It is unchecked because the compiler checks `Sendable` only for final classes. Its only stored property is a
+    // `Sendable` constant.
 
-    /// Says that an object is to be inert.
+    /// Selects the initialiser of an inert object.
     public struct NoHandle: Sendable {
         /// The only value.
         public init() {}
     }
 
-    /// The same client for asynchronous code, with everything that the binding does not have.
+    /// The same client for asynchronous code, with everything that the binding lacks.
     public let asynchronous: RemoteSettings.RemoteSettingsClient
 
-    /// The blocking calls of a client that there is.
+    /// The blocking calls of an existing client.
     public init(_ client: RemoteSettings.RemoteSettingsClient) {
         asynchronous = client
     }
@@ -31,7 +33,7 @@ open class RemoteSettingsClient: RemoteSettingsClientProtocol, @unchecked Sendab
         asynchronous = RemoteSettings.RemoteSettingsService.inert().makeClient(collectionName: "inert")
     }
 
-    /// The same as ``init(noHandle:)``: subclasses that were written for the binding have to implement it.
+    /// The same as ``init(noHandle:)``. Subclasses that were written for the binding must implement it.
     public required init(unsafeFromHandle handle: UInt64) {
         asynchronous = RemoteSettings.RemoteSettingsService.inert().makeClient(collectionName: "inert")
     }
@@ -39,8 +41,9 @@ open class RemoteSettingsClient: RemoteSettingsClientProtocol, @unchecked Sendab
     /// The name that the client was made with.
     open func collectionName() -> String { asynchronous.collectionName() }
 
-    /// A record's attachment, from the storage directory, the package or the network. In the last case the call blocks
-    /// the calling thread.
+    /// A record's attachment from the storage directory, the package or the network.
+    ///
+    /// If the network is needed, the call blocks the calling thread.
     ///
     /// - Throws: `RemoteSettingsError`, also if the record has no attachment.
     open func getAttachment(record: RemoteSettingsRecord) throws -> Data {
@@ -61,9 +64,10 @@ open class RemoteSettingsClient: RemoteSettingsClientProtocol, @unchecked Sendab
     /// The collection's timestamp, in milliseconds since 1970; `nil` if nothing is held. Never uses the network.
     open func getLastModifiedTimestamp() -> UInt64? { asynchronous.getLastModifiedTimestamp() }
 
-    /// The records that are for this app, all of one state of the collection, sorted by id; `nil` if nothing is held.
+    /// The records that are for this app, sorted by id; `nil` if nothing is held. All are of one state of the
+    /// collection.
     ///
-    /// - Parameter syncIfEmpty: whether the collection is synced first if nothing is held. Then the call uses the
+    /// - Parameter syncIfEmpty: whether the collection is synced first if nothing is held. The call then uses the
     ///   network and blocks the calling thread.
     open func getRecords(syncIfEmpty: Bool) -> [RemoteSettingsRecord]? {
         let client = asynchronous
@@ -78,12 +82,12 @@ open class RemoteSettingsClient: RemoteSettingsClientProtocol, @unchecked Sendab
             ?? (syncIfEmpty ? blocking { await client.getRecordsMap(syncIfEmpty: true) } : nil)
     }
 
-    /// Removes everything that was stored of the collection. What is packaged serves again. Does I/O.
+    /// Removes everything that is stored of the collection. Packaged records are then used again. Does I/O.
     ///
-    /// - Throws: `RemoteSettingsError.Other` if the files cannot be removed, or another process is writing.
+    /// - Throws: `RemoteSettingsError.Other` if the files cannot be removed, or if another process is writing.
     open func resetStorage() throws { try asynchronous.resetStorage() }
 
-    /// Ends this client: its syncs fail, those under way included. Reads go on being answered.
+    /// Ends this client. Its syncs fail, including those under way. Reads are still answered.
     open func shutdown() { asynchronous.shutdown() }
 
     /// Brings the collection to the server's state. Uses the network, and blocks the calling thread.

@@ -1,38 +1,39 @@
 import RemoteSettings
 
-/// A service whose calls block the calling thread, in the shape of Mozilla's Swift binding: for code that moves over.
+/// A service whose calls block the calling thread, in the shape of Mozilla's Swift binding. It is for code that moves
+/// over.
 ///
-/// A file that imports `RemoteSettingsBlocking` gets this class by the name `RemoteSettingsService`; one that imports
-/// `RemoteSettings` gets the asynchronous one, which is also ``asynchronous``. Both stand for the same collections and
-/// storage.
+/// A file that imports `RemoteSettingsBlocking` gets this class under the name `RemoteSettingsService`. A file that
+/// imports `RemoteSettings` gets the asynchronous one, which is also ``asynchronous``. Both use the same collections
+/// and storage.
 ///
-/// The work that a call waits for never runs on the threads of Swift's tasks, so that the calls are allowed in tasks,
-/// in actors and on queues, any number of them at once. A call on the main thread stops the app for as long as the
-/// network takes.
+/// The work that a call waits for never runs on the threads of Swift's tasks. So any number of calls may be made at
+/// once in tasks, in actors and on queues. A call on the main thread stops the app for as long as the network takes.
 ///
-/// The class can be subclassed for tests; ``init(noHandle:)`` makes a service that has nothing and does nothing.
+/// The class can be subclassed for tests. ``init(noHandle:)`` makes a service that has nothing and does nothing.
 open class RemoteSettingsService: RemoteSettingsServiceProtocol, @unchecked Sendable {
-    // Unchecked, as the compiler checks `Sendable` for final classes only. All that is stored is one constant that is.
+    // It is unchecked because the compiler checks `Sendable` only for final classes. Its only stored property is a
+    // `Sendable` constant.
 
-    /// Says that an object is to be inert.
+    /// Selects the initialiser of an inert object.
     public struct NoHandle: Sendable {
         /// The only value.
         public init() {}
     }
 
-    /// The same service for asynchronous code, with everything that the binding does not have.
+    /// The same service for asynchronous code, with everything that the binding lacks.
     public let asynchronous: RemoteSettings.RemoteSettingsService
 
-    /// Makes a service. No I/O.
+    /// Makes a service. Does no I/O. Mistakes in the configuration show when it is first used.
     ///
     /// - Parameters:
-    ///   - storageDir: the path of a directory for what syncs store, which is made when it is first needed.
-    ///   - config: the server, what is packaged, and whom to trust. What is wrong with it shows when it is first used.
+    ///   - storageDir: the path of a directory for what syncs store. It is made when it is first needed.
+    ///   - config: the server, what is packaged, and whom to trust.
     public init(storageDir: String, config: RemoteSettingsConfig) {
         asynchronous = RemoteSettings.RemoteSettingsService(storageDir: storageDir, config: config)
     }
 
-    /// The blocking calls of a service that there is.
+    /// The blocking calls of an existing service.
     public init(_ service: RemoteSettings.RemoteSettingsService) {
         asynchronous = service
     }
@@ -42,7 +43,7 @@ open class RemoteSettingsService: RemoteSettingsServiceProtocol, @unchecked Send
         asynchronous = .inert()
     }
 
-    /// The same as ``init(noHandle:)``: subclasses that were written for the binding have to implement it.
+    /// The same as ``init(noHandle:)``. Subclasses that were written for the binding must implement it.
     public required init(unsafeFromHandle handle: UInt64) {
         asynchronous = .inert()
     }
@@ -50,9 +51,9 @@ open class RemoteSettingsService: RemoteSettingsServiceProtocol, @unchecked Send
     /// The server's base URL; empty if the configured one is not valid.
     open func clientUrl() -> String { asynchronous.clientUrl() }
 
-    /// Makes a client for a collection. No I/O.
+    /// Makes a client for a collection. Does no I/O.
     ///
-    /// - Parameter collectionName: the collection's name, in the bucket of the configuration; or `bucket/name`.
+    /// - Parameter collectionName: the collection's name, in the configured bucket; or `bucket/name`.
     open func makeClient(collectionName: String) -> RemoteSettingsClient {
         RemoteSettingsClient(asynchronous.makeClient(collectionName: collectionName))
     }
@@ -60,14 +61,14 @@ open class RemoteSettingsService: RemoteSettingsServiceProtocol, @unchecked Send
     /// The same as ``makeClient(collectionName:)``.
     public func makeClient(collection: String) -> RemoteSettingsClient { makeClient(collectionName: collection) }
 
-    /// Sets what receives the outcomes of syncs, of those under way too.
+    /// Sets the receiver of the outcomes of syncs, including those under way.
     open func setTelemetry(telemetry: any RemoteSettingsTelemetry) { asynchronous.setTelemetry(telemetry: telemetry) }
 
     /// Brings every collection that has a client to the server's state. Uses the network, and blocks the calling
     /// thread.
     ///
-    /// - Returns: the names of the collections that have changed, as their clients were made, sorted.
-    /// - Throws: `RemoteSettingsError` if the server's list of collections could not be had, or if every collection
+    /// - Returns: the names of the collections that have changed, sorted, each as its client was made with.
+    /// - Throws: `RemoteSettingsError` if the server's list of collections could not be fetched, or if every collection
     ///   failed.
     @discardableResult
     open func sync() throws -> [String] {
@@ -75,7 +76,7 @@ open class RemoteSettingsService: RemoteSettingsServiceProtocol, @unchecked Send
         return try blocking { () async throws(RemoteSettingsError) in try await service.sync() }
     }
 
-    /// Puts another configuration in force, for the clients that there are as well. Ends syncs that are under way.
+    /// Puts another configuration in force, for existing clients as well. Syncs that are under way end.
     ///
     /// - Throws: `RemoteSettingsError.Other` if the server's URL or the bucket's name is not valid.
     open func updateConfig(config: RemoteSettingsConfig) throws { try asynchronous.updateConfig(config: config) }

@@ -8,7 +8,7 @@ import RemoteSettingsModel
     import Foundation
 #endif
 
-/// What a test expected and did not find. It is thrown, so that XCTest and Swift Testing both show its description.
+/// What a test expected and did not find. XCTest and Swift Testing both show a thrown error's description.
 public struct UnmetExpectation: Error, Hashable, Sendable, CustomStringConvertible {
     /// What was expected, and what was found.
     public let description: String
@@ -23,10 +23,9 @@ extension UnmetExpectation: LocalizedError {
 }
 
 extension RemoteSettingsClient {
-    /// Expects that exactly the records of these ids are held and are for this app, in any order. Never uses the
-    /// network.
+    /// Expects that the held records for this app have exactly these ids, in any order. Never uses the network.
     ///
-    /// - Throws: ``UnmetExpectation`` that names the records that are missing and those that are too many.
+    /// - Throws: ``UnmetExpectation`` that names the missing records and the surplus ones.
     public func expectRecords(_ ids: [String]) throws {
         guard let found = getRecords()?.map(\.id) else {
             let reasons = snapshot.unused.map { "; \($0)" } + [snapshot.recentFailure.map { "; \($0.error)" } ?? ""]
@@ -43,7 +42,7 @@ extension RemoteSettingsClient {
         }
     }
 
-    /// Expects that a record is held and that these of its fields have these values. Never uses the network.
+    /// Expects that a record is held and that these fields of it have these values. Never uses the network.
     ///
     /// - Throws: ``UnmetExpectation`` that names the first field that differs.
     public func expectRecord(_ id: String, _ fields: [String: JSONValue] = [:]) throws {
@@ -58,15 +57,14 @@ extension RemoteSettingsClient {
         }
     }
 
-    /// Expects that something changes the collection: does it, and waits for the first change that ``changes`` tells
-    /// of.
+    /// Expects that `work` changes the collection, and waits for the first change in ``changes``.
     ///
     /// - Parameters:
-    ///   - seconds: how long to wait at most after `work` has ended.
-    ///   - isolation: the caller's, in which `work` runs.
+    ///   - seconds: the longest wait after `work` has ended.
+    ///   - isolation: the caller's isolation, in which `work` runs.
     ///   - work: what changes the collection, such as a write to the server and a sync.
     /// - Returns: the change.
-    /// - Throws: ``UnmetExpectation`` if there is none, and what `work` throws.
+    /// - Throws: ``UnmetExpectation`` if there is no change, and what `work` throws.
     @discardableResult
     public func expectChange(
         within seconds: Double = 5, isolation: isolated (any Actor)? = #isolation, by work: () async throws -> Void
@@ -94,12 +92,12 @@ extension RemoteSettingsClient {
 }
 
 extension OriginTransport {
-    /// Expects that the server is asked so often while something happens.
+    /// Expects a number of requests to the server while `work` runs.
     ///
     /// - Parameters:
     ///   - count: the number of requests.
-    ///   - text: counts only requests whose path and query contain this; `nil` counts all.
-    ///   - isolation: the caller's, in which `work` runs.
+    ///   - text: only requests whose path and query contain this are counted; `nil` counts all.
+    ///   - isolation: the caller's isolation, in which `work` runs.
     ///   - work: what may ask the server.
     /// - Returns: what `work` returns.
     /// - Throws: ``UnmetExpectation`` that lists the requests, and what `work` throws.
@@ -119,14 +117,14 @@ extension OriginTransport {
     }
 }
 
-/// Expects that a condition becomes true, and looks again and again until it is.
+/// Expects that a condition becomes true, and checks it every five milliseconds until it is.
 ///
 /// - Parameters:
 ///   - what: the condition in words.
-///   - seconds: how long to wait at most.
-///   - isolation: the caller's, in which `condition` is looked at.
-///   - condition: looked at every five milliseconds.
-/// - Throws: ``UnmetExpectation`` if it does not, and what `condition` throws.
+///   - seconds: the longest wait.
+///   - isolation: the caller's isolation, in which `condition` is checked.
+///   - condition: the condition to check.
+/// - Throws: ``UnmetExpectation`` if it does not become true, and what `condition` throws.
 public func expectSoon(
     _ what: String, within seconds: Double = 5, isolation: isolated (any Actor)? = #isolation,
     _ condition: () async throws -> Bool

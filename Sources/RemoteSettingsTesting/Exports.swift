@@ -1,3 +1,3 @@
-// What a test of an app writes to, and what the app reads: a test imports one module.
+// A test imports one module, and gets the server that it writes to and the library that the app reads.
 @_exported import InMemoryOrigin
 @_exported import RemoteConfiguration

@@ -8,7 +8,7 @@ import Locks
 ///     let page = Page(config: config)
 ///     config.set("Goodbye", forKey: "banner")
 ///
-/// What is set is in force at once, and observers are told of it as of an activation.
+/// A value that is set is in force at once, and observers hear of it as of an activation.
 public final class TestRemoteConfig: RemoteConfigReading, Sendable {
     private struct State {
         var values: [String: RemoteConfigValue]
@@ -19,7 +19,7 @@ public final class TestRemoteConfig: RemoteConfigReading, Sendable {
     private let observation = ValuesObservation()
 
     /// - Parameters:
-    ///   - values: what the server is to have said, by key.
+    ///   - values: the values that stand for the server's, by key.
     ///   - defaults: the app's defaults.
     public init(
         _ values: [String: any RemoteConfigDefault] = [:], defaults: [String: any RemoteConfigDefault] = [:]
@@ -29,10 +29,10 @@ public final class TestRemoteConfig: RemoteConfigReading, Sendable {
         state = Mutex(State(values: values, defaults: defaults))
     }
 
-    /// Stands for all values to observers.
+    /// Stands for all values towards Observation.
     private var observed: Bool { true }
 
-    /// Sets what the server is to have said of a key; `nil` removes it, so that the default counts.
+    /// Sets the value that stands for the server's; `nil` removes it, so that the default counts.
     public func set(_ value: (any RemoteConfigDefault)?, forKey key: String) {
         let value = value.map { RemoteConfigValue($0) }
         guard #available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *) else {

@@ -1,10 +1,10 @@
 /// One event of an event stream, as it was sent.
 package struct StreamedEvent: Hashable, Sendable {
-    /// The value of its last field `event`; empty if there is none, which browsers call `message`.
+    /// The value of its last field `event`. It is empty if there is none; browsers then say `message`.
     package let name: String
-    /// The values of its fields `data`, with a line feed between two.
+    /// The values of its fields `data`, separated by line feeds.
     package let data: [UInt8]
-    /// The last id that the stream named up to this event; empty if there is none.
+    /// The last id that the stream has named up to this event; empty if there is none.
     package let lastEventID: String
 }
 
@@ -25,12 +25,12 @@ package enum EventStreamError: Error, Hashable, Sendable, CustomStringConvertibl
 
 /// Reads an event stream (WHATWG HTML, section 9.2.6) from bytes that arrive in pieces.
 ///
-/// It holds the piece that was fed last, the unfinished line and the unfinished event, and nothing else.
+/// It holds only the piece that was fed last, the unfinished line and the unfinished event.
 ///
 ///     reader.feed(piece)
 ///     while let event = try reader.next() { … }
 package struct EventStreamReader: Sendable {
-    /// The most bytes in a line, without what ends it. A comment is a line too.
+    /// The most bytes in a line, without its line end. A comment is a line too.
     package static let mostLineBytes = 64 << 10
     /// The most bytes in the data of an event.
     package static let mostEventBytes = 64 << 10
@@ -42,9 +42,9 @@ package struct EventStreamReader: Sendable {
     /// The last id that the stream named, for the header `Last-Event-ID` of the next connection; empty if there is
     /// none.
     package private(set) var lastEventID = ""
-    /// The wait before the next connection that the stream asked for last, in milliseconds.
+    /// The last wait before the next connection that the stream has asked for, in milliseconds.
     package private(set) var retryMilliseconds: UInt64?
-    /// The number of comments so far, which servers send as heartbeats; starts again at 0 after the highest number.
+    /// The number of comments so far, which servers send as heartbeats. It starts again at 0 after the highest number.
     package private(set) var comments = 0
 
     private var piece: [UInt8] = []
@@ -61,16 +61,16 @@ package struct EventStreamReader: Sendable {
 
     package init() {}
 
-    /// Adds the bytes that arrived next. All events of the piece before must have been read.
+    /// Adds the next bytes. All events of the previous piece must have been read.
     package mutating func feed(_ bytes: [UInt8]) {
         piece = position < piece.count ? Array(piece[position...]) + bytes : bytes
         position = 0
     }
 
-    /// The next whole event; `nil` if more bytes are needed. An event that the stream's end leaves unfinished is
+    /// The next whole event; `nil` if more bytes are needed. An event that is unfinished at the stream's end is
     /// dropped.
     ///
-    /// - Throws: ``EventStreamError``, from then on at each call.
+    /// - Throws: ``EventStreamError``, and again at each later call.
     package mutating func next() throws(EventStreamError) -> StreamedEvent? {
         if let failure { throw failure }
         do throws(EventStreamError) {
@@ -85,7 +85,7 @@ package struct EventStreamReader: Sendable {
         }
     }
 
-    /// Takes the next line without what ends it; `nil` if its end has not arrived.
+    /// Takes the next line without its line end; `nil` if its end has not arrived.
     private mutating func nextLine() throws(EventStreamError) -> [UInt8]? {
         if skipsLineFeed, position < piece.count {
             if piece[position] == Self.lineFeed { position += 1 }
@@ -94,7 +94,7 @@ package struct EventStreamReader: Sendable {
         let rest = piece[position...]
         let end = rest.firstIndex { $0 == Self.lineFeed || $0 == Self.carriageReturn }
         let part = rest[..<(end ?? rest.endIndex)]
-        // A byte order mark is part of no line.
+        // A byte order mark is not part of a line.
         let limit = Self.mostLineBytes + (isAtStart && hasMark(before: part) ? Self.byteOrderMark.count : 0)
         guard part.count <= limit - line.count else { throw .lineTooLong(limit: Self.mostLineBytes) }
         line += part
@@ -110,12 +110,12 @@ package struct EventStreamReader: Sendable {
         return line.starts(with: Self.byteOrderMark) ? Array(line.dropFirst(Self.byteOrderMark.count)) : line
     }
 
-    /// Whether the first line, which goes on with `part`, begins with a byte order mark.
+    /// Whether the first line, which continues with `part`, begins with a byte order mark.
     private func hasMark(before part: ArraySlice<UInt8>) -> Bool {
         (line.prefix(Self.byteOrderMark.count) + part.prefix(Self.byteOrderMark.count)).starts(with: Self.byteOrderMark)
     }
 
-    /// Takes over a line; returns the event that it ends.
+    /// Processes a line, and returns the event that it ends.
     private mutating func process(_ line: [UInt8]) throws(EventStreamError) -> StreamedEvent? {
         guard !line.isEmpty else { return dispatch() }
         let colon = line.firstIndex(of: UInt8(ascii: ":"))
@@ -129,7 +129,7 @@ package struct EventStreamReader: Sendable {
         switch String(decoding: line[..<(colon ?? line.count)], as: UTF8.self) {
         case "event": name = String(decoding: value, as: UTF8.self)
         case "data":
-            // With the line feed behind each value, the last of which belongs to no value.
+            // This includes the line feed after each value. The last one is not part of the data.
             guard data.count + value.count <= Self.mostEventBytes else {
                 throw .eventTooLong(limit: Self.mostEventBytes)
             }
@@ -137,7 +137,7 @@ package struct EventStreamReader: Sendable {
             data.append(Self.lineFeed)
         case "id" where !value.contains(0): id = String(decoding: value, as: UTF8.self)
         case "retry" where !value.isEmpty && value.allSatisfy { (48...57).contains($0) }:
-            // Digits beyond 64 bits mean a wait that is longer than any.
+            // A number beyond 64 bits means a wait without end.
             retryMilliseconds = UInt64(String(decoding: value, as: UTF8.self)) ?? .max
         default: break
         }

@@ -1,11 +1,11 @@
 import RemoteSettingsModel
 
-/// What a server says on its update channel: that something changed, or that a client is to stay away for a while.
+/// A server's message on its update channel: something changed, or clients are to stay away for a while.
 ///
-/// An update event carries no data, so it needs no trust. What changed is fetched and verified by an ordinary sync; an
-/// event that is lost, doubled or false costs a request at most.
+/// An update event carries no data, so it needs no trust. An ordinary sync fetches and verifies what changed. An event
+/// that is lost, doubled or false costs at most one request.
 ///
-/// In an event stream, and as the body that a publisher posts, an event is one line of JSON:
+/// In an event stream, and in the body that a publisher posts, an event is one line of JSON:
 ///
 ///     {"timestamp":1740558489816,"collections":["main/cfr","main/search-config"]}
 ///     {"retry_after":12}
@@ -14,13 +14,13 @@ public enum UpdateEvent: Hashable, Sendable {
     /// The server's monitor has a new timestamp. `collections` names the collections that changed; `nil` means that any
     /// may have changed.
     case update(timestamp: Timestamp, collections: [CollectionID]?)
-    /// The server ends the connection, and says when clients may come back.
+    /// The server ends the connection, and states when clients may come back.
     case pause(UpdatePause)
 }
 
 /// How long a server asks the clients of its update channel to stay away.
 public enum UpdatePause: Hashable, Sendable {
-    /// Come back after so many seconds. The server adds jitter to the number, not the client.
+    /// Come back after this many seconds. The server has already added jitter to the number.
     case retryAfter(seconds: Int)
     /// Do not come back before 4 hours have passed, or before the app's next start.
     case disabled
@@ -28,13 +28,13 @@ public enum UpdatePause: Hashable, Sendable {
 
 /// What arrives on an update channel.
 public enum UpdateMessage: Hashable, Sendable {
-    /// The server says something.
+    /// An event from the server.
     case event(UpdateEvent)
-    /// Something that only shows that the connection is alive: a comment, a ping, an event of an unknown kind.
+    /// Anything that only shows that the connection is alive: a comment, a ping, or an event of an unknown kind.
     case heartbeat
     /// The wait before the next connection that the server asks for.
     case reconnectionTime(Duration)
-    /// An event whose data cannot be read; it says nothing.
+    /// An event whose data cannot be read, and so has no meaning.
     case refused(UpdateEventError)
 }
 
@@ -57,7 +57,7 @@ extension UpdateEvent {
     package var json: String {
         switch self {
         case .update(let timestamp, let collections):
-            // The ids of collections contain no character that JSON escapes.
+            // Collection ids contain no character that JSON escapes.
             let names = collections.map { ",\"collections\":[\($0.map { "\"\($0)\"" }.joined(separator: ","))]" }
             return "{\"timestamp\":\(timestamp)\(names ?? "")}"
         case .pause(.retryAfter(let seconds)): return "{\"retry_after\":\(seconds)}"
@@ -67,13 +67,12 @@ extension UpdateEvent {
 
     /// The event as it is sent in an event stream, with the blank line that ends it.
     ///
-    /// - Parameter id: the value of the field `id`; must contain neither a line break nor NUL. `nil` leaves the field
-    ///   out.
+    /// - Parameter id: the value of the field `id`, without a line break or NUL; `nil` omits the field.
     package func text(id: String? = nil) -> String {
         "\(id.map { "id: \($0)\n" } ?? "")event: \(name)\ndata: \(json)\n\n"
     }
 
-    /// Reads an event of an event stream. An event without a name is read like `update`.
+    /// Reads an event of an event stream. An event without a name is read as an `update`.
     ///
     /// - Returns: `nil` for an event of another kind, which readers ignore.
     /// - Throws: ``UpdateEventError`` if the data is not that of an update event.
@@ -88,7 +87,7 @@ extension UpdateEvent {
     /// Reads the data of an `update` event. Unknown members are ignored.
     ///
     /// - Throws: ``UpdateEventError`` if the text is longer than ``EventStreamReader/mostEventBytes``, is not JSON, or
-    ///   lacks the timestamp, or if a member has another type.
+    ///   lacks the timestamp, or if a member has the wrong type.
     package init(updateJSON document: Bytes) throws(UpdateEventError) {
         var timestamp: UInt64?
         var collections: [CollectionID]?

@@ -1,31 +1,31 @@
 import RemoteSettingsModel
 import UpdateEvents
 
-/// Decides when a connection to an update channel is made, how long it may be silent, and when it is given up.
+/// Decides when to connect to an update channel, how long the connection may be silent, and when to give up.
 ///
-/// It is a value: events go in, with the moment of each, and ``step(at:)`` says what comes next. It does no I/O.
+/// It is a value: events go in, each with its moment, and ``step(at:)`` says what comes next. It does no I/O.
 package struct ConnectionSchedule: Sendable {
-    /// What one kind of client does.
+    /// The rules of one kind of client.
     package struct Rules: Sendable {
-        /// The pauses after connections that were open and ended; the server's `retry:` takes the place of the first
-        /// one.
+        /// The pauses after connections that were open and ended. The server's `retry:` replaces the first one.
         var lost: RetryPauses
-        /// The pauses after failures. A server's longer `retry:` takes the place of the first one.
+        /// The pauses after failures. If the server's `retry:` is longer, it replaces the first one.
         var failed: RetryPauses
-        /// So many connections in a row may end within a minute before the next such one counts as a failure. With
-        /// `nil` the end of any connection counts as one.
+        /// The number of connections in a row that may end within a minute. The next such one counts as a failure.
+        ///
+        /// If it is `nil`, the end of any connection counts as a failure.
         var shortOnes: Int?
-        /// With more failures in a row there is no further try before there is a reason for it; `nil` for no such end.
+        /// After more failures in a row than this, only a reason leads to a further try; `nil` for no limit.
         var mostFailures: Int?
         /// Whether a server without a channel is left alone for the longest pause.
         var restsWithoutChannel: Bool
-        /// The part of a `Retry-After` that chance adds to it.
+        /// The part of a `Retry-After` that is added at random, at most.
         var lateness: Double
         /// The longest silence of an open connection whose heartbeats are not known.
         var longestSilence: Duration
 
-        /// Those of an app: the rules of Firebase's clients for failures, with at most seven tries after 2 minutes and
-        /// more, and of browsers for lost connections.
+        /// The rules of an app. For failures they are those of Firebase's clients, with at most seven tries, after 2
+        /// minutes and more. For lost connections they are those of browsers.
         package static func app(longestSilence: Duration) -> Rules {
             Rules(
                 lost: RetryPauses(first: .seconds(5), longest: .seconds(300), spread: 0.5...1.5),
@@ -33,7 +33,7 @@ package struct ConnectionSchedule: Sendable {
                 mostFailures: 7, restsWithoutChannel: true, lateness: 0.1, longestSilence: longestSilence)
         }
 
-        /// Those of a server that follows another one: from 1 s to 5 minutes, for ever.
+        /// The rules of a server that follows another one: pauses from 1 s to 5 minutes, without an end.
         package static let follower: Rules = {
             let pauses = RetryPauses(first: .seconds(1), longest: .seconds(300))
             return Rules(
@@ -42,13 +42,13 @@ package struct ConnectionSchedule: Sendable {
         }()
     }
 
-    /// What outlives the process: what the next start has to know of failures.
+    /// What the next start must know about failures.
     package struct Kept: Hashable, Sendable {
         /// Failures since the last success.
         package var failures = 0
         /// The uptime before which there is no connection.
         package var until = Duration.zero
-        /// Whether the server asked for that.
+        /// Whether the server has asked for that.
         package var isAsked = false
 
         package init(failures: Int = 0, until: Duration = .zero, isAsked: Bool = false) {
@@ -56,66 +56,69 @@ package struct ConnectionSchedule: Sendable {
         }
     }
 
-    /// Why a connection ended, or did not come about.
+    /// Why a connection ended, or could not be made.
     package enum End: Hashable, Sendable {
-        /// The other side or the network ended it, or it did not come about.
+        /// The other side or the network ended it, or it could not be made.
         case lost
         /// The server has no update channel.
         case unsupported
-        /// The server asked for no requests for so many seconds.
+        /// The server asked for no requests for this many seconds.
         case notBefore(seconds: Int)
         case paused(UpdatePause)
         /// Nothing arrived for longer than ``step(at:)`` said.
         case silent
-        /// More messages arrived than anybody can act on.
+        /// More messages arrived than a client can act on.
         case flood
     }
 
     package enum Step: Hashable, Sendable {
         case connect
-        /// For so long nothing is to be done; `nil` for until the next event.
+        /// Do nothing for this long; `nil` for until the next event.
         case wait(Duration?)
-        /// Too much has failed: nothing is to be done until there is a reason to try again.
+        /// Too much has failed. Do nothing until there is a reason to try again.
         case giveUp
-        /// The open connection is of no more use.
+        /// Close the open connection, because it is of no more use.
         case close(End)
     }
 
-    /// A reason to try again before the time has come.
+    /// A reason to try again before the pause has ended.
     package enum Reason: Sendable {
-        /// The network is another one.
+        /// The network has changed.
         case network
         /// The server has answered another request.
         case answer
     }
 
-    /// A server that sends more than this within a minute has failed: somebody would have to act on all of them, or to
-    /// write them down. Usual is a heartbeat in 15 s, and an update each time that something is published.
+    /// The most messages that a server may send within a minute. More is a failure, because each has to be acted on or
+    /// logged.
+    ///
+    /// Usual is a heartbeat every 15 s, and an update for each publication.
     package static let mostMessagesPerMinute = 600
-    /// A connection that lasted so long was a success.
+    /// A connection that has lasted this long is a success.
     package static let successAfter = Duration.seconds(60)
     package static let longestPause = Duration.seconds(14_400)
     /// The longest pause that a server can ask for.
     package static let longestAskedPause = Duration.seconds(86_400)
-    /// Three heartbeats of 15 s; no silence of a server that sends heartbeats is shorter.
+    /// Three heartbeats of 15 s. The limit on silence is never shorter.
     private static let shortestSilence = Duration.seconds(45)
-    /// The longest silence after a single heartbeat, if the time between two is not known yet: three times the longest
-    /// time that servers are known to leave, which is that of Mozilla's push service.
+    /// The longest silence after a single heartbeat, while the time between two is not known.
+    ///
+    /// It is three times the longest interval of known servers, which is that of Mozilla's push service.
     private static let silenceAfterHeartbeat = Duration.seconds(900)
-    /// Reasons lead to no more than one try in this time.
+    /// Reasons lead to at most one try in this time.
     private static let betweenReasons = RetryPauses(first: .seconds(30), longest: longestPause, spread: 1...1)
     private static let reconnectionTimes = Duration.seconds(1)...Duration.seconds(300)
 
-    /// What is known of the connection that is being made or open.
+    /// What is known about the connection that is open or being made.
     private struct Connection {
         /// `nil` while it is being made.
         var opened: Duration?
-        /// When something arrived last.
+        /// When something last arrived.
         var last = Duration.zero
         var heartbeat: Duration?
-        /// Whether the time between two heartbeats is of this connection, and not of one before.
+        /// Whether the time between two heartbeats was measured on this connection, and not on an earlier one.
         var hasMeasured = false
-        /// When the minute began in which messages are being counted.
+        /// The start of the minute in which messages are counted.
         var minute = Duration.zero
         var messages = 0
         var verdict: End?
@@ -126,16 +129,16 @@ package struct ConnectionSchedule: Sendable {
     private var failures: Int
     /// Connections in a row that ended within a minute.
     private var shortOnes = 0
-    /// The uptime before which there is no connection, unless there is a reason.
+    /// The uptime before which no connection is made unless there is a reason.
     private var earliest: Duration
-    /// The uptime before which the server wants none, and no reason matters.
+    /// The uptime before which the server wants no connection, whatever the reason.
     private var asked: Duration
     /// The uptime until which the server has switched its channel off. The next start forgets it.
     private var disabled = Duration.zero
     /// Whether one more try is due although too much has failed.
     private var mayTry = true
     private var lastReason: Duration?
-    /// Something that happened while a connection was being made.
+    /// A reason that arrived while a connection was being made.
     private var lateReason: Reason?
     private var reconnectionTime: Duration?
     /// The longest time between two heartbeats of this server; zero if it is not known.
@@ -149,7 +152,7 @@ package struct ConnectionSchedule: Sendable {
         asked = kept.isAsked ? kept.until : .zero
     }
 
-    /// What the next start has to know.
+    /// What the next start must know.
     package var kept: Kept {
         let isAsked = asked > earliest || (failures == 0 && asked > .zero)
         return Kept(failures: failures, until: isAsked ? asked : failures > 0 ? earliest : .zero, isAsked: isAsked)
@@ -176,7 +179,7 @@ package struct ConnectionSchedule: Sendable {
         return min(beat > .zero ? max(beat * 3, Self.shortestSilence) : unknown, rules.longestSilence)
     }
 
-    /// A start, or somebody who wants a connection anew, is worth one more try.
+    /// Allows one more try, because the app has started or somebody newly wants a connection.
     package mutating func noteStart() { (mayTry, connection) = (true, nil) }
 
     package mutating func noteConnecting() { (mayTry, connection) = (false, Connection()) }
@@ -185,12 +188,12 @@ package struct ConnectionSchedule: Sendable {
         if connection != nil { connection = Connection(opened: now, last: now, minute: now) }
     }
 
-    /// Whether the open connection is a success by now.
+    /// Whether the open connection counts as a success now.
     package func hasLasted(at now: Duration) -> Bool {
         connection?.opened.map { now - $0 >= Self.successAfter } ?? false
     }
 
-    /// Something arrived. Nobody is to act on what is followed by ``Step/close(_:)`` for a flood.
+    /// Notes that a message arrived. It must not be acted on if ``Step/close(_:)`` for a flood follows.
     package mutating func noteMessage(_ message: UpdateMessage, at now: Duration) {
         guard var connection, let opened = connection.opened else { return }
         defer { self.connection = connection }
@@ -201,7 +204,8 @@ package struct ConnectionSchedule: Sendable {
         if hasLasted(at: now) { noteSuccess() }
         switch message {
         case .heartbeat:
-            // Several at once tell nothing about the time between them, nor does a greeting about a heartbeat.
+            // Messages that arrive together say nothing about the time between them. A greeting says nothing about a
+            // heartbeat.
             guard now - (connection.heartbeat ?? opened) >= .seconds(1) else { break }
             if let before = connection.heartbeat {
                 beat = max(beat, now - before)
@@ -215,13 +219,13 @@ package struct ConnectionSchedule: Sendable {
         }
     }
 
-    /// The connection ended, or did not come about.
+    /// Notes that the connection has ended or could not be made.
     package mutating func noteEnd(_ end: End, at moment: Moment) {
         let (now, chance) = (moment.uptime, moment.chance)
         if hasLasted(at: now) { noteSuccess() } else { shortOnes = min(shortOnes + 1, 64) }
         let last = connection
         connection = nil
-        // A server that was silent for longer than expected has changed its ways.
+        // A server that was silent for longer than expected may have changed its interval.
         if end == .silent, last?.hasMeasured == false { beat = .zero }
         let isFailure =
             switch end {
@@ -240,7 +244,7 @@ package struct ConnectionSchedule: Sendable {
         earliest = now + pauses.pause(after: isFailure ? failures : max(1, shortOnes), random: chance)
         switch end {
         case .notBefore(let seconds):
-            // The server says the same to all, who are not to come back at one moment.
+            // The server sends all clients the same number, but they must not come back at one moment.
             let most = min(max(seconds, 1), 86_400)
             let late = rules.lateness > 0 ? max(3, Double(most) * rules.lateness) * chance : 0
             asked = now + min(.seconds(most) + .seconds(late), Self.longestAskedPause)
@@ -255,15 +259,15 @@ package struct ConnectionSchedule: Sendable {
         }
     }
 
-    /// Something other than time allows another try. What the server asked for stays.
+    /// Notes a reason for another try. A wait that the server asked for stays.
     package mutating func note(_ reason: Reason, at now: Duration) {
         if let connection {
-            // What is open goes on. What is being made may fail because it began too early.
+            // An open connection stays. One that is being made may fail because it began too early.
             if connection.opened == nil { lateReason = reason }
             return
         }
         if case .answer = reason, restsWithoutChannel { return }
-        // An app may ask its server all the time, though its channel never works.
+        // An app may ask its server all the time although its channel never works.
         let pause = Self.betweenReasons.pause(after: reason == .answer ? failures + 1 : 1, random: 1)
         let soonest = max(now, lastReason.map { $0 + pause } ?? now)
         let isSooner = soonest < earliest || (hasGivenUp && !mayTry)

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// When something happens, with the chance that decides what comes of it.
+/// The time of an event, with the random number for decisions about it.
 package struct Moment: Sendable {
     /// The time since a fixed moment. It is never set.
     package let uptime: Duration

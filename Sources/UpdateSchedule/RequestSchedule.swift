@@ -1,29 +1,30 @@
 import RemoteSettingsModel
 
-/// Decides when a server is asked for its state, by what it announces and by what was seen.
+/// Decides when a server is asked for its state, from its announcements and from what was seen.
 ///
-/// No announcement is believed: handled is what was seen in the server's list of collections, its monitor. While that
-/// is older than what was announced, the server is asked again, after a pause that doubles. So an announcement that
-/// arrives before its data costs a few requests, and one that is false costs few more and hides nothing.
+/// Announcements are not believed. Only a timestamp in the server's list of collections, its monitor, settles one.
+/// While that is older than the announcement, the server is asked again after a pause that doubles. So an announcement
+/// that arrives before its data costs a few requests. A false one costs few more and hides nothing.
 ///
-/// It is a value: events go in, with the moment of each, and ``step(at:)`` says what comes next. It does no I/O.
+/// It is a value: events go in, each with its moment, and ``step(at:)`` says what comes next. It does no I/O.
 package struct RequestSchedule: Sendable {
     package struct Rules: Sendable {
         /// A request begins after a random part of this time, so that not all clients ask at one moment.
         var longestDelay: Duration
-        /// The same when a connection was made again: its own pause was random already.
+        /// The same delay after a reconnection, whose own pause was already random.
         var delayAfterReturn: Duration { min(longestDelay, .milliseconds(1500)) }
-        /// A server that has not told its state for so long after the connection was opened is asked for it.
+        /// If a server has not stated its state this long after the connection was opened, it is asked.
         var greetingTime: Duration
-        /// After so long without a request the server is asked all the same, as an announcement may have been lost;
-        /// chance makes it less by up to half.
+        /// After this long without a request the server is asked anyway, because an announcement may have been lost.
+        ///
+        /// A random part of up to half is subtracted.
         var checkTime: Duration
         /// The pauses after requests that failed.
         var failed: RetryPauses
-        /// The pauses after answers that are older than what was announced.
+        /// The pauses after answers that are older than the announcement.
         var early: RetryPauses
 
-        /// Those of an app, for which each request costs something.
+        /// The rules of an app, for which each request costs something.
         package static func app(longestDelay: Duration) -> Rules {
             Rules(
                 longestDelay: longestDelay, greetingTime: .seconds(10), checkTime: .seconds(4 * 3600),
@@ -31,27 +32,28 @@ package struct RequestSchedule: Sendable {
                 early: RetryPauses(first: .seconds(1), longest: .seconds(3600), spread: 0.5...1.5))
         }
 
-        /// Those of a server that follows another one.
+        /// The rules of a server that follows another one.
         package static let follower = Rules(
             longestDelay: .zero, greetingTime: .seconds(1), checkTime: .seconds(900),
             failed: RetryPauses(first: .seconds(5), longest: .seconds(300)),
             early: RetryPauses(first: .seconds(1), longest: .seconds(300), spread: 0.5...1.5))
     }
 
-    /// What is to be asked for.
+    /// What to ask for.
     package struct Request: Hashable, Sendable {
-        /// The highest timestamp that was announced; `nil` if it is not known whether there is something new.
+        /// The highest announced timestamp; `nil` if it is not known whether there is something new.
         package var announced: Timestamp?
-        /// The collections that are said to have changed; `nil` for any.
+        /// The collections that were announced as changed; `nil` for any.
         package var collections: Set<CollectionID>?
-        /// Whether it is about the present state at the beginning of a connection. That nothing is new then is no lie.
+        /// Whether it is for the present state at the beginning of a connection. An answer without news is no false
+        /// announcement then.
         var isGreeting: Bool
     }
 
     package enum Step: Hashable, Sendable {
-        /// ``take(at:)`` says what for.
+        /// Make a request. ``take(at:)`` says what for.
         case ask
-        /// For so long nothing is to be done; `nil` for until the next event.
+        /// Do nothing for this long; `nil` for until the next event.
         case wait(Duration?)
     }
 
@@ -59,28 +61,28 @@ package struct RequestSchedule: Sendable {
     package enum Answer: Sendable {
         /// The server's monitor has this timestamp.
         ///
-        /// - Parameter isChanged: whether something was new; `nil` to say that by the timestamp.
+        /// - Parameter isChanged: whether something was new; `nil` decides that by the timestamp.
         case seen(Timestamp, isChanged: Bool?)
-        /// What was announced is about nothing that is wanted here. The server was not asked.
+        /// The announcement concerns nothing that is wanted here. The server was not asked.
         case irrelevant
-        /// Some of it failed, or all.
+        /// Some or all of it failed.
         case failed(isChanged: Bool)
-        /// The server asked for no requests for so many seconds.
+        /// The server asked for no requests for this many seconds.
         case notBefore(seconds: Int)
     }
 
     /// What follows from an answer.
     package struct Outcome: Hashable, Sendable {
         package var isChanged = false
-        /// Whether by now so much was in vain that somebody may want to hear of it. It is tried again all the same.
+        /// Whether so many tries were in vain that somebody may want to hear of it. The tries go on.
         package var isVain = false
     }
 
-    /// More collections than any server has; a longer list means any.
+    /// More collections than any server has. A longer list means any collection.
     private static let mostCollections = 10_000
-    /// The least time between requests that show nothing new.
+    /// The shortest time between requests that show nothing new.
     private static let pauseAfterNothing = Duration.seconds(60)
-    /// A monitor that is further ahead of the clock is not believed to have what was announced.
+    /// A monitor that is further ahead of the clock does not settle an announcement.
     private static let clockTolerance = Duration.seconds(86_400)
     private static let betweenReasons = Duration.seconds(30)
 
@@ -88,21 +90,21 @@ package struct RequestSchedule: Sendable {
     /// The monitor's timestamp in the last answer.
     package var seen: Timestamp?
     private var pending: Request?
-    /// What is being asked for, and what was seen when that began.
+    /// What is being asked for, and what had been seen when that began.
     private var asking: (request: Request, seen: Timestamp?)?
-    /// The uptime from which `pending` is asked for.
+    /// The uptime at which `pending` becomes due.
     private var due = Duration.zero
-    /// The uptime before which nothing that is announced leads to a request.
+    /// The uptime before which no announcement leads to a request.
     private var soonest = Duration.zero
     /// The uptime before which the server wants no request.
     private var asked = Duration.zero
-    /// The uptime at which the server is asked whatever it has announced; `nil` without a connection.
+    /// The uptime at which the server is asked without an announcement; `nil` without a connection.
     private var checkDue: Duration?
     private var awaitsGreeting = false
     private var hasConnected = false
     private var isReturn = false
     private var failures = 0
-    /// Answers in a row that were older than what was announced.
+    /// Answers in a row that were older than the announcement.
     private var earlyOnes = 0
     /// Answers in a row that showed nothing new.
     private var fruitless = 0
@@ -120,7 +122,7 @@ package struct RequestSchedule: Sendable {
 
     /// Begins a request that ``step(at:)`` asked for. ``note(_:at:)`` ends it.
     ///
-    /// - Returns: `nil` if all of it has been seen meanwhile.
+    /// - Returns: `nil` if everything in it has been seen meanwhile.
     package mutating func take(at moment: Moment) -> Request? {
         if let checkDue, max(checkDue, soonest) <= moment.uptime {
             merge(Request(announced: nil, collections: nil, isGreeting: true))
@@ -132,30 +134,30 @@ package struct RequestSchedule: Sendable {
         return pending
     }
 
-    /// Whether an announcement tells nothing new. A seen timestamp that lies in the future hides nothing but itself.
+    /// Whether an announcement is no news. A seen timestamp in the future only settles that same timestamp.
     private func isHeld(_ announced: Timestamp, at moment: Moment) -> Bool {
         seen.map { announced == $0 || (announced < $0 && $0 <= moment.time) } ?? false
     }
 
-    /// A connection to the update channel is open.
+    /// Notes that a connection to the update channel is open.
     package mutating func noteOpened(at moment: Moment) {
         isReturn = hasConnected
         (hasConnected, awaitsGreeting, checkDue) = (true, true, moment.uptime + rules.greetingTime)
-        // What failed without a network works now.
+        // What failed without a network may work now.
         guard failures > 0, pending != nil else { return }
         (soonest, due) = (moment.uptime, min(due, moment.uptime + rules.delayAfterReturn * moment.chance))
     }
 
-    /// The connection is not open any more.
+    /// Notes that the connection is no longer open.
     package mutating func noteClosed() { (awaitsGreeting, checkDue) = (false, nil) }
 
-    /// Something newer is announced.
+    /// Notes that something newer was announced.
     ///
     /// - Parameters:
     ///   - announced: the monitor's timestamp; `nil` if it is not known.
-    ///   - collections: those that have changed; `nil` for any.
+    ///   - collections: the collections that have changed; `nil` for any.
     ///   - isWanted: whether one of them matters here.
-    ///   - isFromChannel: whether it came over the connection, whose first event tells the present state.
+    ///   - isFromChannel: whether it came over the connection, whose first event states the present state.
     package mutating func noteAnnounced(
         _ announced: Timestamp?, collections: Set<CollectionID>? = nil, isWanted: Bool = true,
         isFromChannel: Bool = true, at moment: Moment
@@ -168,17 +170,17 @@ package struct RequestSchedule: Sendable {
         guard isWanted || isGreeting else { return }
         if let announced {
             guard !isHeld(announced, at: moment), announced != asking?.request.announced else { return }
-            // The same again is no news, except that a server that has returned may have it now.
+            // The same announcement again is no news, but a server that has returned may have the data now.
             guard announced != pending?.announced || isGreeting else { return }
         }
-        // The first event may be the last of several that were missed, and names the collections of one.
+        // The first event may be the last of several that were missed, but it names the collections of only one.
         let request = Request(
             announced: announced, collections: isGreeting ? nil : collections, isGreeting: isGreeting)
         let longest = isGreeting && isReturn ? rules.delayAfterReturn : rules.longestDelay
         add(request, at: max(moment.uptime + longest * moment.chance, soonest))
     }
 
-    /// The request has ended. Without one nothing happens.
+    /// Notes that the request has ended. Without a request, nothing happens.
     package mutating func note(_ answer: Answer, at moment: Moment) -> Outcome {
         guard let (request, before) = asking else { return Outcome() }
         asking = nil
@@ -220,7 +222,7 @@ package struct RequestSchedule: Sendable {
         due = max(due, soonest)
     }
 
-    /// The network is another one: what failed may work now.
+    /// Notes that the network has changed. What failed may work now.
     package mutating func noteNetwork(at now: Duration) {
         guard failures > 0, pending != nil else { return }
         let next = max(now, lastReason.map { $0 + Self.betweenReasons } ?? now)

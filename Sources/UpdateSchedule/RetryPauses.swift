@@ -1,11 +1,12 @@
-/// The pauses after failures: the first one, doubled with each further failure up to the longest one, and spread by
-/// chance so that not all clients come back at one moment.
+/// The pauses after failures. Each further failure doubles the first pause, up to the longest one.
+///
+/// A random part spreads them, so that not all clients come back at one moment.
 package struct RetryPauses: Hashable, Sendable {
     /// The full pause after the first failure.
     package var first: Duration
-    /// The full pause is never longer.
+    /// The longest full pause.
     package var longest: Duration
-    /// The part of the full pause that is waited for: the lower bound at chance 0, the upper one at chance 1.
+    /// The part of the full pause that is used: the lower bound at chance 0, the upper one at chance 1.
     package var spread: ClosedRange<Double>
 
     package init(first: Duration, longest: Duration, spread: ClosedRange<Double> = 0...1) {
@@ -15,8 +16,8 @@ package struct RetryPauses: Hashable, Sendable {
     }
 
     /// - Parameters:
-    ///   - failures: failures in a row, from 1.
-    ///   - random: from 0 up to 1.
+    ///   - failures: the number of failures in a row, from 1.
+    ///   - random: a number from 0 up to 1.
     package func pause(after failures: Int, random: Double) -> Duration {
         var full = min(first, longest)
         for _ in 1..<max(1, min(failures, 64)) where full < longest { full = min(full * 2, longest) }
