@@ -8,16 +8,18 @@ import RemoteSettingsModel
 ///
 /// It runs on one thread, which all transports share. Idle connections are kept for a minute.
 package final class AsyncHTTPClientTransport: HTTPTransport {
-    /// NIO's own shared group starts as many threads as there are cores, one after the other, before the first request.
+    /// NIO's own shared group would start as many threads as there are cores, one after the other, before the first
+    /// request.
     private static let eventLoops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     private let client: HTTPClient
 
     /// - Parameters:
-    ///   - jobs: connections to one host. Further requests to it wait for one of these, and their time-out runs
-    ///     meanwhile.
-    ///   - limits: its `headTimeoutSeconds` bounds connecting too. Its `idleTimeoutSeconds` applies to the time before
-    ///     the answer's head as well, so that the shorter of the two counts there.
-    ///   - allowsHTTP2: whether HTTP/2 is used if an `https` server offers it. Apple's push service knows nothing else.
+    ///   - jobs: the most connections to one host. Further requests to it wait for one of these while their time-out
+    ///     runs.
+    ///   - limits: its `headTimeoutSeconds` limits connecting too. Its `idleTimeoutSeconds` also applies before the
+    ///     answer's head, so the shorter of the two counts there.
+    ///   - allowsHTTP2: whether HTTP/2 is used if an `https` server offers it. Apple's push service accepts only
+    ///     HTTP/2.
     package init(jobs: Int = 8, limits: Limits = Limits(), allowsHTTP2: Bool = false) {
         var configuration = HTTPClient.Configuration(
             redirectConfiguration: .disallow,
@@ -29,9 +31,9 @@ package final class AsyncHTTPClientTransport: HTTPTransport {
         configuration.httpVersion = allowsHTTP2 ? .automatic : .http1Only
         // The caller repeats requests, and tells the user about it.
         configuration.connectionPool.retryConnectionEstablishment = false
-        // The one place in which a handler can be added.
+        // This is the only place in which a handler can be added.
         configuration.http1_1ConnectionDebugInitializer = InterimAnswers.add
-        // Nothing reads the spans, and each costs parsing the request's URL.
+        // Nothing reads the spans, and each would cost parsing the request's URL.
         configuration.tracing.tracer = nil
         client = HTTPClient(eventLoopGroup: Self.eventLoops, configuration: configuration)
     }
@@ -41,7 +43,7 @@ package final class AsyncHTTPClientTransport: HTTPTransport {
         client.shutdown { _ in }
     }
 
-    /// Closes the connections, those in use included. Optional at the end of a process.
+    /// Closes the connections, including those in use. It is optional at the end of a process.
     package func shutdown() async {
         try? await client.shutdown()
     }
@@ -52,7 +54,7 @@ package final class AsyncHTTPClientTransport: HTTPTransport {
 
     /// Sends bytes by POST, to the URL and with the header fields and time-outs of `request`.
     ///
-    /// - Parameter limit: how much of the answer's body is read, in bytes; the rest is dropped.
+    /// - Parameter limit: the most bytes of the answer's body that are read. The rest is dropped.
     /// - Returns: the answer, whatever its status is.
     package func post(
         _ body: [UInt8], by request: HTTPRequest, limit: Int
@@ -108,7 +110,7 @@ private struct WireBody: HTTPBody {
         } catch {
             throw failure.inBody(error, announced: announced, received: received)
         }
-        // For a cancelled reader the iterator ends as if the body were complete.
+        // If the reader is cancelled, the iterator ends as if the body were complete.
         if Task.isCancelled { throw failure.error(.cancelled) }
         return nil
     }

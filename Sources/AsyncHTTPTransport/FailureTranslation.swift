@@ -63,12 +63,12 @@ struct FailureTranslation: Sendable {
         case let error as IOError:
             return self.error(.connection(Self.text(of: error)))
         default:
-            // The names of NIOSSL's errors are not worth a dependency on it.
+            // The names of NIOSSL's errors do not justify a dependency on it.
             return String(reflecting: type(of: error)).hasPrefix("NIOSSL.") ? self.error(.tls("\(error)")) : nil
         }
     }
 
-    /// What the system says, without the name of the call that NIO has for it, which is often another one.
+    /// The system's message without the name of the call, because NIO often names the wrong one.
     private static func text(of error: any Error) -> String {
         guard let code = (error as? IOError)?.errnoCode else { return "\(error)" }
         return unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"

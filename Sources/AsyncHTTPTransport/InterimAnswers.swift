@@ -1,10 +1,10 @@
 import NIOCore
 import NIOHTTP1
 
-/// Refuses interim answers (1xx) that have a body, which no interim answer may have (RFC 9110, section 15.2).
+/// Refuses interim answers (1xx) that have a body, which RFC 9110, section 15.2, forbids.
 ///
-/// AsyncHTTPClient skips the head of an interim answer, and traps (1.37) on the body that follows it: a server could
-/// end the process by `HTTP/1.1 102 Processing` with a `Content-Length`.
+/// AsyncHTTPClient skips the head of an interim answer, and traps (1.37) on the body that follows it. So a server could
+/// end the process with `HTTP/1.1 102 Processing` and a `Content-Length`.
 final class InterimAnswers: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias InboundOut = HTTPClientResponsePart
@@ -12,7 +12,7 @@ final class InterimAnswers: ChannelInboundHandler, RemovableChannelHandler {
     private var isInterim = false
     private var isRefused = false
 
-    /// Puts the handler behind the decoder of a connection that AsyncHTTPClient has set up.
+    /// Adds the handler after the decoder of a connection that AsyncHTTPClient has set up.
     @Sendable static func add(to channel: any Channel) -> EventLoopFuture<Void> {
         channel.eventLoop.submit {
             let pipeline = channel.pipeline.syncOperations

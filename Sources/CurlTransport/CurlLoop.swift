@@ -6,7 +6,7 @@ import Locks
 /// The thread on which libcurl runs, and the orders that other threads give it.
 @safe
 final class CurlLoop: Sendable {
-    /// What the thread has to do next, in the order in which it does it.
+    /// The thread's next orders, in the order in which it carries them out.
     private struct Orders {
         var started: [(id: UInt64, request: HTTPRequest, answer: AnswerBuffer)] = []
         var resumed: [UInt64] = []
@@ -71,7 +71,7 @@ final class CurlLoop: Sendable {
         return id
     }
 
-    /// Lets a transfer go on after its reader has emptied the buffer.
+    /// Continues a transfer after its reader has emptied the buffer.
     func resume(_ id: UInt64) {
         state.withLock {
             $0.orders.resumed.append(id)
@@ -159,7 +159,7 @@ final class CurlLoop: Sendable {
         }
     }
 
-    /// Whether the thread can end; it accepts no orders after that.
+    /// Whether the thread can end. It accepts no orders after that.
     private func isDone() -> Bool {
         state.withLock { state in
             guard state.isClosed, state.orders.isEmpty else { return false }

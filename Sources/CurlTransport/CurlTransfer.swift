@@ -4,7 +4,7 @@ import RemoteSettingsHTTP
 /// One request under way in libcurl. It is made, used and released on the loop's thread; releasing it ends the request.
 @safe
 final class CurlTransfer {
-    /// The number of unread bytes from which the connection is not read any further. libcurl's own buffer adds to it.
+    /// The number of unread bytes at which reading from the connection pauses. libcurl's own buffer adds to it.
     static let mostBuffered = 256 << 10
     private static let wireBuffer = 64 << 10
 
@@ -58,7 +58,7 @@ final class CurlTransfer {
         set(CURLOPT_NOSIGNAL, 1)
         unsafe rs_curl_set_quick_exit(handle)
         unsafe rs_curl_set_http_only(handle)
-        // The bodies of several transfers over one HTTP/2 connection could not be held back one by one.
+        // Over one HTTP/2 connection, the bodies of several transfers could not be held back one by one.
         set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
         set(CURLOPT_HTTP09_ALLOWED, 0)
         set(CURLOPT_FOLLOWLOCATION, 0)
@@ -71,7 +71,7 @@ final class CurlTransfer {
         if let certificateAuthorities { set(CURLOPT_CAINFO, certificateAuthorities) }
         set(CURLOPT_PATH_AS_IS, 1)
         set(CURLOPT_URL, request.url.description)
-        // Suppresses the one that libcurl sends by itself; a field of the request takes its place.
+        // This suppresses libcurl's own `Accept`. A field of the request replaces it.
         unsafe fields = rs_curl_slist_append(nil, "Accept:")
         for field in request.headers.fields {
             let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
@@ -118,12 +118,12 @@ final class CurlTransfer {
         if isPaused { deadline = nil }
     }
 
-    /// Goes on after the reader has emptied the buffer.
+    /// Continues after the reader has emptied the buffer.
     func resume() {
         guard isPaused else { return }
         isPaused = false
         deadline = .now + request.idleTimeout
-        // May call `received` before it returns.
+        // This may call `received` before it returns.
         unsafe rs_curl_easy_pause(handle, CURLPAUSE_CONT)
     }
 
@@ -137,7 +137,7 @@ final class CurlTransfer {
         }
     }
 
-    /// Whether the request has run out of time and failed, or could not be started.
+    /// Whether the request has timed out and failed, or could not be started.
     func isLate(at now: ContinuousClock.Instant) -> Bool {
         guard let handle = unsafe handle else { return true }
         guard let deadline, deadline <= now else { return false }
@@ -164,7 +164,7 @@ final class CurlTransfer {
 
 /// Collects the lines of an answer's head, which libcurl passes one by one.
 struct HeadLines {
-    /// The limit on the head, with interim answers before it.
+    /// The most bytes of the head, including earlier interim answers.
     static let mostBytes = 256 << 10
 
     private(set) var status = 0
@@ -180,7 +180,7 @@ struct HeadLines {
         guard !isTooLong else { return nil }
         let text = String(decoding: line.prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }, as: UTF8.self)
         if text.hasPrefix("HTTP/"), let code = text.split(separator: " ").dropFirst().first {
-            // An interim answer (RFC 9110 §15.2) came before it.
+            // An interim answer (RFC 9110 §15.2) came before this one.
             status = Int(code) ?? 0
             headers = HTTPHeaders()
         } else if let colon = text.firstIndex(of: ":") {

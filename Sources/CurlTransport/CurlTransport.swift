@@ -12,12 +12,12 @@ import RemoteSettingsHTTP
 package final class CurlTransport: HTTPTransport {
     private let loop: CurlLoop
 
-    /// Does no I/O.
+    /// Makes a transport. Does no I/O.
     ///
     /// - Parameters:
-    ///   - connectionsPerHost: further requests to the same host wait for one of these, and their time-out runs
-    ///     meanwhile.
-    ///   - certificateAuthorities: the path of a PEM file that takes the place of the system's authorities.
+    ///   - connectionsPerHost: the most connections to one host. Further requests to it wait for one of these while
+    ///     their time-out runs.
+    ///   - certificateAuthorities: the path of a PEM file that replaces the system's authorities.
     package init(connectionsPerHost: Int = 8, certificateAuthorities: String? = nil) {
         loop = CurlLoop(
             connectionsPerHost: max(1, connectionsPerHost), certificateAuthorities: certificateAuthorities)

@@ -2,7 +2,7 @@ import LibC
 
 /// An advisory lock on a directory, so that two refreshes never work in it at once. It ends with the process.
 ///
-/// The lock is on the directory itself (`flock`), so that no file shows it or is left behind.
+/// The lock is on the directory itself (`flock`), so it makes no file and leaves none behind.
 package final class DirectoryLock {
     private let descriptor: Int32
     private let path: String
@@ -30,11 +30,11 @@ package final class DirectoryLock {
     }
 }
 
-/// An advisory lock on a file that is this process's standard input. Programs that inherit it hold the lock until they
-/// end, even if this process is killed before them.
+/// An advisory lock on a file that is this process's standard input.
+///
+/// Programs that inherit it hold the lock until they end, even if this process is killed before them.
 package enum StandardInputLock {
-    /// Takes the lock until this process and those programs have ended. The file is made if it is missing; it has no
-    /// content.
+    /// Takes the lock until this process and those programs have ended. A missing file is made; it has no content.
     ///
     /// - Returns: `false` if another process holds the lock.
     package static func take(_ path: String) throws(FileError) -> Bool {

@@ -6,7 +6,7 @@ package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
     package let operation: String
     package let code: Int32
 
-    // Codes of `errno` are positive.
+    // These are negative because the codes of `errno` are positive.
     /// The path is a pipe or a device.
     package static let notRegular: Int32 = -1
     /// The path is a symbolic link.
@@ -18,7 +18,7 @@ package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
         self.code = code
     }
 
-    /// Whether the path is a pipe, a device, a link or a directory: bad input, not a failure of the machine.
+    /// Whether the path is a pipe, a device, a link or a directory. That is bad input, not a failure of the machine.
     package var isWrongKind: Bool { [Self.notRegular, Self.isLink, EISDIR].contains(code) }
 
     package var isMissing: Bool { code == ENOENT || code == ENOTDIR }
@@ -50,12 +50,12 @@ package func systemRename(_ path: String, _ target: String) -> Int32 {
     unsafe rename(path, target)
 }
 
-/// Lets two paths change places in one step. Fails with `ENOSYS` if the system cannot.
+/// Makes two paths change places in one step. Fails with `ENOSYS` if the system cannot.
 package func systemExchange(_ path: String, _ other: String) -> Int32 {
     #if canImport(Darwin)
         return unsafe renamex_np(path, other, UInt32(RENAME_SWAP))
     #else
-        // The headers show it only to C with _GNU_SOURCE.
+        // The headers declare it only for C with _GNU_SOURCE.
         typealias RenameAt2 =
             @convention(c) (
                 Int32, UnsafePointer<CChar>?, Int32, UnsafePointer<CChar>?, UInt32
@@ -69,11 +69,12 @@ package func systemExchange(_ path: String, _ other: String) -> Int32 {
     #endif
 }
 
-/// Waits until what a file has is on the disk. On Apple systems `fsync` leaves it in the disk's own memory, from which
-/// the disk writes it when it likes (fsync(2)).
+/// Waits until a file's content is on the disk.
+///
+/// On Apple systems `fsync` leaves it in the disk's own memory, and the disk writes it later (fsync(2)).
 package func systemFlush(_ descriptor: Int32) -> Int32 {
     #if canImport(Darwin)
-        // A file system that cannot, such as one over a network, gets what it can.
+        // A file system that cannot do this, such as one over a network, gets an ordinary `fsync`.
         if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
     #endif
     return fsync(descriptor)

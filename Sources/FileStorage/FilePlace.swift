@@ -6,8 +6,9 @@
     import Musl
 #endif
 
-/// Where a file is, or will be: its name in a directory that is open, so that what happens to it happens there,
-/// whatever somebody makes of the directory's path meanwhile.
+/// Where a file is, or will be: a name in an open directory.
+///
+/// Because the directory is open, operations happen in it even if somebody replaces its path meanwhile.
 struct FilePlace: ~Copyable {
     let directory: Int32
     let name: String
@@ -23,10 +24,10 @@ struct FilePlace: ~Copyable {
 
     /// A path below a directory that somebody has named. That directory may be a link; below it, no link is followed.
     ///
-    /// - Parameter making: whether directories are made if they are missing.
+    /// - Parameter making: whether missing directories are made.
     /// - Throws: ``FileError`` if something on the way is a link or no directory.
     init(_ path: String, below root: String, making: Bool) throws(FileError) {
-        // By bytes: a character may consist of a slash and a mark.
+        // The path is split by bytes, because a character may consist of a slash and a mark.
         let parts = path.utf8.dropFirst(root.utf8.count).split(separator: UInt8(ascii: "/")).compactMap(String.init)
         guard path.utf8.starts(with: (root + "/").utf8), let last = parts.last, !parts.contains(".."),
             !parts.contains(".")
@@ -84,7 +85,7 @@ struct FilePlace: ~Copyable {
 }
 
 extension FileStore {
-    /// Makes directories below one that somebody has named, and none through a link.
+    /// Makes directories below one that somebody has named. No link is followed.
     ///
     /// - Throws: ``FileError`` if something on the way is a link or no directory.
     package static func makeDirectories(_ path: String, below root: String) throws(FileError) {
@@ -92,7 +93,7 @@ extension FileStore {
         _ = try FilePlace("\(path)/x", below: root, making: true)
     }
 
-    /// Makes a directory that was not there, under a name that begins with `prefix`.
+    /// Makes a new directory, under a name that begins with `prefix`.
     ///
     /// - Returns: its path.
     package static func makeUniqueDirectory(_ prefix: String) throws(FileError) -> String {
@@ -105,7 +106,7 @@ extension FileStore {
         throw FileError("make a directory of its own beside", prefix, code: EEXIST)
     }
 
-    /// Removes a file below a directory that somebody has named, and nothing through a link.
+    /// Removes a file below a directory that somebody has named. No link is followed.
     package static func remove(_ path: String, below root: String) throws(FileError) {
         if MemoryFiles.hold(path) { return MemoryFiles.remove(path) }
         do throws(FileError) {
@@ -118,7 +119,7 @@ extension FileStore {
         }
     }
 
-    /// Removes a directory with all that is in it, as ``removeTree(_:)`` does, and nothing through a link.
+    /// Removes a directory with its contents, as ``removeTree(_:)`` does. No link is followed.
     package static func removeTree(_ path: String, below root: String) throws(FileError) {
         if MemoryFiles.hold(path) { return MemoryFiles.removeTree(path) }
         do throws(FileError) {
@@ -129,7 +130,7 @@ extension FileStore {
         }
     }
 
-    /// Renames below a directory that somebody has named, making the target's directory, and nothing through a link.
+    /// Renames below a directory that somebody has named, and makes the target's directory. No link is followed.
     ///
     /// - Parameter flushing: whether to flush the directory, so that the new name lasts.
     package static func rename(
@@ -145,7 +146,7 @@ extension FileStore {
     }
 }
 
-// Under a name of its own, because the type here has a method of the same name.
+// It has another name because the type here has a method called `open`.
 @unsafe
 func systemOpen(_ directory: Int32, _ name: String, _ flags: Int32, _ mode: mode_t = 0) -> Int32 {
     unsafe openat(directory, name, flags, mode)

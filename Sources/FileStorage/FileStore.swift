@@ -2,7 +2,7 @@ import LibC
 import RemoteSettingsModel
 import Locks
 
-/// File operations, each of which happens as a whole or not at all.
+/// File operations. Each happens as a whole or not at all.
 package enum FileStore {
     /// A file's content; `nil` if there is no such file.
     package static func read(_ path: String, limit: Int) throws(FileError) -> Bytes? {
@@ -17,7 +17,7 @@ package enum FileStore {
         defer { close(descriptor) }
         let status = try regularFile(descriptor, path)
         guard status.st_size <= limit else { throw FileError("read", path, code: EFBIG) }
-        // One byte more than expected, so that the last read finds the end. The file may grow meanwhile.
+        // One byte more than expected is asked for, so that the last read finds the end. The file may grow meanwhile.
         var isWhole = false
         var failure: FileError?
         func read(into buffer: UnsafeMutableBufferPointer<UInt8>, from start: Int) -> Int {
@@ -62,7 +62,7 @@ package enum FileStore {
         return status
     }
 
-    /// Reads a file from end to end in little memory.
+    /// Reads a file from start to end in little memory.
     package static func readPieces(
         _ path: String, _ consume: (Span<UInt8>) throws(FileError) -> Void
     ) throws(FileError) {
@@ -88,17 +88,16 @@ package enum FileStore {
         }
     }
 
-    /// Replaces a file by these bytes: a temporary file beside it, flushed to disk, then renamed.
+    /// Replaces a file by these bytes. A temporary file beside it is written, flushed to disk, and then renamed.
     ///
     /// - Parameters:
-    ///   - isContended: whether others may be replacing the same file at the same time. Each then has a temporary file
-    ///     of its own, which stays if the process is killed.
-    ///   - flushing: whether to wait for the disk. Without, a failure of the machine may leave an empty file.
-    ///   - root: a directory that somebody has named, if `path` is below one: no link is followed from there on, and
-    ///     directories are made if they are missing.
-    ///   - isPrivate: whether only its owner may read it (mode 0600), whatever the mask is and whatever was there
-    ///     before.
-    ///   - ending: the end of the temporary file's name. A `.gitignore` that names the file has to name that one too.
+    ///   - isContended: whether others may replace the same file at the same time. Each then has its own temporary
+    ///     file, which stays if the process is killed.
+    ///   - flushing: whether to wait for the disk. Otherwise a failure of the machine may leave an empty file.
+    ///   - root: a directory that somebody has named, if `path` is below one. No link is followed below it, and missing
+    ///     directories are made.
+    ///   - isPrivate: whether only its owner may read it (mode 0600), whatever the mask and the previous file say.
+    ///   - ending: the end of the temporary file's name. A `.gitignore` that names the file must name that one too.
     package static func replace(
         _ path: String, below root: String? = nil, with content: Bytes, isContended: Bool = false,
         flushing: Bool = true,
@@ -126,7 +125,7 @@ package enum FileStore {
         }
     }
 
-    /// Whether others than the owner of a file may read or write it.
+    /// Whether anyone but a file's owner may read or write it.
     ///
     /// - Throws: ``FileError`` if there is no regular file.
     package static func isOpenToOthers(_ path: String) throws(FileError) -> Bool {
@@ -136,15 +135,16 @@ package enum FileStore {
         return try regularFile(descriptor, path).st_mode & 0o077 != 0
     }
 
-    /// Writes a file that somebody has named for a command's output, and replaces a regular file of that name; if
-    /// `body` throws, what was there stays.
+    /// Writes a command's output to a file that somebody has named, and replaces a regular file of that name.
+    ///
+    /// If `body` throws, the previous file stays.
     ///
     /// - Throws: what ``checkOutput(_:)`` throws, ``FileError``, or what `body` throws.
     package static func writeOutput(
         _ path: String, writing body: (_ write: (Span<UInt8>) throws -> Void) throws -> Void
     ) throws {
         try checkOutput(path)
-        // The usual name of a temporary file may be that of another file of the same person.
+        // The usual name of a temporary file may be taken by another file of the same person.
         let temporary = uniquePath(path) + ".tmp"
         let file = try WritableFile(creating: temporary)
         do {
@@ -158,14 +158,15 @@ package enum FileStore {
         }
     }
 
-    /// Writes a file that somebody has named for a command's output, like ``writeOutput(_:writing:)``.
+    /// Writes a command's output to a file that somebody has named, like ``writeOutput(_:writing:)``.
     package static func writeOutput(_ path: String, _ content: Bytes) throws {
         try writeOutput(path) { write in try content.withSpan { try write($0) } }
     }
 
-    /// Checks that a path which somebody has named for a command's output is a regular file or does not exist. To
-    /// rename a file over `/dev/null`, or over the link `/dev/stdout`, would take that from the whole machine, if the
-    /// process may.
+    /// Checks that a path which somebody has named for a command's output is a regular file or does not exist.
+    ///
+    /// Renaming a file over `/dev/null`, or over the link `/dev/stdout`, would break these for the whole machine if the
+    /// process has the right to.
     ///
     /// - Parameter path: `nil` if no file is to be written.
     /// - Throws: ``FileError`` if the path is a link, a directory, a pipe or a device.
@@ -179,7 +180,7 @@ package enum FileStore {
         }
     }
 
-    /// Whether both paths lead to one existing file, also by links.
+    /// Whether both paths lead to the same existing file, also through links.
     package static func isSameFile(_ path: String, _ other: String) throws(FileError) -> Bool {
         func identity(_ path: String) throws(FileError) -> (dev_t, ino_t)? {
             var status = stat()
@@ -191,7 +192,7 @@ package enum FileStore {
         return one == two
     }
 
-    /// Renames.
+    /// Renames a file or directory.
     ///
     /// - Parameter flushing: whether to flush the directory, so that the new name lasts.
     package static func rename(_ path: String, to target: String, flushing: Bool = true) throws(FileError) {
@@ -233,8 +234,9 @@ package enum FileStore {
         try flush(directory: tree)
     }
 
-    /// Lets two paths change places, in one step if the system can. Elsewhere, a process that is killed meanwhile
-    /// leaves what was at `path` at `path` with `.old` behind it.
+    /// Makes two paths change places, in one step if the system can.
+    ///
+    /// Otherwise, a process that is killed meanwhile leaves what was at `path` at `path` with `.old` appended.
     package static func exchange(_ path: String, with other: String) throws(FileError) {
         guard systemExchange(path, other) != 0 else { return try flushDirectory(of: path) }
         guard [EINVAL, ENOSYS, ENOTSUP].contains(errno) else { throw FileError("rename \(other) to", path) }
@@ -266,16 +268,18 @@ package enum FileStore {
         guard unsafe unlink(path) == 0 || errno == ENOENT else { throw FileError("remove", path) }
     }
 
-    /// Removes a directory if nothing is in it.
+    /// Removes a directory if it is empty.
     package static func removeIfEmpty(_ path: String) throws(FileError) {
         guard unsafe rmdir(path) == 0 || [ENOENT, ENOTEMPTY, EEXIST].contains(errno) else {
             throw FileError("remove", path)
         }
     }
 
-    /// Removes a directory with its contents; of a link or a file, only itself. Does nothing if the path does not
-    /// exist. Each directory is opened relative to its parent, so that nothing outside is removed even if a directory
-    /// is replaced by a link meanwhile.
+    /// Removes a directory with its contents. Of a link or a file, it removes only that. Does nothing if the path does
+    /// not exist.
+    ///
+    /// Each directory is opened relative to its parent, so nothing outside is removed even if a link replaces a
+    /// directory meanwhile.
     package static func removeTree(_ path: String) throws(FileError) {
         if MemoryFiles.hold(path) { return MemoryFiles.removeTree(path) }
         try removeTree(path, in: AT_FDCWD, path: path)
@@ -290,12 +294,14 @@ package enum FileStore {
         }
     }
 
-    /// Removes all that is in an open directory. What is in the directories in it moves up into it first, so that
-    /// neither the stack nor the number of open files limits how deep they may be: of two hundred of them, each in the
-    /// one before, opening all at once is already too much if a process may have 256 open files.
+    /// Removes everything in an open directory.
+    ///
+    /// The contents of its directories are first moved up into it, so neither the stack nor the number of open files
+    /// limits the depth. A process may have 256 open files, and opening two hundred nested directories at once is
+    /// already too much.
     private static func empty(_ directory: Int32, path: String) throws(FileError) {
         var number = 0
-        // What has this name already is on its way out too; a directory with nothing in it may be replaced.
+        // Whatever already has this name is about to be removed too. An empty directory may be replaced.
         var next: String { "moved-up-\(number)" }
         while case let children = try names(in: directory, path: path), !children.isEmpty {
             for child in children {
@@ -324,7 +330,7 @@ package enum FileStore {
         }
     }
 
-    /// Opens a directory; of a link or a file, removes it, and returns `nil`, as if there is nothing.
+    /// Opens a directory. A link or a file is removed, and the result is `nil`, as if there were nothing.
     private static func openTree(_ name: String, in parent: Int32, path: String) throws(FileError) -> Int32? {
         let descriptor = unsafe openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor < 0 else { return descriptor }
@@ -361,11 +367,11 @@ package enum FileStore {
             throw FileError("list", path)
         }
         defer { unsafe closedir(directory) }
-        // The copy begins where an earlier listing by the same descriptor has ended.
+        // The copy starts at the place where an earlier listing by the same descriptor has ended.
         unsafe rewinddir(directory)
         var names: [String] = []
         while true {
-            // What tells a failure from the end.
+            // Only `errno` distinguishes a failure from the end.
             errno = 0
             guard let entry = unsafe readdir(directory) else {
                 guard errno == 0 else { throw FileError("list", path) }
@@ -378,8 +384,8 @@ package enum FileStore {
         }
     }
 
-    // What follows says that nothing is at a path only if the system says so. Any other failure is an error: a disk
-    // that cannot be read must not make a file look as if it were missing.
+    // The functions below say that nothing is at a path only if the system says so. Any other failure is an error: a
+    // file on a disk that cannot be read must not look missing.
 
     /// The size of a regular file in bytes; `nil` if there is none, or if `Int` cannot hold it. Links are not followed.
     package static func size(_ path: String) throws(FileError) -> Int? {
@@ -387,8 +393,10 @@ package enum FileStore {
         return Int(exactly: status.st_size)
     }
 
-    /// The identity of a file's present version, which changes when the file is replaced; `nil` if there is no
-    /// regular file. Links are not followed.
+    /// The identity of a file's present version; `nil` if there is no regular file. It changes when the file is
+    /// replaced.
+    ///
+    /// Links are not followed.
     package static func identity(_ path: String) throws(FileError) -> FileIdentity? {
         guard let status = try status(path), status.st_mode & S_IFMT == S_IFREG else { return nil }
         #if canImport(Darwin)
@@ -410,7 +418,7 @@ package enum FileStore {
         return false
     }
 
-    /// What `lstat` says; `nil` if nothing is at the path.
+    /// The result of `lstat`; `nil` if nothing is at the path.
     private static func status(_ path: String) throws(FileError) -> stat? {
         if MemoryFiles.hold(path) { return MemoryFiles.status(path) }
         var status = stat()
@@ -469,7 +477,7 @@ package enum FileStore {
         return made
     }
 
-    /// Blocks the thread for a short while: for callers that cannot wait asynchronously.
+    /// Blocks the thread for a short while, for callers that cannot wait asynchronously.
     package static func pause(microseconds: UInt32) { usleep(microseconds) }
 
     /// `path` with a suffix that no other task or process uses.
@@ -490,7 +498,7 @@ package enum FileStore {
         return unsafe String(cString: resolved)
     }
 
-    /// The absolute path; a relative path is resolved against the working directory. Links are not followed.
+    /// The absolute path. A relative path is resolved against the working directory. Links are not followed.
     ///
     /// - Throws: ``FileError`` if the working directory is unknown.
     package static func absolute(_ path: String) throws(FileError) -> String {

@@ -2,8 +2,7 @@ import LibC
 import RemoteSettingsModel
 import Locks
 
-/// A directory in memory, which the functions of ``FileStore`` use like one on the disk. It is gone when nobody holds
-/// it any more.
+/// A directory in memory, which the functions of ``FileStore`` use like one on the disk. It ends with its last holder.
 package final class MemoryDirectory: Sendable {
     /// The directory's path. On a disk, nothing can be below it.
     package let path: String
@@ -23,7 +22,7 @@ enum MemoryFiles {
     private struct Entry {
         /// `nil` for a directory.
         var content: Bytes?
-        /// Tells versions of a file apart, as an inode does.
+        /// Distinguishes versions of a file, as an inode does.
         var number: UInt64
         var changed: time_t
     }
@@ -48,7 +47,7 @@ enum MemoryFiles {
     static let prefix = "/dev/null/:memory:"
     private static let state = Mutex(State())
 
-    /// Whether a path is that of a file or directory in memory.
+    /// Whether a path leads to a file or directory in memory.
     static func hold(_ path: String) -> Bool { path.utf8.starts(with: prefix.utf8) }
 
     static func read(_ path: String, limit: Int) throws(FileError) -> Bytes? {
@@ -77,7 +76,7 @@ enum MemoryFiles {
         }
     }
 
-    /// - Parameter keepsOld: whether the file keeps its first name too.
+    /// - Parameter keepsOld: whether the file also keeps its first name.
     static func rename(_ path: String, to target: String, keepsOld: Bool = false) throws(FileError) {
         let isThere = state.withLock { state in
             guard let entry = state.entries[path] else { return false }
@@ -98,7 +97,7 @@ enum MemoryFiles {
         }
     }
 
-    /// What `lstat` would say.
+    /// The result that `lstat` would have.
     static func status(_ path: String) -> stat? {
         guard let entry = state.withLock({ $0.entries[path] }) else { return nil }
         var status = stat()

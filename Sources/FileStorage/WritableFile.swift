@@ -5,14 +5,14 @@ import RemoteSettingsModel
 package final class WritableFile {
     private let path: String
     private var descriptor: Int32
-    /// What was written to a file in memory, which is there once it is finished; `nil` for one on a disk.
+    /// The bytes written to a file in memory, which appears when it is finished; `nil` for a file on a disk.
     private var memory: [UInt8]?
 
-    /// Creates the file. A regular file of that name is removed first, so that nobody's other name for it leads here;
-    /// anything else is an error.
+    /// Creates the file. A regular file of that name is removed first, so that its other names do not lead here.
+    /// Anything else of that name is an error.
     ///
-    /// - Parameter root: a directory that somebody has named, if `path` is below one: no link is followed from there
-    ///   on, and directories are made if they are missing.
+    /// - Parameter root: a directory that somebody has named, if `path` is below one. No link is followed below it, and
+    ///   missing directories are made.
     package convenience init(creating path: String, below root: String? = nil) throws(FileError) {
         if MemoryFiles.hold(path) {
             self.init(inMemory: path)
@@ -98,7 +98,7 @@ package final class WritableFile {
         guard result == 0 else { throw FileError("close", path) }
     }
 
-    /// Closes the file and ignores errors, for a file that is discarded.
+    /// Closes a file that is discarded, and ignores errors.
     package func abandon() {
         if descriptor >= 0 { close(descriptor) }
         descriptor = -1

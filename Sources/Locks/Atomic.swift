@@ -1,6 +1,8 @@
 #if canImport(Darwin)
-    /// A value that threads read and change in single steps, with the part of Swift's `Atomic` that this package uses;
-    /// Swift's needs iOS 18. Each step takes an unfair lock, so that all orderings are as strict as the strictest.
+    /// A value that threads read and change in single steps. It has the part of Swift's `Atomic` that this package
+    /// uses, because Swift's needs iOS 18.
+    ///
+    /// Each step takes an unfair lock, so all orderings are as strict as the strictest.
     public struct Atomic<Value: Sendable>: ~Copyable, Sendable {
         private let value: Mutex<Value>
 
@@ -46,7 +48,7 @@
         }
     }
 
-    /// What other threads see in which order, as in Swift's `AtomicLoadOrdering` and its kin.
+    /// The memory orderings, as in Swift's `AtomicLoadOrdering` and related types.
     public enum AtomicOrdering: Sendable {
         case relaxed, acquiring, releasing, sequentiallyConsistent
     }

@@ -1,13 +1,14 @@
 #if canImport(Darwin)
     import os
 
-    /// A value that one thread at a time may use: the system's unfair lock, with the interface of Swift's `Mutex`,
-    /// which needs iOS 18. A thread that waits lends its priority to the one that holds the lock.
+    /// A value that one thread at a time may use. It is the system's unfair lock with the interface of Swift's `Mutex`,
+    /// which needs iOS 18.
     ///
-    /// The lock is not recursive: the system ends a process that locks it twice in one thread.
+    /// A thread that waits lends its priority to the one that holds the lock. The lock is not recursive: the system
+    /// ends a process that locks it twice in one thread.
     @safe
     public struct Mutex<Value: ~Copyable>: ~Copyable {
-        // The lock must keep its address, which a stored property of a struct or class does not promise.
+        // The lock must keep its address. A stored property of a struct or class does not guarantee that.
         @usableFromInline let lock: UnsafeMutablePointer<os_unfair_lock_s>
         @usableFromInline let value: UnsafeMutablePointer<Value>
 
@@ -25,7 +26,7 @@
             unsafe lock.deallocate()
         }
 
-        /// Calls the closure with the value while no other thread has it, and passes on what it returns or throws.
+        /// Calls the closure with the value while no other thread has it. Returns or throws what the closure does.
         @inlinable
         public borrowing func withLock<Result: ~Copyable, Failure: Error>(
             _ body: (inout sending Value) throws(Failure) -> sending Result
@@ -38,6 +39,6 @@
 
     extension Mutex: @unchecked Sendable where Value: ~Copyable {}
 #else
-    // There Swift's own is part of every toolchain.
+    // On other systems, Swift's own is part of every toolchain.
     @_exported import Synchronization
 #endif

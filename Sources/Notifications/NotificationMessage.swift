@@ -3,16 +3,17 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import UpdateEvents
 
-/// An update event in the form that its target takes.
+/// An update event in the form that its target expects.
 struct NotificationMessage: Hashable, Sendable {
-    /// What nginx takes with the configuration of a mirror, and the most that FCM and APNs deliver.
+    /// The most bytes that a message may have. nginx accepts this with a mirror's configuration, and FCM and APNs
+    /// deliver no more.
     static let mostBytes = 4096
 
     let headers: [HTTPHeaders.Field]
     let body: [UInt8]
 
-    /// - Parameter collections: those that changed; left out of an event that would be too long with them, so that any
-    ///   may have changed.
+    /// - Parameter collections: the collections that changed. They are left out if the event would be too long, which
+    ///   means that any may have changed.
     init(to target: NotificationTarget, timestamp: Timestamp, collections: [CollectionID]) {
         var headers = [HTTPHeaders.Field("Content-Type", "application/json")]
         switch target.format {
@@ -24,7 +25,7 @@ struct NotificationMessage: Hashable, Sendable {
             body = Array(event.json.utf8)
         case .fcm:
             let data = JSONValue.members(["CONFIG_STATE": .string("STALE"), "timestamp": .string("\(timestamp)")])
-            // Without this part FCM delivers to iOS only while the app is in the foreground.
+            // Without this part, FCM delivers to iOS only while the app is in the foreground.
             let apns = JSONValue.members([
                 "headers": .members(["apns-push-type": .string("background"), "apns-priority": .string("5")]),
                 "payload": .members(["aps": .members(["content-available": .count(1)])]),
@@ -37,7 +38,7 @@ struct NotificationMessage: Hashable, Sendable {
                 ]))
         case .apns:
             headers.append(.init("apns-push-type", "background"))
-            // 10 is an error for a background notification.
+            // A priority of 10 is an error for a background notification.
             headers.append(.init("apns-priority", "5"))
             if let topic = target.topic { headers.append(.init("apns-topic", topic)) }
             body = JSONText.compact(
@@ -51,9 +52,9 @@ struct NotificationMessage: Hashable, Sendable {
 }
 
 extension HTTPHeaders {
-    /// Reads header fields that a user wrote, one `Name: value` a line; empty lines are skipped.
+    /// Reads header fields that a user wrote, one `Name: value` per line. Empty lines are skipped.
     ///
-    /// - Throws: `NotificationTargetError` that quotes no value: they are credentials.
+    /// - Throws: `NotificationTargetError`. It quotes no value, because values are credentials.
     package init(lines text: String) throws(NotificationTargetError) {
         self.init()
         for line in text.split(whereSeparator: \.isNewline) {

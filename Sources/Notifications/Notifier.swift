@@ -7,27 +7,27 @@ import UpdateSchedule
 
 /// Tells targets of a change, after the new state is in place.
 ///
-/// The state that a target knows is written down before anything changes, and removed when the target has been told. So
-/// a run that is killed, or that does not reach a target, leaves behind what the next run has to make up for; what it
-/// tells then is everything that has changed since. A target is told of one state once.
+/// The state that a target knows is written down before anything changes, and removed when the target has been told. If
+/// a run is killed or cannot reach a target, the next run can therefore make up for it. It then tells the target
+/// everything that has changed since. A target is told of one state once.
 package struct Notifier: Sendable {
     /// The timestamp of each collection.
     package typealias State = [CollectionID: Timestamp]
-    /// Sends the bytes by POST, and returns the head of the answer whatever its status is. Nobody waits for its body.
+    /// Sends the bytes by POST, and returns the head of the answer, whatever its status is. The body is not awaited.
     package typealias Post =
         @Sendable (_ request: HTTPRequest, _ body: [UInt8]) async throws(HTTPError) -> (
             status: Int, headers: HTTPHeaders
         )
 
-    /// A target with what it takes to reach it.
+    /// A target, with what is needed to reach it.
     package struct Recipient: Sendable {
         package let target: NotificationTarget
         package let url: HTTPURL
-        /// The header fields that it is sent beside the message's own.
+        /// The header fields that are sent in addition to the message's own.
         let headers: HTTPHeaders
 
-        /// - Throws: `NotificationTargetError` if the URL is not an `http` or `https` one, or if credentials would go
-        ///   over plain `http` to another machine.
+        /// - Throws: `NotificationTargetError` if the URL is not `http` or `https`, or if credentials would go over
+        ///   plain `http` to another machine.
         package init(_ target: NotificationTarget, headers: HTTPHeaders) throws(NotificationTargetError) {
             do throws(HTTPError) {
                 url = try HTTPURL(target.url)
@@ -41,16 +41,17 @@ package struct Notifier: Sendable {
             self.headers = headers
         }
 
-        /// What people and files see of the URL: its origin, and the beginning of the SHA-256 of the whole. The path of
-        /// a webhook is a secret, as often as not.
+        /// What people and files see of the URL: its origin, and the beginning of the SHA-256 of the whole.
+        ///
+        /// The path of a webhook is often a secret.
         package var label: String {
             "\(url.origin) (sha256 \("\(SHA256Digest(hashing: Bytes(utf8: "\(url)")))".prefix(12)))"
         }
 
-        /// What tells one target from another in the kept file.
+        /// Distinguishes the targets in the kept file.
         var key: String { [target.format.rawValue, target.topic, label].compactMap(\.self).joined(separator: " ") }
 
-        /// An error without the path, and without what the target answered: it may be the headers that it was sent.
+        /// An error without the path and without the target's answer, which may contain the headers that were sent.
         func failure(_ reason: HTTPError.Reason) -> HTTPError {
             if case .status(let code, _) = reason {
                 HTTPError(label, .status(code, body: ""))
@@ -60,31 +61,31 @@ package struct Notifier: Sendable {
         }
     }
 
-    /// What became of one target.
+    /// The result for one target.
     package struct Outcome: Sendable {
         package enum Result: Sendable {
-            /// Nothing has changed since it was told last.
+            /// Nothing has changed since it was last told.
             case unchanged
             case told
-            /// Could not be told; the next run tells it.
+            /// It could not be told. The next run tells it.
             case pending(HTTPError)
-            /// The target says that it exists no more (410); it is not told again.
+            /// The target says that it no longer exists (410). It is not told again.
             case gone(HTTPError)
         }
 
         package let recipient: Recipient
         /// The newest timestamp of all collections.
         package let timestamp: Timestamp
-        /// The collections that have changed since the target was told last; sorted.
+        /// The collections that have changed since the target was last told, sorted.
         package let collections: [CollectionID]
         package let result: Result
     }
 
-    /// A longer `Retry-After` is left to the next run.
+    /// The longest `Retry-After` that is waited for. A longer one is left to the next run.
     private static let patience = Duration.seconds(10)
     private static let tries = 3
     private static let timeout = Duration.seconds(10)
-    /// For all targets together.
+    /// The most seconds for all targets together.
     private static let seconds = 30
 
     private let recipients: [Recipient]
@@ -117,11 +118,11 @@ package struct Notifier: Sendable {
         try write(known)
     }
 
-    /// Tells each target what has changed since the state that it knows. Does I/O and network, for half a minute at
-    /// most.
+    /// Tells each target what has changed since the state that it knows. Does I/O and uses the network, for at most
+    /// half a minute.
     ///
     /// - Parameter state: the state that is in place now.
-    /// - Throws: `FileError` if it cannot be written down who has been told; then some may be told again.
+    /// - Throws: `FileError` if it cannot be written down who has been told. Some may then be told again.
     package func finish(_ state: State) async throws(FileError) -> [Outcome] {
         let known = try readKnown()
         let timestamp = state.values.max() ?? Timestamp(milliseconds: 0)
@@ -144,7 +145,7 @@ package struct Notifier: Sendable {
         return outcomes
     }
 
-    /// What `tell` says of each recipient. When the time for all of them is over, those that are left are cancelled.
+    /// The result of `tell` for each recipient. When the time for all is over, the remaining ones are cancelled.
     private func inTime(_ tell: @escaping @Sendable (Recipient) async -> Outcome) async -> [Outcome] {
         await withTaskGroup(of: [Outcome]?.self) { group in
             group.addTask { await recipients.concurrentMap(width: 8, tell) }
@@ -192,7 +193,7 @@ package struct Notifier: Sendable {
 
     /// The states that targets know, by ``Recipient/key``. A damaged file counts as empty.
     ///
-    /// - Throws: `FileError` if the file cannot be read: writing it anew would forget who has not been told yet.
+    /// - Throws: `FileError` if the file cannot be read. Writing it anew would forget who has not been told yet.
     private func readKnown() throws(FileError) -> [String: State] {
         guard let bytes = try FileStore.read(path, limit: limits.lockBytes),
             let document = try? JSONValue(parsing: bytes, limits: limits), case .object(let targets) = document

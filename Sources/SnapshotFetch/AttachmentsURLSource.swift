@@ -2,10 +2,10 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import WorkThreads
 
-/// The base URL of the server's attachments, requested once and only when something has to be downloaded.
+/// The base URL of the server's attachments. It is requested once, and only when something has to be downloaded.
 ///
-/// A failure is not remembered: the next call tries again. Nobody has signed the URL, and a server may move its
-/// attachments: if nothing could be downloaded from it, ``forget(_:)`` lets the next call ask again.
+/// A failure is not remembered: the next call tries again. The URL is not signed, and a server may move its
+/// attachments. If nothing could be downloaded from it, ``forget(_:)`` makes the next call ask again.
 package actor AttachmentsURLSource {
     private var task: Task<AttachmentsURL, any Error>?
 
@@ -32,7 +32,7 @@ package actor AttachmentsURLSource {
         }
     }
 
-    /// Lets the next call ask the server again, unless the URL is another one by now.
+    /// Makes the next call ask the server again, unless the URL has already changed.
     package func forget(_ url: AttachmentsURL) async {
         guard let task, (try? await task.value) == url, self.task == task else { return }
         self.task = nil

@@ -18,7 +18,7 @@ package actor ChainStore {
 
     private let client: ServerClient
     private let policy: TrustPolicy
-    /// The time of the run: when the chains must be valid.
+    /// The time of the run, at which the chains must be valid.
     let time: Timestamp
     private let keeper: (any Keeper)?
     private var chains: [String: Task<Result<CertificateChain, ContentSignatureError>, Never>] = [:]
@@ -32,8 +32,9 @@ package actor ChainStore {
         self.keeper = keeper
     }
 
-    /// Fetches and verifies the chains that the signatures name. Signatures in unknown modes are skipped, and those
-    /// that name no chain (an empty `x5u`).
+    /// Fetches and verifies the chains that the signatures name.
+    ///
+    /// Signatures in unknown modes are skipped, and so are those that name no chain (an empty `x5u`).
     package func verdicts(
         on signatures: [ServedSignature], signer: SignerName
     ) async -> [String: Result<VerifiedChain, ContentSignatureError>] {
@@ -45,7 +46,7 @@ package actor ChainStore {
         return found
     }
 
-    /// The chains that the signatures name, as far as they could be read, whether they are trusted or not.
+    /// The chains that the signatures name, as far as they could be read, whether trusted or not.
     func chains(
         on signatures: [ServedSignature], _ verdicts: [String: Result<VerifiedChain, ContentSignatureError>]
     ) async -> [CertificateChain] {
@@ -69,7 +70,7 @@ package actor ChainStore {
             return .success(kept)
         }
         let fetched = await chain(x5u)
-        // Whoever waited for the same chain, and went on first, has verified it.
+        // Another task that waited for the same chain may have verified it first.
         if let known = verdicts[key] { return known }
         let verdict = fetched.flatMap { chain in
             Result { () throws(ContentSignatureError) in
@@ -81,7 +82,7 @@ package actor ChainStore {
         return verdict
     }
 
-    /// A stored chain that does not verify at this time is ignored: the server may have a newer one.
+    /// A stored chain that does not verify at this time is ignored, because the server may have a newer one.
     private func keptVerdict(_ x5u: String, _ signer: SignerName) -> VerifiedChain? {
         guard chains[x5u] == nil, let pem = keeper?.chain(x5u: x5u) else { return nil }
         return try? CertificateChain(pem: pem, limits: client.limits).verified(

@@ -2,23 +2,25 @@ import ContentSignature
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// Fetches the server's state of one collection and verifies it: as a delta onto the local state if there is one, else
-/// in full. If a delta does not verify, everything is fetched once.
+/// Fetches the server's state of one collection and verifies it.
+///
+/// It fetches a delta onto the local state if there is one, else everything. If a delta does not verify, everything is
+/// fetched once.
 package struct CollectionFetcher: Sendable {
     /// A request for one collection's state.
     package struct Wanted: Sendable {
         package var id: CollectionID
         /// The timestamp in the monitor's answer.
         package var expected: Timestamp?
-        /// The local state; the server is asked for the changes since its timestamp.
+        /// The local state. The server is asked for the changes since its timestamp.
         package var base: Payload?
         /// A verified state that is older than this one is refused as a rollback.
         package var floor: Timestamp?
-        /// Whether the collection is known to be signed: then a state without a signature is refused.
+        /// Whether the collection is known to be signed. A state without a signature is then refused.
         package var wasSigned: Bool
-        /// Whether other records under the timestamp of a base that is signed are refused.
+        /// Whether other records under the timestamp of a signed base are refused.
         package var refusesEquivocation = true
-        /// Whether everything is fetched if the server answers that nothing is newer than the base.
+        /// Whether everything is fetched if the server has nothing newer than the base.
         package var needsState = false
 
         package init(id: CollectionID, expected: Timestamp?, base: Payload?, floor: Timestamp?, wasSigned: Bool) {
@@ -42,7 +44,7 @@ package struct CollectionFetcher: Sendable {
     private let policy: TrustPolicy
     private let gate: RequestGate?
 
-    /// - Parameter gate: bounds the fetches under way at once; `nil` if the caller does.
+    /// - Parameter gate: limits the fetches under way at once; `nil` if the caller does.
     package init(client: ServerClient, chains: ChainStore, policy: TrustPolicy, gate: RequestGate? = nil) {
         self.client = client
         self.chains = chains
@@ -50,9 +52,9 @@ package struct CollectionFetcher: Sendable {
         self.gate = gate
     }
 
-    /// Fetches and verifies. Does network, no I/O.
+    /// Fetches and verifies. Uses the network; does no I/O.
     ///
-    /// - Returns: `nil` if the server answers that nothing is newer than the base, unless ``Wanted/needsState`` is set.
+    /// - Returns: `nil` if the server has nothing newer than the base, unless ``Wanted/needsState`` is set.
     package func fetch(_ wanted: Wanted) async throws(FetchError) -> Fetched? {
         guard let gate else { return try await fetchUngated(wanted) }
         return try await gate.pass { () async throws(FetchError) in try await fetchUngated(wanted) }
@@ -84,7 +86,7 @@ package struct CollectionFetcher: Sendable {
         }
         let unverified: UnverifiedSnapshot
         do throws(ChangesetError) {
-            // An answer that came without `_since` is a full list without tombstones: it replaces the local state.
+            // An answer that came without `_since` is a full list without tombstones, so it replaces the local state.
             unverified = try Changeset(parsing: document.body, limits: client.limits)
                 .snapshot(of: wanted.id, onto: answersSince ? base?.records : nil)
         } catch {
@@ -100,12 +102,12 @@ package struct CollectionFetcher: Sendable {
 
     /// Verifies a collection's full state, whichever document it came in. Uses the network for certificate chains.
     package func accept(_ unverified: UnverifiedSnapshot, _ wanted: Wanted) async throws(FetchError) -> Snapshot {
-        // Taken once, it would refuse every later state as a rollback.
+        // If it were accepted once, every later state would be refused as a rollback.
         guard unverified.timestamp <= chains.time.advanced(by: .seconds(client.limits.clockToleranceSeconds)) else {
             throw .future(answered: unverified.timestamp, now: chains.time)
         }
         let snapshot = try await vouch(for: unverified, wanted)
-        // Only what is verified shows a rollback. A delta that goes back does not verify; then everything is asked for.
+        // Only a verified state shows a rollback. A delta that goes back does not verify, so everything is fetched.
         if let floor = wanted.floor, snapshot.timestamp < floor {
             throw .rollback(held: floor, answered: snapshot.timestamp)
         }
@@ -119,12 +121,12 @@ package struct CollectionFetcher: Sendable {
 
     private func changeset(_ wanted: Wanted, since: Timestamp?) async throws(FetchError) -> ChangesetAnswer {
         do throws(HTTPError) {
-            // A monitor that is older than the local state may come from a cache; the local timestamp then bypasses
+            // A monitor that is older than the local state may come from a cache. The local timestamp then bypasses
             // that cache.
             let expected = wanted.expected.map { max($0, wanted.floor ?? $0) }
             return try await client.changeset(wanted.id, expected: expected, since: since)
         } catch {
-            // Stock Kinto answers 401 or 403 for what it does not have.
+            // Stock Kinto answers 401 or 403 for a collection that it does not have.
             if let status = error.status, [401, 403, 404].contains(status) { throw .unknownCollection(error) }
             throw .http(error)
         }
@@ -140,7 +142,7 @@ package struct CollectionFetcher: Sendable {
         let snapshot = try Result { () throws(ContentSignatureError) in
             try unverified.verified(with: verdicts, signer: signer, limits: client.limits)
         }.mapError(FetchError.signature).get()
-        // Others may read the snapshot who trust another root.
+        // Others who trust another root may read the snapshot.
         guard verdicts.count > 1 else { return snapshot }
         return snapshot.keeping(await chains.chains(on: unverified.signatures, verdicts), limits: client.limits)
     }

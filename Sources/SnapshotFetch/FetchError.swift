@@ -7,28 +7,30 @@ package enum FetchError: Error, Sendable {
     case http(HTTPError)
     case changeset(ChangesetError, url: String)
     case signature(ContentSignatureError)
-    /// No signature holds over a full list, and the list is probably cut: the server counts `total` records, or, if it
-    /// does not say (`nil`), the number received looks like a page limit.
+    /// No signature holds over a full list, and the list is probably cut.
+    ///
+    /// The server counts `total` records. If it does not state a total (`nil`), the number received looks like a page
+    /// limit.
     case cutShort(url: String, received: Int, total: Int?)
     /// The server's state is older than the newest state that was ever accepted.
     case rollback(held: Timestamp, answered: Timestamp)
-    /// The server answers a state that is further ahead of the clock than ``Limits/clockToleranceSeconds``.
+    /// The server's state is further ahead of the clock than ``Limits/clockToleranceSeconds``.
     case future(answered: Timestamp, now: Timestamp)
-    /// The server has other records than the local ones under the same timestamp.
+    /// Under the same timestamp, the server has other records than the local ones.
     case equivocation(Timestamp)
-    /// The collection is known to be signed, and the server's state has no signature.
+    /// The collection is known to be signed, but the server's state has no signature.
     case signatureLost
     /// The server's answer to a request for all records is empty.
     case noAnswer(url: String)
     /// The server does not have the collection.
     case unknownCollection(HTTPError)
 
-    /// Whether a full answer may be right if a delta was wrong.
+    /// Whether a full answer may be right although a delta was wrong.
     var isWorthRetryingInFull: Bool {
         switch self {
         case .signature, .changeset: true
         case .http(let error):
-            // A server that refuses `_since` altogether, or answers it with a redirect that fits nothing.
+            // The server refuses `_since` altogether, or answers it with a redirect that cannot be followed.
             if case .badRedirect = error.reason { true } else { error.status == 400 }
         default: false
         }
@@ -67,7 +69,7 @@ extension FetchError: CustomStringConvertible {
         }
     }
 
-    /// What went wrong, without what to do about it.
+    /// What went wrong, without advice about what to do.
     package var problem: String {
         switch self {
         case .http(let error), .unknownCollection(let error): "\(error)"

@@ -1,6 +1,6 @@
 import Locks
 
-/// Bounds how many requests are under way at once; the others wait in the order in which they came.
+/// Limits how many requests are under way at once. The others wait in order of arrival.
 package final class RequestGate: Sendable {
     private struct State {
         var free: Int
@@ -14,7 +14,7 @@ package final class RequestGate: Sendable {
         state = Mutex(State(free: width))
     }
 
-    /// Runs `body` as soon as fewer than the bound are running.
+    /// Runs `body` as soon as fewer than the limit are running.
     package func pass<Value: Sendable, Failure: Error>(
         _ body: () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {

@@ -6,13 +6,13 @@ import WorkThreads
     import FoundationNetworking
 #endif
 
-/// One request under way in `URLSession`: makes an answer of what the session's delegate receives.
+/// One request under way in `URLSession`. It makes an answer of what the session's delegate receives.
 ///
 /// If tasks can be suspended, the task is suspended while the buffer is full.
 struct URLSessionTransfer: Sendable {
     #if canImport(FoundationNetworking)
-        // A suspended task would start its request again here, so that the transfer fails instead. Downloads resume if
-        // they were.
+        // Here a suspended task would start its request again, so the transfer fails instead. Downloads resume at their
+        // offset.
         private static let mostBuffered = 64 << 20
     #else
         private static let mostBuffered = 1 << 20
@@ -25,10 +25,10 @@ struct URLSessionTransfer: Sendable {
         self.request = request
     }
 
-    /// Fails the answer if its head has not arrived in time, or its body does not go on.
+    /// Fails the answer if its head does not arrive in time, or if its body stops.
     ///
-    /// `URLSession` has a time-out of its own, but any bytes on the wire satisfy it: the head may trickle, and a
-    /// compressed body may yield nothing.
+    /// `URLSession` has its own time-out, but any bytes on the wire satisfy it: the head may trickle, and a compressed
+    /// body may yield nothing.
     func watch(_ task: URLSessionTask) async throws {
         func fail(_ reason: HTTPError.Reason) {
             answer.fail(HTTPError(request.url, reason))

@@ -5,9 +5,9 @@ import Locks
     import FoundationNetworking
 #endif
 
-/// The session's delegate: passes the events of each task to its transfer.
+/// The session's delegate. It passes the events of each task to its transfer.
 ///
-/// A delegate of the task itself would do, but gets no data on systems other than Apple's.
+/// A task's own delegate would be simpler, but it gets no data on systems other than Apple's.
 final class URLSessionTransfers: NSObject, URLSessionDataDelegate, Sendable {
     private let transfers = Mutex<[Int: URLSessionTransfer]>([:])
 

@@ -6,16 +6,19 @@ import WorkThreads
     import FoundationNetworking
 #endif
 
-/// The transport of apps: `URLSession`, on Apple systems with its handling of proxies, VPNs and App Transport Security,
-/// elsewhere Foundation's own over libcurl.
+/// The transport of apps over `URLSession`. On Apple systems that includes proxies, VPNs and App Transport Security;
+/// elsewhere it is Foundation's own over libcurl.
 ///
 /// `URLSession` decompresses by itself. It notices a body that is shorter than its `Content-Length`, but not every
-/// truncated compressed stream: the result of one is not valid JSON, and is refused as such.
+/// truncated compressed stream. The result of such a stream is not valid JSON, and is refused.
 ///
-/// Over libcurl it does **not** give these guarantees of a transport, which is why apps use `CurlTransport` there: a
-/// body that arrives faster than it is read is buffered (the transfer fails above 64 MiB, but notices late: an endless
-/// body has filled 23 GB before that), compressed bodies are decompressed as fast as they arrive, and bytes on the wire
-/// are not counted apart from decompressed ones. Throughput and time are limited there as everywhere.
+/// Over libcurl it does **not** give some guarantees of a transport, so apps use `CurlTransport` there:
+/// - A body that arrives faster than it is read is buffered. The transfer fails above 64 MiB but notices late: an
+///   endless body has filled 23 GB before that.
+/// - Compressed bodies are decompressed as fast as they arrive.
+/// - Bytes on the wire are not counted apart from decompressed ones.
+///
+/// Throughput and time are limited there as everywhere.
 package final class URLSessionTransport: HTTPTransport {
     private let session: URLSession
     private let transfers = URLSessionTransfers()

@@ -3,17 +3,17 @@ import Dispatch
 import LibC
 import Locks
 
-/// Runs tasks on threads of its own, so that they go on while every thread of Swift's pool is blocked.
+/// Runs tasks on its own threads, so that they go on while every thread of Swift's pool is blocked.
 ///
-/// So a caller may block its thread until such a task has ended (``whileBlocked(_:)``), whatever thread it is on. Tasks
-/// inherit the place to run at, unstructured ones do not: below a task that somebody may wait for, each of those is
-/// started by ``start(_:)`` or ``startLikewise(_:)``, and nothing sleeps by `Task.sleep`, which needs a thread of the
-/// pool at its end.
+/// A caller may therefore block its thread until such a task has ended (``whileBlocked(_:)``), whatever thread it is
+/// on. Child tasks inherit the threads, but unstructured tasks do not. So below a task that somebody may wait for, each
+/// unstructured task is started by ``start(_:)`` or ``startLikewise(_:)``. Nothing there sleeps with `Task.sleep`,
+/// which needs a thread of the pool when it ends.
 ///
-/// Threads are started when there is work for them, and end after some seconds without.
+/// Threads are started when there is work for them, and end after some seconds without work.
 ///
-/// Before iOS 18 and macOS 15 a task cannot say where it runs. There tasks run on Swift's pool, so that they wait while
-/// every thread of the pool is blocked: a caller must not block one.
+/// Before iOS 18 and macOS 15 a task cannot say where it runs. Tasks then run on Swift's pool and wait while every
+/// thread of the pool is blocked, so a caller must not block one.
 package final class WorkThreads: Sendable {
     package static let shared = WorkThreads(most: max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
 
@@ -35,7 +35,7 @@ package final class WorkThreads: Sendable {
         /// How many sleeps there were.
         var sleeps = 0
         var threads = 0
-        /// Threads that wait, and that nobody has called yet.
+        /// Threads that wait and have not been called yet.
         var waiting = 0
         /// Threads that a job has blocked.
         var blocked = 0
@@ -48,7 +48,7 @@ package final class WorkThreads: Sendable {
     /// Signalled once for each thread that is called.
     private let calls = DispatchSemaphore(value: 0)
 
-    /// - Parameter most: how many threads run at once; those that are blocked do not count.
+    /// - Parameter most: the most threads that run at once. Blocked threads do not count.
     init(most: Int) {
         self.most = most
     }
@@ -101,8 +101,9 @@ package final class WorkThreads: Sendable {
         try Task.checkCancellation()
     }
 
-    /// Calls `wait`, which blocks the calling thread until something has ended that runs on these threads. If the
-    /// calling thread is one of them, another one may run in its place.
+    /// Calls `wait`, which blocks the calling thread until some work on these threads has ended.
+    ///
+    /// If the calling thread is one of them, another one may run in its place.
     package func whileBlocked(_ wait: () -> Void) {
         guard Self.isCurrent else { return wait() }
         state.withLock { state in
@@ -127,7 +128,7 @@ package final class WorkThreads: Sendable {
         }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                // Asked under the lock: whoever cancels from now on finds the sleeper.
+                // This is checked under the lock, so whoever cancels from now on finds the sleeper.
                 let isCancelled = state.withLock { state in
                     guard !Task.isCancelled else { return true }
                     state.sleepers[number] = Sleeper(end: end, continuation: continuation)
@@ -143,7 +144,7 @@ package final class WorkThreads: Sendable {
 
     // MARK: Threads
 
-    /// Has a thread look for work: one that waits, else a new one.
+    /// Makes a thread look for work: a waiting one, else a new one.
     private func call(_ state: inout State) {
         if state.waiting > 0 {
             state.waiting -= 1
@@ -163,7 +164,7 @@ package final class WorkThreads: Sendable {
                 return nil
             }, Unmanaged.passRetained(self).toOpaque())
         guard status != 0 else { return }
-        // The system has no thread left to give: one of Dispatch's does it as well as it can.
+        // The system has no thread left. One of Dispatch's threads takes over as well as it can.
         unsafe Unmanaged.passUnretained(self).release()
         DispatchQueue.global().async { self.work() }
     }
@@ -184,7 +185,7 @@ package final class WorkThreads: Sendable {
     }
 
     private func next(_ state: inout State) -> Step {
-        // Another thread took the place of one that was blocked and is back.
+        // Another thread replaced one that was blocked and has come back.
         guard state.threads - state.blocked <= most else {
             state.threads -= 1
             return .end
@@ -196,7 +197,7 @@ package final class WorkThreads: Sendable {
             return .wake(sleeper.value.continuation)
         }
         if !state.jobs.isEmpty {
-            // While this one works, another one looks after those that sleep.
+            // While this thread works, another one watches the sleepers.
             if sleeper != nil, state.waiting == 0 { call(&state) }
             return .run(state.jobs.removeFirst())
         }
@@ -210,10 +211,10 @@ package final class WorkThreads: Sendable {
         let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000) + 1
         guard calls.wait(timeout: .now() + .nanoseconds(nanoseconds)) == .timedOut else { return true }
         return state.withLock { state in
-            // A thread is called under the lock, so that this tells whether it was this one.
+            // A thread is called under the lock, so this shows whether it was this one.
             guard calls.wait(timeout: .now()) == .timedOut else { return true }
             state.waiting -= 1
-            // While somebody sleeps, one thread stays.
+            // While there are sleepers, one thread stays.
             guard time >= Self.idleTime, state.jobs.isEmpty, state.sleepers.isEmpty || state.waiting > 0 else {
                 return true
             }

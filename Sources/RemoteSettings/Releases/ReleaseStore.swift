@@ -2,26 +2,26 @@ import Catalogue
 import FileStorage
 import RemoteSettingsModel
 
-/// Stores a release so that every reader, in this process and in others, sees the one before it or this one, whole;
-/// whenever the process is killed.
+/// Stores a release so that every reader, in this process and in others, sees either the previous one or this one,
+/// whole. This holds whenever the process is killed.
 ///
-/// The steps have the names that they have in the model `Tests/Models/release.pml`:
+/// The steps have the same names as in the model `Tests/Models/release.pml`:
 ///
-/// 1. *stage*: each new state is written beside the present one, as `<collection>.staged`;
+/// 1. *stage*: each new state is written beside the present one, as `<collection>.staged`.
 /// 2. *commit*: the catalogue's file is replaced by a rename. From now on the release is visible: readers find in the
-///    catalogue which bytes belong to it, and look for them under both names;
+///    catalogue which bytes belong to it, and look for them under both names.
 /// 3. *settle*: each staged file gets the name of the state that it replaces.
 ///
-/// A process that is killed after the commit leaves staged files, which the next writer settles; one that is killed
-/// before it leaves staged files that no catalogue lists, which the next writer removes. Everything happens under the
+/// If a process is killed after the commit, it leaves staged files, which the next writer settles. If it is killed
+/// before, it leaves staged files that no catalogue lists, which the next writer removes. Everything happens under the
 /// storage lock.
 struct ReleaseStore {
-    /// A state that the release lists, as it was found here or fetched.
+    /// A state that the release lists. It was found here or fetched.
     struct ListedState {
         let id: CollectionID
         /// What is held once the release is shown.
         let held: HeldState
-        /// The state, if it has to be stored; `nil` if it was found here.
+        /// The state if it has to be stored; `nil` if it was found here.
         let fetched: Snapshot?
         /// What was held before.
         let before: HeldState
@@ -29,14 +29,14 @@ struct ReleaseStore {
 
     let session: Session
     let origin: OriginName
-    /// What telemetry is told as the reason of the sync.
+    /// The reason that telemetry reports for the sync.
     let trigger: UptakeEvent.Trigger
     private var storage: StorageDirectory { session.storage }
 
     /// - Parameter show: called under the lock with what is visible from then on, the version of the catalogue's file,
-    ///   and those of the files of states.
+    ///   and the versions of the states' files.
     /// - Returns: what is visible now: the release, or a later one that another process has stored.
-    /// - Throws: `FileError`; then the release before is still visible.
+    /// - Throws: `FileError`. The previous release is then still visible.
     func commit(
         _ view: ReleaseView, _ states: [ListedState],
         show: (ReleaseView, CacheIdentity?, _ stored: [CollectionID: CacheIdentity]) -> Void
@@ -55,8 +55,8 @@ struct ReleaseStore {
         var stored: [CollectionID: CacheIdentity] = [:]
         let server = "\(try session.server.get())"
         for state in states {
-            // What a later version of the library has stored is not this one's to replace; the state serves this
-            // process.
+            // This version must not replace what a later version of the library has stored. The state is used in this
+            // process only.
             guard !state.before.isOfLaterFormat, let snapshot = snapshotToStage(state, in: view) else {
                 stored[state.id] = state.held.storedIdentity
                 continue
@@ -77,10 +77,10 @@ struct ReleaseStore {
         return view
     }
 
-    /// The snapshot to be staged; `nil` if the state lies in the storage directory or is packaged.
+    /// The snapshot to be staged; `nil` if the state is in the storage directory or packaged.
     ///
-    /// What was found in the storage directory before the lock was taken is looked at again: another process may have
-    /// taken it for something that no release lists.
+    /// A state that was found in the storage directory before the lock was taken is checked again. Another process may
+    /// have removed it because its release did not list it.
     private func snapshotToStage(_ state: ListedState, in view: ReleaseView) -> Snapshot? {
         if let fetched = state.fetched { return fetched }
         guard state.held.source == .cached, let snapshot = state.held.snapshot else { return nil }
@@ -94,7 +94,7 @@ struct ReleaseStore {
 
     /// Gives a staged file the name of the state that it replaces.
     ///
-    /// - Parameter state: attachments of what was held before it may stand in for its own; `nil` if another process
+    /// - Parameter state: the state, whose earlier attachments may stand in for its own; `nil` if another process
     ///   staged it.
     private func settle(_ id: CollectionID, _ state: ListedState?) {
         do throws(FileError) {
@@ -103,7 +103,7 @@ struct ReleaseStore {
                 guard let old, let new else { return Set<SHA256Digest>() }
                 return try storage.staleAttachments(id, from: old.records, to: new.records)
             }
-            // Should one of these two fail, only the fallback to earlier attachments is lost.
+            // If one of these two fails, only the fallback to earlier attachments is lost.
             try? FileStore.remove(storage.previousPath(id), below: storage.path)
             if (try? stale.get())?.isEmpty == false {
                 try? FileStore.link(storage.snapshotPath(id), as: storage.previousPath(id))
@@ -113,18 +113,18 @@ struct ReleaseStore {
             // If it is not known which attachments may stand in for new ones, all stay until the next release.
             try storage.removeOrphanedAttachments(id, keeping: new.records, stale.get(), now: session.now)
         } catch {
-            // Readers find the state under either name; the next writer tries again.
+            // Readers find the state under either name. The next writer tries again.
             session.logger.warning("\(id): \(error)")
             session.report("\(id)", .cleanupError, trigger, since: session.now, error: error)
         }
     }
 
-    /// Settles what a killed process has committed, and removes what it has not. To be called under the storage lock.
+    /// Settles what a killed process has committed, and removes the rest. Call it under the storage lock.
     func settleLeftovers() { _ = settleLeftovers(of: session.findRelease(of: origin).view, before: nil) }
 
-    /// Settles what a killed process has committed, and removes what it has not, unless the next release lists it.
+    /// Settles what a killed process has committed, and removes the rest unless the next release lists it.
     ///
-    /// - Returns: the collections of which the next release lists the staged state.
+    /// - Returns: the collections whose staged state the next release lists.
     private func settleLeftovers(
         of view: ReleaseView?, before next: ReleaseView?
     ) -> [CollectionID: ListedState?] {

@@ -5,18 +5,18 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotFetch
 
-/// Brings collections to the release that the server has now: the catalogue first, then what it lists, and everything
-/// becomes visible at once.
+/// Brings collections to the server's present release: first the catalogue, then what it lists. Everything becomes
+/// visible at once.
 struct ReleaseSync: Sendable {
     /// One collection on its way to the release.
     fileprivate struct Wanted: Sendable {
         let collection: LocalCollection
-        /// Whether somebody asked for it; else it is brought along, as an earlier state of it is stored.
+        /// Whether somebody asked for it. Otherwise it is brought along, because an earlier state of it is stored.
         let isAsked: Bool
         let began: Timestamp
         /// What was held before.
         let before: HeldState
-        /// What is held once the release is shown, with the snapshot if it has to be stored.
+        /// What is held once the release is shown, with the snapshot if that has to be stored.
         var state: Result<(held: HeldState, fetched: Snapshot?), any Error>
     }
 
@@ -26,9 +26,9 @@ struct ReleaseSync: Sendable {
 
     /// - Parameters:
     ///   - asked: the collections that somebody asked for.
-    ///   - isLast: whether this is not tried again if the server has published another release meanwhile.
-    /// - Returns: the results of what was asked for; `nil` to be tried again.
-    /// - Throws: if the catalogue could not be had, or is not one that may follow what is held.
+    ///   - isLast: whether there is no further try if the server has published another release meanwhile.
+    /// - Returns: the results of what was asked for; `nil` to try again.
+    /// - Throws: if the catalogue could not be fetched, or is not one that may follow what is held.
     func results(of asked: [LocalCollection], isLast: Bool) async throws -> [CollectionSyncResult]? {
         let known = session.currentRelease()
         let began = session.now
@@ -76,7 +76,7 @@ struct ReleaseSync: Sendable {
         return results
     }
 
-    /// Collections that nobody asked for now and that would be left behind: those of this process, and those that are
+    /// Collections that nobody asked for now, but that would be left behind: those of this process, and those that are
     /// stored.
     private func companions(of asked: Set<CollectionID>, in known: ReleaseView?) -> [LocalCollection] {
         guard let service = session.service else { return [] }
@@ -87,7 +87,7 @@ struct ReleaseSync: Sendable {
             .filter { $0.overriding == nil && $0.held().isOfRelease }
     }
 
-    /// The release that the server has now, verified; `known` if that is still it.
+    /// The server's present release, verified; `known` if that is still the present one.
     private func presentRelease(after known: ReleaseView?) async throws -> ReleaseView {
         let id = Catalogue.collection
         guard let expected = run.monitor.collections[id] else {
@@ -98,7 +98,8 @@ struct ReleaseSync: Sendable {
             id: id, expected: expected,
             base: known.flatMap { $0.snapshot.timestamp < expected ? $0.snapshot.payload : nil }, floor: nil,
             wasSigned: known?.snapshot.provenance.isSigned ?? false)
-        // Succession decides, not the timestamp: whoever had the key before it was replaced could have taken any.
+        // Succession decides here, not the timestamp: whoever had the key before it was replaced could have used any
+        // timestamp.
         wanted.refusesEquivocation = false
         guard let fetched = try await run.fetcher.fetch(wanted) else {
             guard let known else { throw FetchError.noAnswer(url: "\(run.client.server)") }
@@ -110,7 +111,7 @@ struct ReleaseSync: Sendable {
         do throws(CatalogueError) {
             try view.checkSuccession(of: known)
         } catch {
-            // A list of collections that is older than what is held may come from a cache: then there is nothing new.
+            // A list of collections that is older than what is held may come from a cache. Nothing is new then.
             if expected < known.snapshot.timestamp, error.isOlder { return known }
             throw error
         }
@@ -162,7 +163,7 @@ struct ReleaseSync: Sendable {
     private func fetched(
         _ id: CollectionID, onto held: HeldState, _ entry: Catalogue.Entry, in view: ReleaseView
     ) async throws -> Snapshot {
-        // The catalogue vouches for the state that it lists: what is held is no floor.
+        // The catalogue vouches for the state that it lists, so what is held sets no lower limit.
         var wanted = CollectionFetcher.Wanted(
             id: id, expected: entry.timestamp,
             base: held.snapshot.flatMap { $0.timestamp < entry.timestamp ? $0.payload : nil }, floor: nil,
@@ -202,7 +203,7 @@ struct ReleaseSync: Sendable {
         session.release.withLock { $0.isStoring = true }
         defer { session.release.withLock { $0.isStoring = false } }
         let shown = try await session.withStorageLock { () throws -> ReleaseView in
-            // Asked under the lock, so that a session that was closed cannot write behind the one that follows it.
+            // This is checked under the lock, so that a closed session cannot write after the session that follows it.
             guard !session.isClosed else { throw RemoteSettingsError.closed }
             let store = ReleaseStore(session: session, origin: origin, trigger: run.trigger)
             return try store.commit(view, prepared.map(\.state)) { shown, identity, stored in
@@ -221,15 +222,15 @@ struct ReleaseSync: Sendable {
         return shown
     }
 
-    /// Gives files their names that a killed process has left waiting: once in a session, as it needs a look at all
-    /// folders.
+    /// Renames files that a killed process has left waiting. It does so once in a session, because it has to look at
+    /// all folders.
     private func settleLeftovers() async {
         let isFirst = session.release.withLock { state in
             defer { state.hasSettled = true }
             return !state.hasSettled
         }
         guard isFirst, (try? session.storage.stagedCollections())?.isEmpty == false else { return }
-        // Readers find the states under either name; what fails now is tried again by the next writer.
+        // Readers find the states under either name. If this fails, the next writer tries again.
         try? await session.withStorageLock {
             ReleaseStore(session: session, origin: origin, trigger: run.trigger).settleLeftovers()
         }
@@ -248,14 +249,15 @@ struct ReleaseSync: Sendable {
 }
 
 extension ReleaseSync.Wanted {
-    /// Whether the release cannot be shown without it. What the catalogue does not list keeps nothing back.
+    /// Whether the release cannot be shown without it. A collection that the catalogue does not list holds nothing
+    /// back.
     fileprivate var isMissing: Bool {
         guard case .failure(let error) = state else { return false }
         if case ReleaseSyncError.notListed = error { return false }
         return true
     }
 
-    /// Whether the server has a later state than the catalogue lists, as if it had published since.
+    /// Whether the server has a later state than the catalogue lists, as if it had published meanwhile.
     fileprivate var isOvertaken: Bool {
         guard case .failure(ReleaseSyncError.otherState(_, _, let expected, let found)) = state else { return false }
         return found > expected
@@ -263,12 +265,12 @@ extension ReleaseSync.Wanted {
 
     fileprivate var isFetched: Bool { if case .success((_, .some)) = state { true } else { false } }
 
-    /// What was found is not stored.
+    /// Discards what was found, so that it is not stored.
     fileprivate mutating func fail(_ error: any Error) {
         if case .success = state { state = .failure(error) }
     }
 
-    /// What has become of the collection.
+    /// The result for the collection.
     fileprivate var outcome: Result<SyncOutcome, any Error> {
         state.map { _ in
             let after = collection.held()
@@ -279,7 +281,7 @@ extension ReleaseSync.Wanted {
 }
 
 extension CatalogueError {
-    /// Whether it says only that what was found is older than what is held.
+    /// Whether the error only says that what was found is older than what is held.
     fileprivate var isOlder: Bool {
         switch self {
         case .olderRelease, .olderConfirmation, .earlierCertificate: true

@@ -2,9 +2,9 @@ import Catalogue
 import ContentSignature
 import RemoteSettingsModel
 
-/// A release as this process reads it: a verified catalogue of the configured origin, with where it came from.
+/// A release as this process reads it: a verified catalogue of the configured origin, and where it came from.
 ///
-/// States that were read of one view belong together.
+/// States that were read from one view belong together.
 final class ReleaseView: Sendable {
     let catalogue: Catalogue
     /// The catalogue as a collection, verified.
@@ -12,7 +12,7 @@ final class ReleaseView: Sendable {
     let source: SnapshotStatus.Source
     private let limits: Limits
 
-    /// - Throws: ``CatalogueError`` if the records are no catalogue, or that of another origin.
+    /// - Throws: ``CatalogueError`` if the records are no catalogue, or one of another origin.
     init(
         _ snapshot: Snapshot, from source: SnapshotStatus.Source, of origin: OriginName, limits: Limits
     ) throws(CatalogueError) {
@@ -23,9 +23,10 @@ final class ReleaseView: Sendable {
         self.limits = limits
     }
 
-    /// Verifies the signatures of both catalogues again, which takes milliseconds.
+    /// Checks that this release may replace `held`. It verifies the signatures of both catalogues again, which takes
+    /// milliseconds.
     ///
-    /// - Throws: ``CatalogueError`` if this release cannot take the place of `held`.
+    /// - Throws: ``CatalogueError`` if it may not.
     func checkSuccession(of held: ReleaseView) throws(CatalogueError) {
         guard snapshot.payload != held.snapshot.payload else { return }
         try VerifiedCatalogue(snapshot, limits: limits)
@@ -40,7 +41,7 @@ final class ReleaseView: Sendable {
 
     /// The state of a cache file if the catalogue lists it; `nil` if it does not.
     ///
-    /// The catalogue's signature vouches for the bytes, by their SHA-256: the signature over them was verified before
+    /// The catalogue's signature vouches for the bytes by their SHA-256. The signature over them was verified before
     /// they were stored, and is not verified again.
     ///
     /// - Throws: `ChangesetError` or `JSONError` if the file cannot be read.
@@ -68,7 +69,7 @@ enum ReleaseSyncError: Error, CustomStringConvertible {
     case notListed(CollectionID, release: UInt64)
     /// The server's state of the collection is not the one that the catalogue lists.
     case otherState(CollectionID, release: UInt64, expected: Timestamp, found: Timestamp)
-    /// Other collections of the release could not be had, so that it is not shown.
+    /// Other collections of the release could not be fetched, so the release is not shown.
     case incomplete(release: UInt64, missing: [CollectionID])
 
     var description: String {

@@ -2,7 +2,7 @@ import Catalogue
 import FileStorage
 import RemoteSettingsModel
 
-/// What a session knows of the release that it reads from.
+/// What a session knows about the release in use.
 struct KnownRelease {
     /// What was found when the catalogue was last looked for.
     struct Found {
@@ -12,11 +12,11 @@ struct KnownRelease {
     }
 
     var found: Found?
-    /// Grows whenever another view takes the place of the known one.
+    /// Grows whenever another view replaces the known one.
     var generation = 0
-    /// Whether files that killed processes have left waiting were looked for.
+    /// Whether waiting files of killed processes were already looked for.
     var hasSettled = false
-    /// Whether this process is storing a release: the file that it replaces need not be read again.
+    /// Whether this process is storing a release. The file that it replaces need not be read again.
     var isStoring = false
 
     mutating func replace(_ new: Found) {
@@ -26,10 +26,10 @@ struct KnownRelease {
 }
 
 extension Session {
-    /// The release that reads are of; `nil` if the configuration names no origin, or if no catalogue of it is held.
+    /// The release that reads belong to; `nil` if the configuration names no origin, or if no catalogue of it is held.
     ///
-    /// The first call reads and verifies the catalogue, and so does the first one after another process has stored one,
-    /// which one `lstat` tells. Within a process, a release is never followed by an earlier one.
+    /// The first call reads and verifies the catalogue. So does the first call after another process has stored one,
+    /// which one `lstat` shows. Within a process, a release is never followed by an earlier one.
     func currentRelease() -> ReleaseView? {
         guard let origin = releaseOrigin else { return nil }
         let (known, generation, isStoring) = release.withLock { ($0.found, $0.generation, $0.isStoring) }
@@ -45,7 +45,7 @@ extension Session {
         return view
     }
 
-    /// - Returns: what serves from now on: `known`, if what was found is the same state or cannot take its place.
+    /// - Returns: the view in use from now on. It is `known` if what was found is the same state or cannot replace it.
     private func successor(of known: ReleaseView, _ found: ReleaseView?) -> ReleaseView {
         guard let found, found.snapshot.payload != known.snapshot.payload else { return known }
         do throws(CatalogueError) {
@@ -73,7 +73,7 @@ extension Session {
         }
         found.view = view(snapshot, held.source)
         if found.view != nil { return found }
-        // The newer one of both is none of this origin: the other one may be.
+        // The newer of the two is not of this origin, but the other one may be.
         let other =
             held.source == .cached
             ? loader.load(Catalogue.collection, kept: nil) : loader.load(Catalogue.collection, usesPackaged: false)
@@ -81,7 +81,7 @@ extension Session {
         return found
     }
 
-    /// Puts a release that was stored in force, for all collections at once.
+    /// Puts a stored release in force, for all collections at once.
     func show(_ view: ReleaseView, identity: CacheIdentity?) {
         release.withLock { $0.replace(.init(view: view, identity: identity)) }
         changes.sendStore(of: Catalogue.collection)
