@@ -146,7 +146,6 @@ extension FileStore {
     }
 }
 
-// It has another name because the type here has a method called `open`.
 @unsafe
 func systemOpen(_ directory: Int32, _ name: String, _ flags: Int32, _ mode: mode_t = 0) -> Int32 {
     unsafe openat(directory, name, flags, mode)

@@ -136,8 +136,8 @@ struct FetchTests {
         #expect(config.status.lastFetchError?.contains("answered \(status)") == true)
     }
 
-    /// Other answers that cannot be used fail with the code that Firebase's header has for HTTP errors; only the call after
-    /// that is throttled.
+    /// Other answers that cannot be used fail with the code that Firebase's header has for HTTP errors; only the call
+    /// after that is throttled.
     @Test(arguments: [400, 401, 403, 501, 502])
     func statusesThatFail(_ status: Int) async throws {
         place.server.inject([Fault("changeset", effect: .status(status))])
@@ -173,7 +173,8 @@ struct FetchTests {
         #expect(error?.description.contains("https://settings.test/") == true)
     }
 
-    /// An app that fetches in a loop is stopped, whatever the interval says, across restarts, until the hour has passed.
+    /// An app that fetches in a loop is stopped, whatever the interval says, across restarts, until the hour has
+    /// passed.
     @Test func limitOfAnHour() async throws {
         let asked = place.server.polls.count
         let config = RemoteConfig(
@@ -398,7 +399,8 @@ struct FetchTests {
         place.pass(hours: 13)
         _ = try? await config.fetch()
         place.server.inject([])
-        // Back to the right time: a success or a failure of another age holds nothing back for longer than the interval.
+        // Back to the right time: a success or a failure of another age holds nothing back for longer than the
+        // interval.
         place.pass(years: -years)
         if years <= 0 { place.pass(hours: 12) }
         let before = place.requests

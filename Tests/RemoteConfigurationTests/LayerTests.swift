@@ -11,7 +11,8 @@ struct LayerTests {
 
     init() throws { place = try ConfigPlace() }
 
-    /// Defaults first, then packaged, then remote; each layer alone; and what becomes of them at the next start, offline.
+    /// Defaults first, then packaged, then remote; each layer alone; and what becomes of them at the next start,
+    /// offline.
     @Test func layers() async throws {
         try place.put(all: ["a": "packaged a", "b": "packaged b"])
         let packaged = try await place.package()
@@ -206,7 +207,8 @@ struct LayerTests {
         #expect(place.start().text("k") == "remote")
     }
 
-    /// A new version of the app in which records are packaged that are no parameters starts with the values that were active.
+    /// A new version of the app in which records are packaged that are no parameters starts with the values that were
+    /// active.
     @Test func packagedMistakesDoNotTakeActiveValuesAway() async throws {
         try place.put("a", "active")
         try await place.start().fetchAndActivate()

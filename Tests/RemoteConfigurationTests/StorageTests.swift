@@ -39,7 +39,8 @@ struct StorageTests {
         #expect(config.text("a") == "2" && start().text("a") == "2")
     }
 
-    /// A later version of the library has written the file: the installation keeps its name, and the file stays as it is.
+    /// A later version of the library has written the file: the installation keeps its name, and the file stays as it
+    /// is.
     @Test func fileOfALaterFormat() async throws {
         try place.put("a", 1)
         try place.put("a", 2, id: "a1", filter: "env.plan == 'pro'")
@@ -78,7 +79,8 @@ struct StorageTests {
         #expect(config.text("a") == "pro" && place.start().text("a") == "pro")
     }
 
-    /// A reset of everything forgets what remote config keeps also where nothing was ever synced: signals are about the user.
+    /// A reset of everything forgets what remote config keeps also where nothing was ever synced: signals are about the
+    /// user.
     @Test func resetOfEverything() async throws {
         try place.put("a", 1)
         let packaged = try await place.package()
@@ -171,8 +173,8 @@ struct StorageTests {
         try (JSONSerialization.data(withJSONObject: head) + Data("\n\(snapshot)".utf8)).write(to: file)
     }
 
-    /// A snapshot that nobody has verified keeps no other one from being stored, whatever time it states: after one activation
-    /// the file is whole again. So it is when another process has replaced it while this one runs.
+    /// A snapshot that nobody has verified keeps no other one from being stored, whatever time it states: after one
+    /// activation the file is whole again. So it is when another process has replaced it while this one runs.
     @Test func forgedTimestampIsNoFloor() async throws {
         try place.put("a", "good")
         let config = place.start()

@@ -7,8 +7,8 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import Testing
 
-/// Everything at once, and ends at any moment. `RC_SECONDS` and `RC_KILLS` make the tests longer; the first is meant for
-/// the thread sanitizer.
+/// Everything at once, and ends at any moment. `RC_SECONDS` and `RC_KILLS` make the tests longer; the first is meant
+/// for the thread sanitizer.
 struct StressTests {
     private static let keys = (0..<10).map { "key\($0)" }
 
@@ -21,8 +21,8 @@ struct StressTests {
         try place.put(all: Dictionary(uniqueKeysWithValues: keys.map { ($0, number) }))
     }
 
-    /// Readers, fetches, activations, signals, listeners that come and go, other configurations and settings, marks, and a
-    /// shutdown at last: each read is of one published state, and nothing goes back.
+    /// Readers, fetches, activations, signals, listeners that come and go, other configurations and settings, marks,
+    /// and a shutdown at last: each read is of one published state, and nothing goes back.
     @Test(.timeLimit(.minutes(10))) func everythingAtOnce() async throws {
         let place = try ConfigPlace()
         try Self.write(0, place)

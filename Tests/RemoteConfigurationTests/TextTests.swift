@@ -64,8 +64,8 @@ struct TextTests {
         #endif
     }
 
-    /// Linux does not pass over line ends, passes over spaces behind a sign, and gives 0 for an exponent without digits.
-    /// Nothing here is infinite.
+    /// Linux does not pass over line ends, passes over spaces behind a sign, and gives 0 for an exponent without
+    /// digits. Nothing here is infinite.
     private static func isCornerOfNumbers(_ text: String) -> Bool {
         if !NSString(string: text).doubleValue.isFinite { return true }
         #if canImport(Darwin)

@@ -311,7 +311,8 @@ struct ValueTests {
             try await config.setCustomSignals(["nan": .double(.nan), "new": "y"])
         }
         #expect(error?.errorCode == 8102)
-        // 100 after the merge are allowed, those that are removed do not count, and nothing of the refused calls stayed.
+        // 100 after the merge are allowed, those that are removed do not count, and nothing of the refused calls
+        // stayed.
         try await config.setCustomSignals(Dictionary(uniqueKeysWithValues: (0..<97).map { ("s\($0)", .integer($0)) }))
         await #expect(throws: RemoteConfigCustomSignalsError.self) { try await config.setCustomSignals(["one": 1]) }
         try await config.setCustomSignals(["one": 1, "n": nil])

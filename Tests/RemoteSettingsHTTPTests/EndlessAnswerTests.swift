@@ -34,8 +34,8 @@ private struct EndlessTransport: HTTPTransport {
     }
 }
 
-/// Each of these went on for ever, or for as long as its limit of decompressed bytes let it, before there were limits on
-/// bytes on the wire, throughput and time.
+/// Each of these went on for ever, or for as long as its limit of decompressed bytes let it, before there were limits
+/// on bytes on the wire, throughput and time.
 @Suite("Answers without an end")
 struct EndlessAnswerTests {
     let clock = RecordingClock()

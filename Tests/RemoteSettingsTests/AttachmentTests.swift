@@ -47,8 +47,8 @@ extension ServerTests {
             #expect(try await client.attachment(for: record).source == .network)
         }
 
-        /// A lie about where attachments are, or a server that has moved them, costs one download, and not all of them until the
-        /// next start.
+        /// A lie about where attachments are, or a server that has moved them, costs one download, and not all of them
+        /// until the next start.
         @Test func attachmentsThatHaveMovedAreFound() async throws {
             let collection = try place.server.makeCollection()
             try collection.attach(Data("hello".utf8), to: "a")

@@ -12,7 +12,8 @@ import Testing
 
     private enum OwnError: Error { case broken }
 
-    /// A stand-in as an app's tests for Mozilla's binding have it: exactly the binding's requirements, and errors of its own.
+    /// A stand-in as an app's tests for Mozilla's binding have it: exactly the binding's requirements, and errors of
+    /// its own.
     private final class StandIn: RemoteSettingsClientProtocol {
         func collectionName() -> String { "stand-in" }
         func getRecords(syncIfEmpty: Bool) -> [RemoteSettingsRecord]? {

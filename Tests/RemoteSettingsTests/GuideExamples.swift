@@ -2,8 +2,8 @@ import Foundation
 import RemoteSettings
 import Testing
 
-/// Calls as an app makes them, by the names and shapes of Mozilla's Swift binding, with `await` and `try` where its calls
-/// would block. That this compiles is half of the test; it is also run, against a server in memory or offline.
+/// Calls as an app makes them, by the names and shapes of Mozilla's Swift binding, with `await` and `try` where its
+/// calls would block. That this compiles is half of the test; it is also run, against a server in memory or offline.
 @Suite struct GuideExamples {
     private let place: Workplace
     private let storage = FileManager.default.temporaryDirectory.appending(path: "rs-guide-\(UUID().uuidString)").path

@@ -5,8 +5,8 @@ import RemoteSettingsModel
 import Testing
 
 extension ServerTests {
-    /// No record of a lying server, mirror or file reaches the app. The client keeps what it had, and the error says what
-    /// was refused.
+    /// No record of a lying server, mirror or file reaches the app. The client keeps what it had, and the error says
+    /// what was refused.
     @Suite struct LieTests {
         let place: Workplace
 
@@ -148,8 +148,9 @@ extension ServerTests {
             place.server.inject([])
         }
 
-        /// Two states with good signatures and one timestamp: a record is written with an earlier time, which does not move the
-        /// collection's timestamp. The monitor keeps the collection to itself, so that it is asked for all the same.
+        /// Two states with good signatures and one timestamp: a record is written with an earlier time, which does not
+        /// move the collection's timestamp. The monitor keeps the collection to itself, so that it is asked for all the
+        /// same.
         @Test func otherRecordsAtTheSameTimestamp() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")

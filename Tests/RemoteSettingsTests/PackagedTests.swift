@@ -142,7 +142,8 @@ extension ServerTests {
             }
         }
 
-        /// What the directory looks like at each step of a refresh, and to a reader that has read the lock at any of them.
+        /// What the directory looks like at each step of a refresh, and to a reader that has read the lock at any of
+        /// them.
         @Test(arguments: [false, true])
         func aRefreshUnderWayTakesNothingAway(trusted: Bool) async throws {
             let collection = try place.server.makeCollection()
@@ -197,8 +198,8 @@ extension ServerTests {
             #expect(why.contains("as the lock says"))
         }
 
-        /// A checkout of half a state: the lock without its bundle, or the bundle without its lock. What verifies by its own
-        /// signature serves, and the status says what is wrong.
+        /// A checkout of half a state: the lock without its bundle, or the bundle without its lock. What verifies by
+        /// its own signature serves, and the status says what is wrong.
         @Test(arguments: [false, true])
         func halfACheckoutServesWhatVerifies(newerBundle: Bool) async throws {
             let collection = try place.server.makeCollection()
@@ -278,8 +279,8 @@ extension ServerTests {
             }
         }
 
-        /// Whoever can write to a directory that is not trusted can shorten a bundle while it is read. A mapped file would
-        /// end the process (SIGBUS).
+        /// Whoever can write to a directory that is not trusted can shorten a bundle while it is read. A mapped file
+        /// would end the process (SIGBUS).
         @Test(arguments: [16 << 20, 0])
         func aBundleThatIsShortenedWhileItIsRead(copiedInMemory: Int) async throws {
             let collection = try place.server.makeCollection()

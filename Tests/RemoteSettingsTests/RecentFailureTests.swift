@@ -130,7 +130,8 @@ extension ServerTests {
             #expect(client.snapshot.recentFailure == nil)
         }
 
-        /// What the app ends, and what the server asks to wait for, is no failure: both are told apart from one already.
+        /// What the app ends, and what the server asks to wait for, is no failure: both are told apart from one
+        /// already.
         @Test func whatWasStoppedIsNoFailure() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")

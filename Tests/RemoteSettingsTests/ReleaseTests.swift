@@ -449,8 +449,8 @@ extension ServerTests {
             #expect(other.read(numbers) == [30])
         }
 
-        /// Whoever had the signing key could publish any number. A new certificate makes a new beginning, and what the thief has
-        /// signed does not come back.
+        /// Whoever had the signing key could publish any number. A new certificate makes a new beginning, and what the
+        /// thief has signed does not come back.
         @Test func aNumberThatOnlyAThiefHasUsed() async throws {
             let target = "/v2/buckets/releases/collections/catalogue/changeset?_expected=0"
             let (service, clients) = self.service()

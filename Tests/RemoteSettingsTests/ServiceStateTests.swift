@@ -67,7 +67,8 @@ import Testing
         #expect(client.syncFailures == nil)
     }
 
-    /// A writer that was killed leaves a temporary file with a name of its own; the next day's sync removes it, and nothing else.
+    /// A writer that was killed leaves a temporary file with a name of its own; the next day's sync removes it, and
+    /// nothing else.
     @Test func whatKilledWritersLeaveIsRemoved() async throws {
         let collection = try place.server.makeCollection()
         try collection.put("a")

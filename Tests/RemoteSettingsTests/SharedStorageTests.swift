@@ -22,8 +22,8 @@ extension ServerTests {
             URL(fileURLWithPath: "\(place.storage)/main/\(collection.name).snapshot")
         }
 
-        /// iOS ends an app that it suspends while the app holds a lock in a container which an extension shares. So nothing is
-        /// locked while a server is waited for, which is when an app is suspended.
+        /// iOS ends an app that it suspends while the app holds a lock in a container which an extension shares. So
+        /// nothing is locked while a server is waited for, which is when an app is suspended.
         @Test(arguments: ["monitor", "/changeset", "/attachments/"])
         func nothingIsLockedWhileTheServerIsAwaited(_ held: String) async throws {
             let collection = try place.server.makeCollection()
@@ -44,7 +44,8 @@ extension ServerTests {
             #expect(try await work.value == Data("hello".utf8))
         }
 
-        /// While roots change, a program of each kind: what one of them has synced serves the other as well, online and packaged.
+        /// While roots change, a program of each kind: what one of them has synced serves the other as well, online and
+        /// packaged.
         @Test func programsWithDifferentRootsShareOneState() async throws {
             let collection = try place.server.makeCollection()
             collection.sign([SignatureForm(.current), SignatureForm(.ofOtherRoot)])
@@ -73,7 +74,8 @@ extension ServerTests {
             #expect(!FileManager.default.fileExists(atPath: snapshotFile(collection).path + ".damaged"))
         }
 
-        /// A later version of the library has written the file in a format of its own: it stays, and this one syncs all the same.
+        /// A later version of the library has written the file in a format of its own: it stays, and this one syncs all
+        /// the same.
         @Test func fileOfALaterFormatIsLeftAlone() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
@@ -119,7 +121,8 @@ extension ServerTests {
             #expect(reader.getRecords() == reader.getRecords())
         }
 
-        /// A file that is older, damaged or gone does not take back what a process has seen; a later sync puts it right.
+        /// A file that is older, damaged or gone does not take back what a process has seen; a later sync puts it
+        /// right.
         @Test(arguments: ["older", "damaged", "gone"])
         func stateNeverGoesBackWithinAProcess(_ what: String) async throws {
             let collection = try place.server.makeCollection()

@@ -111,7 +111,8 @@ import Testing
         try serve([
             changed, try forged[1].changeset(), try forged[2].changeset(), try forged[3].changeset(), future,
             try good.changeset(),
-            // One collection's records under another's name: only the records are signed. A second entry does not count.
+            // One collection's records under another's name: only the records are signed. A second entry does not
+            // count.
             try changeset(other, ["id": good.name]),
             // What names no collection, or none that there can be, is passed over.
             try changeset(other, ["id": "../../x"]), try changeset(other, ["bucket": 5]), [:], 7, "x", [],

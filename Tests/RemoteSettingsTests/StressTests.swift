@@ -41,8 +41,8 @@ extension ServerTests {
             try collection.put((0..<10).map { "r\($0)" }, ["state": state])
         }
 
-        /// Readers, syncs, attachments, streams of changes that are opened and dropped, configuration updates and resets
-        /// at once, and a second service on the same directory; then a shutdown in the middle of it.
+        /// Readers, syncs, attachments, streams of changes that are opened and dropped, configuration updates and
+        /// resets at once, and a second service on the same directory; then a shutdown in the middle of it.
         @Test(.timeLimit(.minutes(10))) func everythingAtOnce() async throws {
             let collection = try place.server.makeCollection()
             let files = try place.server.makeCollection()

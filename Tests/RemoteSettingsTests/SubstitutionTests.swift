@@ -4,8 +4,8 @@ import RemoteSettings
 import Testing
 
 extension ServerTests {
-    /// The signature covers records and timestamp, not the collection's name. What narrows the passing off of one signed
-    /// collection as another, and what it leaves.
+    /// The signature covers records and timestamp, not the collection's name. What narrows the passing off of one
+    /// signed collection as another, and what it leaves.
     @Suite struct SubstitutionTests {
         let place: Workplace
 

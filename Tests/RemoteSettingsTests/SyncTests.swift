@@ -277,8 +277,8 @@ extension ServerTests {
             #expect(place.server.requests.dropFirst(asked).isEmpty)
         }
 
-        /// A stream that is not read for a while keeps one change, from the state that was read last to the present one; each of
-        /// them would keep two whole states in memory.
+        /// A stream that is not read for a while keeps one change, from the state that was read last to the present
+        /// one; each of them would keep two whole states in memory.
         @Test func changesThatAreNotReadAreMerged() async throws {
             let collection = try place.server.makeCollection()
             let service = place.service()

@@ -53,7 +53,8 @@ extension ServerTests {
             URL(fileURLWithPath: "\(place.storage)/main/\(collection.name).snapshot")
         }
 
-        /// Writes what an attacker with access to the storage directory could: no signature, another record, a newer time.
+        /// Writes what an attacker with access to the storage directory could: no signature, another record, a newer
+        /// time.
         private func forgeUnsigned(_ collection: ServerCollection, from file: URL) throws {
             let content = try Data(contentsOf: file)
             let end = try #require(content.firstIndex(of: UInt8(ascii: "\n")))
@@ -94,7 +95,8 @@ extension ServerTests {
             #expect(try state(of: next) == collection.state())
         }
 
-        /// What is left open, and where: without `acceptsUnsigned` nothing is; with it, a collection that no package knows.
+        /// What is left open, and where: without `acceptsUnsigned` nothing is; with it, a collection that no package
+        /// knows.
         @Test func unsignedCacheWithoutASignedPackage() async throws {
             let (collection, _) = try await packaged()
             try await client(collection).sync()

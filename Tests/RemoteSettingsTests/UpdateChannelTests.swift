@@ -530,7 +530,8 @@ struct UpdateChannelTests {
         await time.settle()
         #expect(try String(contentsOfFile: path, encoding: .utf8).contains("\"failures\":0"))
         service.shutdown()
-        // What is damaged, or about another channel, counts for nothing; nor does a time that the clock makes impossible.
+        // What is damaged, or about another channel, counts for nothing; nor does a time that the clock makes
+        // impossible.
         for text in [
             "", "{", "[]", #"{"channel":"x","failures":8,"next":99999999999999}"#,
             String(repeating: "x", count: 70_000),

@@ -25,12 +25,12 @@ extension RemoteSettingsClient {
         return try await collection.content(try collection.wanted(location: location), staleFallback: false).data
     }
 
-    /// Like `getAttachment(record:)`, with where the attachment came from.
+    /// Like `getAttachment(record:)`, and says where the attachment came from.
     ///
     /// - Parameters:
     ///   - record: a record of the collection.
-    ///   - staleFallback: whether the attachment of an earlier version of the record will do if the right one cannot
-    ///     be had.
+    ///   - staleFallback: whether the attachment of an earlier version of the record will do if the right one cannot be
+    ///     fetched.
     /// - Throws: ``RemoteSettingsError``, also if the record has no attachment.
     public func attachment(
         for record: RemoteSettingsRecord, staleFallback: Bool = false

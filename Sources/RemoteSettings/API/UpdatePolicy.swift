@@ -91,7 +91,7 @@ public enum UpdateStatus: Hashable, Sendable {
     case connecting
     /// The connection is open.
     case open
-    /// The next connection follows after a pause. The reason says why.
+    /// The next connection is made after a pause, because of this reason.
     case waiting(reason: String)
     /// Seven tries have failed, the last one for this reason.
     ///

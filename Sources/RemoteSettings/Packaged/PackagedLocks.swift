@@ -55,8 +55,8 @@ struct PackagedLocks: Sendable {
         let id = bundle.id
         let note = "\(path)/\(LockFile.notePath(of: id))"
         var candidate = bundle
-        // Another round is worth it only if the lock was written since. The limit is for somebody who writes it all the
-        // time.
+        // Another round is made only if the lock was written since. The rounds are limited, because somebody may write
+        // it all the time.
         for _ in 0..<10 where candidate.isOfAnotherState {
             if let text = try? FileStore.read(note, limit: limits.lockBytes),
                 let entry = try? LockFile.collection(id, in: text, path: note, limits: limits)

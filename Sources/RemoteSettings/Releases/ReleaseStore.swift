@@ -94,8 +94,8 @@ struct ReleaseStore {
 
     /// Gives a staged file the name of the state that it replaces.
     ///
-    /// - Parameter state: the state, whose earlier attachments may stand in for its own; `nil` if another process
-    ///   staged it.
+    /// - Parameter state: the state; `nil` if another process staged it. Attachments of what was held before it may
+    ///   stand in for its own.
     private func settle(_ id: CollectionID, _ state: ListedState?) {
         do throws(FileError) {
             let (old, new) = (state.flatMap { $0.before.isCached ? $0.before.snapshot : nil }, state?.held.snapshot)

@@ -7,7 +7,8 @@ import RemoteConfiguration
 import RemoteSettingsModel
 import Testing
 
-/// A template with every kind of parameter, imported, signed and synced: each getter gives what Firebase's gives for the text.
+/// A template with every kind of parameter, imported, signed and synced: each getter gives what Firebase's gives for
+/// the text.
 struct FirebaseTemplateValues {
     private static let texts: [(key: String, type: String, text: String)] =
         TextTests.table.enumerated().map { ("text_\($0.offset)", "STRING", $0.element.text) }

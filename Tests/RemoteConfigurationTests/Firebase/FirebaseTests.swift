@@ -1,4 +1,5 @@
-// Firebase's public Swift tests (firebase-ios-sdk, FirebaseRemoteConfig/Tests/Swift) and its quickstart, in words of our own.
+// Firebase's public Swift tests (firebase-ios-sdk, FirebaseRemoteConfig/Tests/Swift) and its quickstart, in words of
+// our own.
 
 import Foundation
 import InMemoryOrigin
@@ -616,8 +617,8 @@ struct FirebaseTests {
     }
 }
 
-/// Objects as defaults, as Apple's systems have them: an overload of the same name and shape. What is ambiguous with it there
-/// would not compile here.
+/// Objects as defaults, as Apple's systems have them: an overload of the same name and shape. What is ambiguous with it
+/// there would not compile here.
 extension RemoteConfig {
     @_disfavoredOverload
     fileprivate func setDefaults(_ defaults: [String: NSObject]?) {

@@ -1,5 +1,5 @@
-// The steps of Firebase's guide "Get started with Remote Config on Apple platforms", as an app has them after it has moved.
-// What differs says so.
+// The steps of Firebase's guide "Get started with Remote Config on Apple platforms", as an app has them after it has
+// moved. What differs says so.
 
 import Foundation
 import InMemoryOrigin
@@ -16,8 +16,8 @@ private final class GuideViewController {
     var welcomeLabel = ""
     var steps: [String] = []
 
-    /// Step: get the singleton. Firebase finds its project in `GoogleService-Info.plist` at `FirebaseApp.configure()`; here the
-    /// collection is named.
+    /// Step: get the singleton. Firebase finds its project in `GoogleService-Info.plist` at `FirebaseApp.configure()`;
+    /// here the collection is named.
     func configure(collection: String, service: RemoteSettingsService) {
         RemoteConfig.configure(collection: collection, service: service)
 

@@ -17,8 +17,8 @@ private final class RealTimeViewController {
         remoteConfig.setDefaults(["welcome_message": "Welcome", "welcome_message_caps": false])
     }
 
-    /// Fetch at the start *and* listen. The connection may be in a pause that a start of the app does not end; then only the
-    /// fetch brings what is new.
+    /// Fetch at the start *and* listen. The connection may be in a pause that a start of the app does not end; then
+    /// only the fetch brings what is new.
     func viewDidLoad() async {
         do {
             try await remoteConfig.fetchAndActivate()

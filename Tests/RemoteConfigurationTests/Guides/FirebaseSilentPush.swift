@@ -1,5 +1,5 @@
-// The steps of Firebase's guide "Propagate Remote Config updates in real time": publishing sends a silent message to a topic,
-// and the app fetches past the interval at its next start.
+// The steps of Firebase's guide "Propagate Remote Config updates in real time": publishing sends a silent message to a
+// topic, and the app fetches past the interval at its next start.
 
 import Foundation
 import InMemoryOrigin
@@ -15,13 +15,14 @@ private final class AppDelegate {
     /// Step: subscribe to a topic. The message is sent by your own service, when `rsdump publish --notify` tells it.
     func messagingDidReceiveToken(subscribe: (String) -> Void) { subscribe("PUSH_RC") }
 
-    /// Step: note that there is something newer. The guide keeps a flag in `UserDefaults`; here the library keeps it, with
-    /// the state that it speaks of.
+    /// Step: note that there is something newer. The guide keeps a flag in `UserDefaults`; here the library keeps it,
+    /// with the state that it speaks of.
     func didReceiveRemoteNotification(_ userInfo: [AnyHashable: Any]) -> Bool {
         (try? remoteConfig.handlePushMessage(userInfo)) ?? false
     }
 
-    /// Step: fetch at the start. The guide chooses an expiration of 0 after a message; here `fetch()` does so by itself.
+    /// Step: fetch at the start. The guide chooses an expiration of 0 after a message; here `fetch()` does so by
+    /// itself.
     func fetchConfig() async throws {
         try await remoteConfig.fetch()
         try await remoteConfig.activate()
