@@ -308,7 +308,7 @@ struct FetchTests {
         #expect(try await place.start().fetch() == .success)
     }
 
-    /// A fetch ends after its time-out even where the transport hangs for ever, and other calls are not held up by it.
+    /// A fetch ends after its time-out even if the transport hangs for ever, and other calls are not held up by it.
     @Test func fetchAlwaysEnds() async throws {
         let hanging = HangingTransport()
         defer { hanging.letGo() }

@@ -143,7 +143,7 @@ struct LayerTests {
         #expect(third.text("a") == "2")
         #expect(try await third.activate())
         #expect(third.text("a") == "3")
-        // The first read decides, also where it comes after a fetch.
+        // The first read decides, also if it comes after a fetch.
         try place.put("a", 4)
         let fourth = place.start(activation: .onNextStart)
         try await fourth.fetch()

@@ -51,7 +51,7 @@ struct ObserverTests {
         try await service.sync()
         try await updates.has(2)
         #expect(updates.all.last == ["b", "d"])
-        // No call where nothing changes for this app.
+        // No call if nothing changes for this app.
         try await config.activate()
         try place.put("c", 9, id: "c1", filter: "env.locale == 'xx'")
         try await service.sync()
@@ -117,7 +117,7 @@ struct ObserverTests {
         #expect(others.all == all)
     }
 
-    /// Where `remove()` is called on the listener's own queue, no call begins after it, however busy it is.
+    /// If `remove()` is called on the listener's own queue, no call begins after it, however busy it is.
     @Test func noCallAfterRemove() async throws {
         let config = place.start()
         try await config.fetchAndActivate()
@@ -284,7 +284,7 @@ struct ObserverTests {
         #expect(view.a == 1 && changes.all.count == 1)
     }
 
-    /// The forms with completion handlers: on the main actor, with an error that is never nil where it failed.
+    /// The forms with completion handlers: on the main actor, with an error that is never nil if it failed.
     @Test @MainActor func completionHandlers() async throws {
         let config = place.start(interval: 3600)
         #expect(

@@ -4,7 +4,7 @@ import RemoteConfiguration
 import RemoteSettingsModel
 import Testing
 
-/// Remote config where the service reads releases: what is activated is the state that the release lists.
+/// Remote config when the service reads releases: what is activated is the state that the release lists.
 struct ReleaseTests {
     let place: ConfigPlace
 

@@ -79,7 +79,7 @@ struct StorageTests {
         #expect(config.text("a") == "pro" && place.start().text("a") == "pro")
     }
 
-    /// A reset of everything forgets what remote config keeps also where nothing was ever synced: signals are about the
+    /// A reset of everything forgets what remote config keeps also if nothing was ever synced: signals are about the
     /// user.
     @Test func resetOfEverything() async throws {
         try place.put("a", 1)
@@ -192,7 +192,7 @@ struct StorageTests {
                 #expect(place.start { $0.transport = NoNetwork() }.text("a") == "good")
             }
         }
-        // The same where the forged one is said to be of what is published next.
+        // The same if the forged one is said to be of what is published next.
         try write(head, snapshot.replacing(timestamp, with: "9007199254740991"))
         try place.put("a", "better")
         try await config.fetchAndActivate()

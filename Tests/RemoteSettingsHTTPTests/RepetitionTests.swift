@@ -41,7 +41,7 @@ final class ScriptedTransport: HTTPTransport {
     }
 }
 
-/// A clock that moves only where somebody sleeps by it, and notes the pauses.
+/// A clock that moves only when somebody sleeps by it, and notes the pauses.
 final class RecordingClock: Sendable {
     private static let start = Timestamp(milliseconds: 1_795_251_600_000)
     private let state = Mutex<(now: Timestamp, pauses: [Duration])>((start, []))

@@ -150,7 +150,7 @@ import Testing
         #expect(rows.count == 33)
         for row in rows {
             let cells = row.split(separator: "|")
-            // The names of members are in the second column where the first one names their type.
+            // The names of members are in the second column if the first one names their type.
             let column = cells[1].contains("the same: ") ? cells[0] + cells[1] : cells[0]
             let quoted = column.split(separator: "`", omittingEmptySubsequences: false).enumerated()
                 .filter { $0.offset % 2 == 1 }.map(\.element)

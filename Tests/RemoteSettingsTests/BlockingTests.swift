@@ -108,7 +108,7 @@ import Testing
             let end = ContinuousClock.now + .seconds(120)
             while process.isRunning, .now < end { try await Task.sleep(for: .milliseconds(20)) }
             let text = try String(contentsOfFile: output, encoding: .utf8)
-            // It never ends where the calls wait for each other.
+            // It never ends when the calls wait for each other.
             #expect(!process.isRunning, "\(text)")
             if process.isRunning { process.terminate() }
             process.waitUntilExit()

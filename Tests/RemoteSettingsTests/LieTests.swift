@@ -327,7 +327,7 @@ extension ServerTests {
                 client.snapshot.unused.first?.reason
                     == .otherServer(
                         found: place.server.url, expected: "http://127.0.0.1:1"))
-            // It is nothing wrong with it: it serves again where its server is configured again.
+            // Nothing is wrong with it: it is used again when its server is configured again.
             #expect(place.service().makeClient(collectionName: collection.name).getRecords()?.count == 1)
         }
     }

@@ -4,7 +4,7 @@ import RemoteSettings
 import Testing
 
 extension ServerTests {
-    /// What the unit tests of Mozilla's Rust client check, under their names, where no other test here did. The article
+    /// What the unit tests of Mozilla's Rust client check, under their names, if no other test here did. The article
     /// MozillaTests lists all of them.
     @Suite struct MozillaClientTests {
         let place: Workplace

@@ -483,7 +483,7 @@ extension ServerTests {
             #expect(packaged.snapshot.source == .cached)
             #expect(client(trusted: true).getRecords()?.map(\.id) == ["a", "b"])
 
-            // Where the package cannot serve, the cache does.
+            // If the package cannot serve, the cache does.
             let again = try await place.package([collection])
             let bundle = "\(again)/\(collection.id).zip"
             try FileManager.default.removeItem(atPath: bundle)

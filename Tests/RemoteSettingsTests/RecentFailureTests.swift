@@ -5,7 +5,7 @@ import Locks
 import Testing
 
 extension ServerTests {
-    /// Reads that sync where nothing is held do not repeat a failure that was just seen.
+    /// Reads that sync when nothing is held do not repeat a failure that was just seen.
     @Suite struct RecentFailureTests {
         let place: Workplace
         let time = SteppedTime(chance: 0)

@@ -70,7 +70,7 @@ import Testing
         _ = received.take()
         #expect(try await client.records(RecordQuery(sync: .always)).map(\.id) == ["a", "b"])
         #expect(received.take().map(\.trigger) == [.forced, .forced])
-        // Where it fails, what is held answers; or nothing, where the caller says so.
+        // If it fails, what is held answers; or nothing, if the caller says so.
         try collection.put("c")
         place.server.inject([Fault("monitor", effect: .status(500))])
         #expect(try await client.records(RecordQuery(sync: .always)).count == 2)
@@ -98,7 +98,7 @@ import Testing
         // A sync confirms what is packaged as the server's present state.
         #expect(try await client.records(RecordQuery(sync: .always, usesPackaged: false)).count == 2)
         #expect(client.snapshot.source == .packaged(dumps))
-        // Where it does not, what is packaged does not count.
+        // If it does not, what is packaged does not count.
         try client.resetStorage()
         #expect(client.localRecords(stored) == nil)
         place.server.inject([Fault("monitor", effect: .status(404))])

@@ -4,7 +4,7 @@ import RemoteSettings
 import Testing
 
 extension ServerTests {
-    /// Where the configuration accepts collections without signature: one that is known to be signed stays signed.
+    /// If the configuration accepts collections without signature: one that is known to be signed stays signed.
     @Suite struct UnsignedTests {
         let place: Workplace
 
@@ -85,7 +85,7 @@ extension ServerTests {
                 #expect(client.snapshot.source == .packaged(dumps))
                 #expect(client.snapshot.unused.map(\.reason) == [.signatureLost])
             }
-            // Even where the package itself cannot serve.
+            // Even if the package itself cannot serve.
             let untrusting = client(collection, [.directory(dumps)]) { $0.trustRoots = place.server.otherRoot }
             #expect(untrusting.getRecords() == nil)
             // The next sync puts a signed state in its place.
@@ -117,7 +117,7 @@ extension ServerTests {
                 let client = client(collection, [.directory(dumps)])
                 #expect(await refusal(of: client).contains("no signature"))
                 #expect(client.getRecords()?.map(\.id) == ["a"])
-                // Even where the package itself cannot serve.
+                // Even if the package itself cannot serve.
                 let untrusting = self.client(collection, [.directory(dumps)]) {
                     $0.trustRoots = place.server.otherRoot
                 }
@@ -126,7 +126,7 @@ extension ServerTests {
             }
         }
 
-        /// A cache file that was signed is remembered where it cannot serve, until the storage is reset.
+        /// A cache file that was signed is remembered if it cannot serve, until the storage is reset.
         @Test(arguments: ["damaged", "of a root that is no longer pinned"])
         func unusableSignedCacheStillRefusesUnsigned(_ how: String) async throws {
             let (collection, _) = try await packaged()

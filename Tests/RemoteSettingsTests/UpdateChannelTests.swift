@@ -614,7 +614,7 @@ struct UpdateChannelTests {
         #expect(source.connects == 1)
         await time.pass(.seconds(20))
         #expect(source.connects == 2)
-        // Where there are heartbeats, three of them suffice.
+        // When there are heartbeats, three of them suffice.
         for _ in 0..<20 {
             source.send(.heartbeat)
             await time.pass(.seconds(15))

@@ -77,7 +77,7 @@ struct UptakeStatusTests {
             #expect(Status(FetchError.signature(failed(error))) == .certificateError, "\(error)")
             #expect(Status(FetchError.signature(error), wasRetried: true) == .certificateError, "\(error)")
         }
-        // Where one of several chains failed, that is the news.
+        // If one of several chains failed, that is the news.
         #expect(
             Status(FetchError.signature(failed(.signatureMismatch(signer: signer), .emptyChain))) == .certificateError)
     }

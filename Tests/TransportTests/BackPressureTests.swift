@@ -51,7 +51,7 @@ struct BackPressureTests {
         // Besides those: what the transport holds, and the system's buffers on both sides.
         #expect(server.sentBytes - 100 * document.count < 32 << 20)
         #expect(Self.peak() - before < 64 << 20)
-        // It goes on where it stood.
+        // It continues where it stood.
         var read = first.count
         while read < 64 << 20 { read += try #require(try await body.next()).count }
         #expect(Self.peak() - before < 64 << 20)

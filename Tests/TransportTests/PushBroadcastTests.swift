@@ -236,7 +236,7 @@ struct PushBroadcastTests {
         case closed, closedWithCode, closedForReason, closedForGood
         case cut, reset, halfClose
 
-        /// What the error says, and the code that the client closes with, where it does.
+        /// What the error says, and the code that the client closes with, if it does.
         var expected: (text: String, code: Int?) {
             switch self {
             case .oversizedFrame, .oversizedMessage, .manyFragments: ("65536 bytes or 64 frames", 1009)

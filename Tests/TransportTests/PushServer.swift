@@ -108,7 +108,7 @@ struct PushPeer {
         return (head[0], masked.enumerated().map { $0.element ^ mask[$0.offset % 4] })
     }
 
-    /// The code of the close frame that the client sends; `nil` where it goes away without one.
+    /// The code of the close frame that the client sends; `nil` if it goes away without one.
     func nextCloseCode() -> Int? {
         while let frame = try? nextFrame() {
             guard frame.first == Frame.whole | Frame.close, frame.payload.count >= 2 else { continue }
