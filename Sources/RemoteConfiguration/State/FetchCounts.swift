@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// The requests of the last hour, counted by the minute. Its size does not depend on the limit.
+/// The requests of the last hour, counted by the minute, so that little is kept whatever the limit is.
 struct FetchCounts: Hashable, Sendable {
     private struct Minute: Hashable, Sendable {
         /// Minutes since 1970.

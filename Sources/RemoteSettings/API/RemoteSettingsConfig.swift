@@ -16,9 +16,9 @@ public struct RemoteSettingsConfig: Sendable {
     public var isPreview: Bool
     /// The name that the server's releases carry; `nil` to read collections one by one, without releases.
     ///
-    /// The name is `release:` in the server's `dumps.yaml`. It keeps releases of another origin that signs with the
-    /// same keys, such as a staging server, from standing in for these. With a name, all records are of one release,
-    /// which becomes visible as a whole after a sync. See <doc:Releases>.
+    /// The name is `release:` in the server's `dumps.yaml`. Releases of another origin cannot stand in for them, even
+    /// if it signs with the same keys, as a staging server may. With a name, all records are of one release, which
+    /// becomes visible as a whole after a sync. See <doc:Releases>.
     public var origin: String?
     /// The values that the records' filters are evaluated against; `nil` for an app that says nothing about itself.
     public var appContext: RemoteSettingsContext?

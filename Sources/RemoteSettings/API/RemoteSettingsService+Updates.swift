@@ -29,13 +29,12 @@ extension RemoteSettingsService {
     /// The present state of the update channel. Does no I/O.
     public var updateStatus: UpdateStatus { updates.status }
 
-    /// Reads the payload of a push message, and syncs the collections that have clients if it announces something newer
-    /// than what is held.
+    /// Reads the payload of a push message, and starts a sync if it announces something that is not held.
     ///
-    /// The call returns at once, and it works without an update channel. The sync begins after a random part of
-    /// ``UpdatePolicy/longestDelay`` and uses the network. An app that the system has woken for the message must say
-    /// when it is done. Such an app reads the message with ``RemoteSettingsPushMessage`` and awaits
-    /// `syncCollections(expectedTimestamp:)` instead.
+    /// The sync is of the collections that have clients. The call returns at once, and it works without an update
+    /// channel. The sync begins after a random part of ``UpdatePolicy/longestDelay`` and uses the network. An app that
+    /// the system has woken for the message must say when it is done. Such an app reads the message with
+    /// ``RemoteSettingsPushMessage`` and awaits `syncCollections(expectedTimestamp:)` instead.
     ///
     /// - Returns: whether the message is about Remote Settings.
     @discardableResult
