@@ -66,7 +66,8 @@ extension ServerClient {
     /// Pauses before a repetition.
     ///
     /// - Throws: `error` if a repetition cannot help, if there were `Limits.tries` attempts, or if there is no time for
-    ///   another one. If the server asked for a pause beyond that time: ``HTTPError/Reason/backoff(until:seconds:)``.
+    ///   another one. If the server has asked for a pause, it throws ``HTTPError/Reason/backoff(until:seconds:)``
+    ///   instead.
     func pauseIfRepeatable(_ error: HTTPError, attempts: Int, until deadline: Deadline) async throws(HTTPError) {
         let pause = retryPauses.pause(after: attempts, random: environment.random())
         guard error.isRetryable, attempts < limits.tries, environment.uptime() + pause < deadline.end else {

@@ -134,8 +134,7 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
     /// The values of this moment. Several keys that are read from it belong to one state.
     public func snapshot() -> RemoteConfigSnapshot { RemoteConfigSnapshot(layers: layers()) }
 
-    /// Reads and verifies the stored or packaged state, so that the first read of a value need not. Does I/O if no read
-    /// has.
+    /// Reads and verifies the stored or packaged state, so that the first read of a value need not do this I/O.
     public func ensureInitialized() async throws(RemoteConfigError) { _ = layers() }
 
     /// Stands for all values towards Observation.
