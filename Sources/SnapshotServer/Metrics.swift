@@ -2,7 +2,9 @@ import RemoteSettingsModel
 import SnapshotOrigin
 import Locks
 
-/// Counts what the server does, for Prometheus (text format 0.0.4). Labels have few values, whatever clients send.
+/// Counts what the server does, for Prometheus (text format 0.0.4).
+///
+/// Each label has few values, whatever clients send.
 package final class Metrics: Sendable {
     private struct Counters {
         var requests: [Key: Int] = [:]
@@ -12,7 +14,7 @@ package final class Metrics: Sendable {
         var announced = 0
     }
 
-    /// What is counted of the connections that wait for updates.
+    /// Counts for the connections that wait for updates.
     private struct StreamCounters {
         var open = 0
         var opened = 0
@@ -43,7 +45,7 @@ package final class Metrics: Sendable {
 
     func reloaded() { reloads.add(1, ordering: .relaxed) }
 
-    /// - Parameter bytes: of the body.
+    /// - Parameter bytes: the size of the body.
     func answered(_ route: ServerRoute, status: Int, bytes: Int) {
         counters.withLock { counters in
             counters.requests[Key(route: route, status: status), default: 0] += 1
@@ -149,7 +151,7 @@ package enum Refusal: String, CaseIterable {
     case tooManyStreams = "too-many-streams"
 }
 
-/// What a request was about, for counting: a bounded set.
+/// What a request was about, for the counts. The set of values is bounded.
 enum ServerRoute: Hashable, Sendable {
     case origin(OriginRoute)
     case metrics

@@ -5,12 +5,12 @@ import SnapshotBundle
 import SnapshotPage
 import Locks
 
-/// The page for people, over what is served.
+/// The page for people, made from the state that is served.
 struct ServedPages: Sendable {
-    /// The directory of the dumps: its `dumps.yaml` says what is pinned.
+    /// The dumps directory. Its `dumps.yaml` says what is pinned.
     let directory: DumpsDirectory
 
-    /// The pages that clients have yet to take, which are in memory for each of them.
+    /// The pages that clients have not taken yet. Each of them is in memory.
     let untaken = UntakenBytes()
 
     private let page = SnapshotPage()
@@ -19,8 +19,8 @@ struct ServedPages: Sendable {
         self.directory = directory
     }
 
-    /// - Returns: `nil` where the path is not one of the page's and the client is a program: a person who has mistyped an
-    ///   address gets a page and a way on, a program gets the API's error.
+    /// - Returns: `nil` if the page does not own the path and the client is a program. The program then gets the API's
+    ///   error. A person who has mistyped an address gets a page with a way on.
     func answer(
         _ state: ServedState, _ target: RequestTarget, acceptsHTML: Bool, now: Timestamp
     ) async -> PageAnswer? {
@@ -30,7 +30,7 @@ struct ServedPages: Sendable {
     }
 
     private func catalog(_ state: ServedState) -> PageCatalog {
-        // Read for each answer, because people edit it. A server of bundles alone has none.
+        // Read for each answer, because people edit the file. A directory with bundles alone has none.
         let configured = (try? directory.configuration())?.collections ?? []
         let pins = Dictionary(configured.compactMap { each in each.pin.map { (each.id, $0) } }) { first, _ in first }
         return PageCatalog(
@@ -52,9 +52,9 @@ struct ServedPages: Sendable {
     }
 }
 
-/// Bytes that were made for clients and that these have yet to take.
+/// Counts the bytes that were made for clients and that they have not taken yet.
 final class UntakenBytes: Sendable {
-    /// Some of the bytes; they count until this object is gone.
+    /// Some of the bytes. They count until this object is released.
     final class Part: Sendable {
         private let whole: UntakenBytes
         private let count: Int
@@ -69,7 +69,7 @@ final class UntakenBytes: Sendable {
 
     private let count = Mutex(0)
 
-    /// - Returns: `nil` where there would be more than `limit`. Where there are none, any number may be added.
+    /// - Returns: `nil` if the total would exceed `limit`. If the count is 0, any number may be added.
     func add(_ bytes: Int, limit: Int) -> Part? {
         let fits = count.withLock { count in
             guard count == 0 || bytes <= limit - min(count, limit) else { return false }
@@ -80,15 +80,16 @@ final class UntakenBytes: Sendable {
     }
 }
 
-/// `POST /demo/publish`: changes what a demonstration serves. Answers only clients on this machine that are no web pages.
+/// `POST /demo/publish`: changes what a demonstration serves. Only programs on this machine may use it, not web pages.
 struct DemoControl: Sendable {
     let loader: DumpsLoader
     let state: StateBox
-    /// Publishes a change, and says what was done, a line each.
+    /// Publishes a change. Returns what was done, one line for each step.
     let publish: @Sendable (_ now: Timestamp) async throws -> [String]
 
     func answer(_ request: Request, isLoopback: Bool, now: Timestamp) async -> Response {
-        // A browser names the page that sends a form; without this, a page of another site could send one unnoticed.
+        // A browser names the page that sends a form. Without this check, a page of another site could send one
+        // unnoticed.
         guard isLoopback, request.headers[.origin] == nil else {
             return response(.forbidden, "error", .string("only from this machine, and not from a web page"))
         }

@@ -1,13 +1,13 @@
-/// Why a server cannot begin.
+/// Why a server cannot start.
 package enum ServerError: Error, Hashable, Sendable {
-    /// The lock that a dumps directory must have.
+    /// The dumps directory has no lock at this path.
     case noLock(String)
     case address(String, port: Int, problem: Problem)
-    /// The file of the certificate chain.
+    /// The file of the certificate chain cannot be used.
     case certificate(String)
-    /// The file of the private key.
+    /// The file of the private key cannot be used.
     case key(String)
-    /// Both can be read, and do not belong together.
+    /// Both files can be read, but the key does not belong to the certificate.
     case keyOfAnotherCertificate(certificate: String, key: String)
 
     package enum Problem: Hashable, Sendable {

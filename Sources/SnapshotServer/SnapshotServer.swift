@@ -12,23 +12,23 @@ import ServiceLifecycle
 import SnapshotHistory
 import SnapshotOrigin
 
-/// A read-only Remote Settings server over a directory of dumps: the API, and a page for people. Nothing is written.
+/// A read-only Remote Settings server over a dumps directory: the API, and a page for people. It writes nothing.
 package struct SnapshotServer: Sendable {
     package struct Configuration: Sendable {
         package var host: String
-        /// 0 for a free one.
+        /// The port to listen on; 0 for any free one.
         package var port: Int
-        /// Where clients reach the server; `nil` where that is `http(s)://HOST:PORT`.
+        /// The address at which clients reach the server; `nil` if it is `http(s)://HOST:PORT`.
         package var publicAddress: OriginAddress?
         /// PEM files of the certificate chain and its key; `nil` for plain HTTP.
         package var tls: (certificate: String, key: String)?
-        /// Where older states are looked for; `nil` for none.
+        /// Where to look for older states; `nil` for no history.
         package var history: BundleHistory?
-        /// Whether changes of the directory are taken up.
+        /// Whether the server picks up changes of the directory.
         package var isWatching = false
         /// Whether every answer is reported.
         package var logsRequests = false
-        /// What the root document and `__version__` say.
+        /// The version in the root document and in `__version__`.
         package var softwareVersion = ""
 
         package init(host: String, port: Int) {
@@ -44,8 +44,8 @@ package struct SnapshotServer: Sendable {
     private let logger: Logger
 
     /// - Parameters:
-    ///   - now: the time of day, for what the monitor answers and the ages that the page shows.
-    ///   - logger: gets what is refused, once for each connection, and every answer where that is asked for.
+    ///   - now: the time of day, for the monitor's answers and for the ages on the page.
+    ///   - logger: gets each refusal, once for each connection, and every answer if `logsRequests` is set.
     package init(
         _ directory: DumpsDirectory, _ configuration: Configuration, limits: Limits = Limits(),
         now: @escaping @Sendable () -> Timestamp, logger: Logger
@@ -53,7 +53,7 @@ package struct SnapshotServer: Sendable {
         self.directory = directory
         self.configuration = configuration
         var limits = limits
-        // What is left is for bundles and the system.
+        // The other files are for bundles and the system.
         limits.server.connections = min(limits.server.connections, max(64, Self.openFiles() - 512))
         limits.server.connectionsPerAddress = min(
             limits.server.connectionsPerAddress, limits.server.connections / 4 * 3)
@@ -63,14 +63,17 @@ package struct SnapshotServer: Sendable {
         self.logger = logger
     }
 
-    /// Serves until `SIGTERM` or `SIGINT`, or until the task is cancelled; then lets answers that are being written go on
-    /// for ``ServerLimits/shutdownSeconds``. Until the bundles have been read and verified it answers 503.
+    /// Serves until `SIGTERM` or `SIGINT`, or until the task is cancelled.
+    ///
+    /// Answers that are being written then have ``ServerLimits/shutdownSeconds`` to finish. Until the bundles have been
+    /// read and verified, every answer is 503.
     ///
     /// - Parameters:
-    ///   - publish: publishes a change into the directory, for `POST /demo/publish`; `nil` where that is 405.
-    ///   - whenReady: called with the first state, when it is served.
-    /// - Throws: ``ServerError`` where there is no lock, the address cannot be listened on or the certificate not be read;
-    ///   `FileError` or `BundleError` where the lock cannot be read.
+    ///   - publish: publishes a change into the directory, for `POST /demo/publish`. If it is `nil`, that request gets
+    ///     405.
+    ///   - whenReady: called with the first state when it is served.
+    /// - Throws: ``ServerError`` if there is no lock, if the address cannot be listened on, or if the certificate
+    ///   cannot be read; `FileError` or `BundleError` if the lock cannot be read.
     package func run(
         publish: (@Sendable (_ now: Timestamp) async throws -> [String])? = nil,
         whenReady: @escaping @Sendable (ServedState) -> Void
@@ -107,7 +110,7 @@ package struct SnapshotServer: Sendable {
         group.maximumGracefulShutdownDuration = .seconds(limits.server.shutdownSeconds)
         do {
             try await ServiceGroup(configuration: group).run()
-            // The application knows nothing of the connections that wait for updates.
+            // The application does not know of the connections that wait for updates.
             await updates.allHaveLeft(within: .seconds(limits.server.shutdownSeconds))
         } catch let error as IOError {
             switch error.errnoCode {
@@ -127,7 +130,7 @@ package struct SnapshotServer: Sendable {
         .address(configuration.host, port: configuration.port, problem: problem)
     }
 
-    /// Where clients reach the server when it listens on a port.
+    /// The address at which clients reach the server when it listens on a port.
     private func address(port: Int) throws -> OriginAddress {
         if let address = configuration.publicAddress { return address }
         let host = configuration.host.contains(":") ? "[\(configuration.host)]" : configuration.host
@@ -161,7 +164,7 @@ package struct SnapshotServer: Sendable {
         return builder
     }
 
-    /// Raises the number of files that this process may have open as far as it may, and returns that number.
+    /// Raises the limit of open files of this process as far as allowed, and returns it.
     private static func openFiles() -> Int {
         var limit = rlimit()
         #if canImport(Glibc)
@@ -178,6 +181,6 @@ package struct SnapshotServer: Sendable {
 }
 
 extension Logger {
-    /// Whatever the frameworks say is reported here in this package's own words, or of no use to a reader.
+    /// The frameworks' messages are dropped: this package reports the same in its own words, or they are of no use.
     fileprivate static var silent: Logger { Logger(label: "server") { _ in SwiftLogNoOpLogHandler() } }
 }

@@ -1,12 +1,13 @@
 /// What a `Range` header asks for (RFC 9110 §14).
 package enum ByteRange: Equatable {
-    /// All of it: there is no range, one that is not understood, or several, which a server may ignore.
+    /// The whole representation. The header has no range, one that is not understood, or several, which a server may
+    /// ignore.
     case whole
     case part(Range<Int>)
-    /// 416: no byte of it exists.
+    /// No byte of the range exists: status 416.
     case unsatisfiable
 
-    /// - Parameter size: of the representation, in bytes.
+    /// - Parameter size: the size of the representation, in bytes.
     package init(_ header: String, size: Int) {
         self = .whole
         guard header.utf8.count <= 200, let equals = header.firstIndex(of: "="),
@@ -15,7 +16,7 @@ package enum ByteRange: Equatable {
         let specification = header[header.index(after: equals)...].drop { $0 == " " }
         let ends = specification.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
         guard ends.count == 2, ends.allSatisfy({ $0.utf8.allSatisfy { (48...57).contains($0) } }) else { return }
-        // Numbers beyond an Int are beyond every file.
+        // A number that does not fit an Int is beyond the end of every file.
         let first = ends[0].isEmpty ? nil : Int(ends[0]) ?? Int.max
         let last = ends[1].isEmpty ? nil : Int(ends[1]) ?? Int.max
         switch (first, last) {

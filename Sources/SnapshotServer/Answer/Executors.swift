@@ -2,8 +2,9 @@ import LibC
 import NIOCore
 import NIOPosix
 
-/// Runs what serves a connection on the connection's own event loop, so that a request changes threads only where its
-/// answer takes long.
+/// Runs a connection's work on the connection's own event loop.
+///
+/// A request then changes threads only if its answer takes long.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class LoopExecutor: TaskExecutor {
     private let eventLoop: any EventLoop
@@ -18,11 +19,11 @@ final class LoopExecutor: TaskExecutor {
     }
 }
 
-/// Runs what takes long, such as making a delta, on threads of its own, so that no other connection waits for it.
+/// Runs slow work, such as making a delta, on threads of its own, so that other connections do not wait for it.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class SlowWorkExecutor: TaskExecutor {
     static let shared = SlowWorkExecutor(.singleton)
-    /// Makes the pages for people, one after another: programs come first.
+    /// Makes the pages for people, one at a time: answers to programs come first.
     static let pages = SlowWorkExecutor(yieldingThread())
 
     private let threads: NIOThreadPool
@@ -31,12 +32,12 @@ final class SlowWorkExecutor: TaskExecutor {
         self.threads = threads
     }
 
-    /// A thread that gets little of a processor as long as others want it.
+    /// A thread that gets little processor time while other threads want it.
     private static func yieldingThread() -> NIOThreadPool {
         let pool = NIOThreadPool(numberOfThreads: 1)
         pool.start()
         #if os(Linux)
-            // Here each thread has a priority of its own, and 0 stands for the calling one.
+            // On Linux each thread has a priority of its own, and 0 stands for the calling thread.
             #if canImport(Glibc)
                 let process = __priority_which_t(PRIO_PROCESS.rawValue)
             #else
@@ -53,9 +54,9 @@ final class SlowWorkExecutor: TaskExecutor {
     }
 }
 
-/// Runs what takes long where no connection waits for it; on macOS 14, which cannot, where it is.
+/// Runs slow work away from the event loops. On macOS 14, which cannot do that, it runs in place.
 ///
-/// - Parameter forPeople: whether it is a page, which comes after what programs ask for.
+/// - Parameter forPeople: whether the work makes a page. Pages come after what programs ask for.
 func slowly<Value>(forPeople: Bool = false, _ work: () async -> Value) async -> Value {
     guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return await work() }
     return await withTaskExecutorPreference(forPeople ? SlowWorkExecutor.pages : .shared, operation: work)

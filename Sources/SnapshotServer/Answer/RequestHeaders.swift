@@ -3,7 +3,7 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 
 extension HTTPFields {
-    /// Whether the client takes gzip (RFC 9110 §12.5.3): it is named, or everything is, and not with a weight of 0.
+    /// Whether the client accepts gzip (RFC 9110 §12.5.3): by its name or by `*`, and not with a weight of 0.
     package var acceptsGzip: Bool {
         var everything = false
         for element in elements(of: .acceptEncoding) {
@@ -16,8 +16,9 @@ extension HTTPFields {
         return everything
     }
 
-    /// Whether the client names a media type among what it accepts (RFC 9110 §12.5.1), and not with a weight of 0.
-    /// Wildcards do not count: a client that takes anything is no browser that shows a page.
+    /// Whether the client names a media type as acceptable (RFC 9110 §12.5.1), and not with a weight of 0.
+    ///
+    /// Wildcards do not count: a client that takes anything is not a browser that shows a page.
     package func accepts(_ type: String) -> Bool {
         elements(of: .accept).contains { element in
             let parts = element.split(separator: ";", maxSplits: 1)
@@ -36,9 +37,9 @@ extension HTTPFields {
         return weight.hasPrefix("q=0") && !weight.dropFirst(3).contains { ("1"..."9").contains($0) }
     }
 
-    /// Whether the client has this representation already (RFC 9110 §13.1.2, §13.1.3, in the order of §13.2.2).
+    /// Whether the client already has this representation (RFC 9110 §13.1.2, §13.1.3, in the order of §13.2.2).
     ///
-    /// - Parameter tag: with its quotation marks.
+    /// - Parameter tag: the entity tag, with its quotation marks.
     package func isNotModified(tag: String, lastModified: Timestamp?) -> Bool {
         if contains(.ifNoneMatch) {
             return elements(of: .ifNoneMatch).contains { element in
@@ -52,7 +53,7 @@ extension HTTPFields {
         return lastModified.seconds <= time.seconds
     }
 
-    /// Whether a `Range` still holds (RFC 9110 §13.1.5): there is no `If-Range`, or it names this very representation.
+    /// Whether a `Range` applies (RFC 9110 §13.1.5): there is no `If-Range`, or it names exactly this representation.
     package func allowsRange(tag: String, lastModified: Timestamp?) -> Bool {
         guard let condition = self[.ifRange] else { return true }
         return condition == tag || lastModified.map(HTTPDate.text) == condition

@@ -7,9 +7,9 @@ import SnapshotBundle
 import SnapshotOrigin
 import SnapshotPage
 
-/// Answers requests: from the origin, else from the page for people. Reads bundles; does no other I/O.
+/// Answers requests: from the origin, or else from the page for people. It reads bundles and does no other I/O.
 struct Responder: HTTPResponder {
-    /// What is known of a request beside its head.
+    /// What is known about a request apart from its head.
     struct Context: InitializableFromSource {
         /// Whether the client is on this machine.
         let isLoopback: Bool
@@ -34,7 +34,7 @@ struct Responder: HTTPResponder {
     func respond(to request: Request, context: Context) async -> Response {
         let target = RequestTarget(request.head.path ?? "/")
         var (route, response) = await answer(request, target, context)
-        // What was just read of a bundle may be zeros.
+        // If a bundle was shortened, the bytes just read from it may be zeros.
         if state.isDamaged { (route, response) = notReady() }
         if request.method == .head { response = response.createHeadResponse() }
         let length = response.body.contentLength ?? 0
@@ -60,7 +60,7 @@ struct Responder: HTTPResponder {
             return (.metrics, Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: text)))
         }
         if target.isForEventStream {
-            // GET is answered by the connection's guard.
+            // The connection's guard answers GET.
             var headers = HTTPFields()
             for (name, value) in EventStreamHandler.headers {
                 if let name = HTTPField.Name(name) { headers[name] = value }
@@ -68,7 +68,7 @@ struct Responder: HTTPResponder {
             return (.updates, Response(status: .ok, headers: headers))
         }
         if target.isForPush {
-            // A handshake of WebSocket is answered by the connection's guard.
+            // The connection's guard answers a WebSocket handshake.
             let headers: HTTPFields = [
                 .upgrade: "websocket", .connection: "upgrade", .secWebSocketVersion: "13", .cacheControl: "no-store",
             ]
@@ -88,7 +88,7 @@ struct Responder: HTTPResponder {
         return (.page, response)
     }
 
-    /// - Returns: `nil` where the path does not belong to the API.
+    /// - Returns: `nil` if the path does not belong to the API.
     private func api(_ state: ServedState, _ request: Request, _ target: RequestTarget) -> Answer? {
         do throws(BundleError) {
             switch try state.origin.answer(path: target.path, query: target.query, now: now()) {
@@ -153,14 +153,14 @@ struct Responder: HTTPResponder {
         return (.origin(route), Response(status: .init(code: problem.code), headers: headers, body: body))
     }
 
-    /// - Returns: `nil` where clients have yet to take too many pages.
+    /// - Returns: `nil` if clients have not taken too many pages yet.
     private func pageResponse(_ page: PageAnswer) -> Response? {
         guard case .bytes(let bytes) = page.body else { return Response(page, limits, holding: nil) }
         guard let held = pages.untaken.add(bytes.count, limit: limits.pageBytes) else { return nil }
         return Response(page, limits, holding: held)
     }
 
-    /// While the bundles are read and verified, before there is anything to serve.
+    /// The answer while the bundles are being read and verified, before there is anything to serve.
     private func notReady() -> Answer {
         var answer = problem(.notReady)
         answer.response.headers[.retryAfter] = "1"
@@ -173,22 +173,22 @@ package struct RequestTarget {
     package let path: Substring
     package let query: Substring?
 
-    /// - Parameter text: in origin form: a path, and what follows a question mark.
+    /// - Parameter text: the target in origin form: a path, and a query after a question mark.
     package init(_ text: String) {
         let mark = text.utf8.firstIndex(of: UInt8(ascii: "?"))
         path = text[..<(mark ?? text.endIndex)]
         query = mark.map { text[text.utf8.index(after: $0)...] }
     }
 
-    /// Whether it is the event stream of either version of the API.
+    /// Whether it names the event stream of either version of the API.
     var isForEventStream: Bool { path == "/v1/updates" || path == "/v2/updates" }
 
-    /// Whether it is where the push protocol is spoken.
+    /// Whether it names the endpoint of the push protocol.
     var isForPush: Bool { path == "/push" }
 
-    /// Whether it may ask for a delta, a list or an archive: these are made by the first request.
+    /// Whether it may ask for a delta, a list or an archive. The first request for one makes it.
     package var isSlow: Bool {
-        // What is percent-encoded may be one of them.
+        // A percent-encoded target may be one of them.
         if [path, query ?? ""].contains(where: { $0.utf8.contains(UInt8(ascii: "%")) }) { return true }
         if path.hasPrefix("/attachments/bundles/") { return true }
         if path.hasSuffix("/records") || path.hasSuffix("/collections") { return true }
@@ -200,13 +200,13 @@ package struct RequestTarget {
 }
 
 extension Response {
-    /// - Parameter held: is kept until the body was sent.
+    /// - Parameter held: kept until the body is sent.
     fileprivate init(_ page: PageAnswer, _ limits: ServerLimits, holding held: (any Sendable)?) {
         let content: OriginContent
         switch page.body {
         case .bytes(let bytes): content = .segments([bytes])
         case .attachment(let digest, let bundle, _):
-            // The page has just looked the file up.
+            // The page has just looked up the file.
             content = (try? OriginContent(digest, of: bundle)) ?? .segments([])
         }
         var headers = HTTPFields()

@@ -7,15 +7,17 @@ import SnapshotBundle
 import SnapshotOrigin
 import Locks
 
-/// The responses to the resources of one state: made by the first request, shared by all that follow, so that a request
-/// copies no body and writes no header line but `Date`.
+/// The responses to the resources of one state.
+///
+/// The first request for a response makes it, and all later ones share it. So a request copies no body, and writes no
+/// header line but `Date`.
 final class ResponseCache: Sendable {
-    /// One form of a resource: as it is, or compressed.
+    /// One form of a resource: plain or compressed.
     struct Representation: Sendable {
         /// The answer to a plain `GET`.
         let response: Response
         let content: OriginContent
-        /// The body, where it is small enough to be kept.
+        /// The body, if it is small enough to be kept.
         let buffer: ByteBuffer?
     }
 
@@ -26,7 +28,7 @@ final class ResponseCache: Sendable {
 
     private struct Kept {
         var representations: [Key: (resource: OriginResource, made: Representation)] = [:]
-        /// Bytes of all bodies.
+        /// The size of all bodies together.
         var bytes = 0
     }
 
@@ -37,8 +39,8 @@ final class ResponseCache: Sendable {
         self.limits = limits
     }
 
-    /// - Returns: `nil` where the resource has no compressed form.
-    /// - Throws: `BundleError` where the bundle cannot be read.
+    /// - Returns: `nil` if the resource has no compressed form.
+    /// - Throws: `BundleError` if the bundle cannot be read.
     func representation(of resource: OriginResource, isGzip: Bool) throws(BundleError) -> Representation? {
         let key = Key(resource: ObjectIdentifier(resource), isGzip: isGzip)
         if let known = kept.withLock({ $0.representations[key]?.made }) { return known }
@@ -49,7 +51,7 @@ final class ResponseCache: Sendable {
         } else {
             content = resource.content
         }
-        // What is not kept is made for each client anew, and waits for it.
+        // A body that is not kept is made anew for each client, and is in memory until the client takes it.
         let isSmall = content.count <= (resource.isKept ? limits.keptBodyBytes : limits.pieceBytes)
         let hasRoom = kept.withLock { $0.bytes + content.count <= limits.keptBytes }
         let buffer = isSmall && (hasRoom || !resource.isKept) ? try content.buffer() : nil
@@ -60,7 +62,7 @@ final class ResponseCache: Sendable {
             content: content, buffer: buffer)
         guard resource.isKept else { return made }
         return kept.withLock { kept in
-            // Two requests at once may both have made it.
+            // Two requests may have made it at the same time.
             if let known = kept.representations[key]?.made { return known }
             kept.representations[key] = (resource, made)
             kept.bytes += buffer?.readableBytes ?? 0
@@ -82,7 +84,7 @@ extension ResponseCache.Representation {
 }
 
 extension OriginResource {
-    /// Whether parts of it can be asked for.
+    /// Whether a client may ask for parts of it.
     var allowsRanges: Bool { [.attachment, .attachmentsZip, .bundle].contains(route) }
 
     fileprivate func headers(isGzip: Bool, length: Int) -> HTTPFields {
@@ -98,7 +100,7 @@ extension OriginResource {
         if hasGzip { headers[.vary] = "Accept-Encoding" }
         if allowsRanges {
             headers[.acceptRanges] = "bytes"
-            // Attachments can come from anybody: where a browser opens one as a document, nothing in it may run.
+            // Attachments can come from anybody. If a browser opens one as a document, nothing in it may run.
             headers[.contentSecurityPolicy] = "sandbox; default-src 'none'; style-src 'unsafe-inline'"
         }
         return headers
@@ -106,14 +108,15 @@ extension OriginResource {
 }
 
 extension HTTPField.Name {
-    // All three are tokens, which is all that is checked.
+    // All three names are valid tokens, so the fallbacks are never used.
     fileprivate static let totalRecords = HTTPField.Name("Total-Records") ?? .contentLength
     fileprivate static let totalObjects = HTTPField.Name("Total-Objects") ?? .contentLength
     fileprivate static let nextPage = HTTPField.Name("Next-Page") ?? .location
 }
 
 extension HTTPFields {
-    /// What all answers of the API say: scripts of other sites may read them, and browsers guess no types.
+    /// The headers of every answer of the API: scripts of other sites may read it, and browsers must not guess its
+    /// type.
     static func api(_ freshness: OriginResource.Freshness) -> HTTPFields {
         [
             .accessControlAllowOrigin: "*",
@@ -127,7 +130,7 @@ extension HTTPFields {
 extension OriginContent {
     /// All bytes as one buffer.
     ///
-    /// - Throws: `BundleError` where deflated content is damaged.
+    /// - Throws: `BundleError` if deflated content is damaged.
     func buffer() throws(BundleError) -> ByteBuffer {
         var buffer = ByteBuffer()
         buffer.reserveCapacity(count)
@@ -136,11 +139,12 @@ extension OriginContent {
         return buffer
     }
 
-    /// A part of the bytes, read while it is written: one piece is in memory at a time, and the next one is made when
-    /// the client has taken enough of the one before. The connection ends in the middle of the body where somebody has
-    /// shortened a bundle meanwhile.
+    /// A part of the bytes, read while it is being written.
     ///
-    /// - Parameter held: is kept until the body was sent.
+    /// One piece is in memory at a time. The next one is made when the client has taken enough of the one before. If
+    /// somebody shortens a bundle meanwhile, the connection ends in the middle of the body.
+    ///
+    /// - Parameter held: kept until the body is sent.
     func body(
         _ range: Range<Int>, _ limits: ServerLimits, holding held: (any Sendable)? = nil
     ) -> ResponseBody {
@@ -151,7 +155,7 @@ extension OriginContent {
             var buffer = ByteBuffer()
             var offset = 0
             while offset < range.upperBound, let piece = try pieces.next() {
-                // Small pieces, such as the headers of a zip, go into one buffer; large ones into several.
+                // Small pieces, such as the headers of a zip, share one buffer. Large ones are split into several.
                 var wanted = range.clamped(to: offset..<offset + piece.count)
                 while !wanted.isEmpty {
                     let end = min(wanted.upperBound, wanted.lowerBound + limits.pieceBytes - buffer.readableBytes)
@@ -171,7 +175,7 @@ extension OriginContent {
     }
 }
 
-/// Somebody has shortened a bundle that is being sent.
+/// Somebody has shortened the bundle that is being sent.
 private struct ShortenedBundle: Error {}
 
 extension ByteBuffer {

@@ -1,7 +1,8 @@
 import NIOCore
 
-/// Ends a request of too many bytes. It stands before the decoder, which takes extensions of chunks, and empty lines
-/// before a request, without an end.
+/// Ends a request that has too many bytes.
+///
+/// It comes before the decoder, which accepts chunk extensions, and empty lines before a request, without limit.
 final class RequestSizeLimit: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -11,7 +12,7 @@ final class RequestSizeLimit: ChannelInboundHandler {
     private let limit: Int
     private var count = 0
 
-    /// - Parameter limit: bytes that may come before a request is complete.
+    /// - Parameter limit: the most bytes that may come before a request is complete.
     init(bytes limit: Int) {
         self.limit = limit
     }
@@ -28,10 +29,10 @@ final class RequestSizeLimit: ChannelInboundHandler {
     }
 }
 
-/// The time by which a client must have done something. A connection has one timer: it is not moved with the deadline,
-/// which changes with each request, but starts again where it finds that the deadline has moved.
+/// The time by which a client must have done something. Used on the connection's event loop only.
 ///
-/// Used on the connection's event loop only.
+/// A connection has one timer. The deadline changes with each request, but the timer does not move with it. When the
+/// timer fires and the deadline has moved, it starts again.
 final class ConnectionDeadline {
     private let eventLoop: any EventLoop
     private let missed: (Refusal) -> Void
@@ -40,7 +41,7 @@ final class ConnectionDeadline {
     private var timer: Scheduled<Void>?
     private var timerTime = NIODeadline.distantFuture
 
-    /// - Parameter missed: called with what the client failed to do.
+    /// - Parameter missed: called with what the client failed to do in time.
     init(_ eventLoop: any EventLoop, missed: @escaping (Refusal) -> Void) {
         self.eventLoop = eventLoop
         self.missed = missed
@@ -52,7 +53,7 @@ final class ConnectionDeadline {
         if timer == nil || timerTime > time { schedule() }
     }
 
-    /// The client has all the time until the deadline is set again.
+    /// Lets the client take any time until the deadline is set again.
     func lift() { time = .distantFuture }
 
     func cancel() {

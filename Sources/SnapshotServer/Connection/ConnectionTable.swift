@@ -2,14 +2,16 @@ import NIOCore
 import RemoteSettingsModel
 import Locks
 
-/// All open connections. Where there are too many, of one address or in all, the one that has been idle the longest is
-/// closed, so that newcomers are never kept waiting by clients that do nothing.
+/// All open connections.
+///
+/// If there are too many, from one address or in all, the one that has been idle the longest is closed. So clients that
+/// do nothing never keep newcomers waiting.
 final class ConnectionTable: Sendable {
-    /// One connection, which says itself when it is idle, so that a request takes no lock.
+    /// One connection. It records itself when it becomes idle, so that a request takes no lock.
     final class Connection: Sendable {
         fileprivate let network: UInt64
         fileprivate let channel: any Channel
-        /// Since when the connection is idle, in nanoseconds; the highest value while a request is at work.
+        /// When the connection became idle, in nanoseconds; the highest value while a request is at work.
         fileprivate let idleSince = Atomic(NIODeadline.now().uptimeNanoseconds)
 
         fileprivate init(_ network: UInt64, _ channel: any Channel) {
@@ -21,21 +23,21 @@ final class ConnectionTable: Sendable {
 
         func isAtWork() { idleSince.store(.max, ordering: .relaxed) }
 
-        /// The client does not take its answer: it is closed where no connection is idle.
+        /// Says that the client does not take its answer. The connection may be closed if no other one is idle.
         func isStalled() { idleSince.store(NIODeadline.now().uptimeNanoseconds | 1 << 63, ordering: .relaxed) }
     }
 
     enum Admission {
         case admitted(Connection)
-        /// Its address has too many connections that are all at work.
+        /// Its address has too many connections, and all of them are at work.
         case refused
     }
 
     fileprivate struct State {
         var connections: [ObjectIdentifier: Connection] = [:]
         var counts: [UInt64: Int] = [:]
-        /// Connections that were idle for long when they were last looked for, by their network; those to be closed for the
-        /// sake of all under `nil`. So that not every newcomer costs a look at all connections.
+        /// The connections that had been idle the longest when they were last searched for, by network. Those under
+        /// `nil` are for closing when the total is too high. They save a search of all connections for each newcomer.
         var candidates: [UInt64?: [(connection: Connection, idleSince: UInt64)]] = [:]
     }
 
@@ -56,7 +58,7 @@ final class ConnectionTable: Sendable {
                 closed = state.longestIdle(of: network)
                 if closed == nil { return (false, nil) }
             } else if state.connections.count >= limits.connections - limits.connections / 16 {
-                // Some places are kept free for those who come while others are being closed.
+                // Some places are kept free for clients that come while other connections are being closed.
                 closed = state.longestIdle(of: nil)
             }
             state.connections[ObjectIdentifier(connection)] = connection
@@ -72,7 +74,7 @@ final class ConnectionTable: Sendable {
         state.withLock { $0.remove(connection) }
     }
 
-    /// An IPv4 address, or the network of an IPv6 address, of which one client has many.
+    /// An IPv4 address, or the network of an IPv6 address: one client has many addresses of an IPv6 network.
     static func network(_ address: SocketAddress?) -> UInt64 {
         switch address {
         case .v4(let address):
@@ -80,7 +82,7 @@ final class ConnectionTable: Sendable {
         case .v6(let address):
             let bytes = unsafe withUnsafeBytes(of: address.address.sin6_addr) { unsafe Array($0) }
             func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
-            // An IPv4 address in IPv6's form (RFC 4291 §2.5.5.2).
+            // An IPv4 address in IPv6 form (RFC 4291 §2.5.5.2).
             return number(bytes[..<8]) == 0 && number(bytes[8..<12]) == 0xFFFF
                 ? number(bytes[10...]) : number(bytes[..<8])
         default: return 0
@@ -96,8 +98,8 @@ extension ConnectionTable.State {
         if left == 0 { candidates[connection.network] = nil }
     }
 
-    /// - Parameter network: whose connections are meant; `nil` for everybody's.
-    /// - Returns: `nil` where all of them are at work.
+    /// - Parameter network: the network whose connections are searched; `nil` for all.
+    /// - Returns: `nil` if all of them are at work.
     fileprivate mutating func longestIdle(of network: UInt64?) -> ConnectionTable.Connection? {
         for isFresh in [false, true] {
             if isFresh {
@@ -105,11 +107,11 @@ extension ConnectionTable.State {
                     .filter { network == nil || $0.network == network }
                     .map { (connection: $0, idleSince: $0.idleSince.load(ordering: .relaxed)) }
                     .filter { $0.idleSince != .max }
-                // The last one is taken first.
+                // `popLast` takes the one that has been idle the longest.
                 candidates[network] = Array(idle.sorted { $0.idleSince < $1.idleSince }.prefix(128).reversed())
             }
             while let (connection, idleSince) = candidates[network]?.popLast() {
-                // It may have ended, or have been at work since.
+                // It may have ended, or have been at work since then.
                 if connections[ObjectIdentifier(connection)] != nil,
                     connection.idleSince.load(ordering: .relaxed) == idleSince
                 {

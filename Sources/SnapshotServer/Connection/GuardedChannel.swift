@@ -4,14 +4,14 @@ import NIOCore
 import NIOHTTP1
 import RemoteSettingsModel
 
-/// Hummingbird's channel for HTTP/1.1 with this server's guards around its decoder.
+/// Hummingbird's channel for HTTP/1.1, with this server's guards around its decoder.
 ///
-/// A connection is Hummingbird's from its first ordinary request on. One that begins with a request for updates never is:
-/// what Hummingbird needs to serve a connection is more memory than thousands of connections that wait can have.
+/// Hummingbird serves a connection from its first ordinary request on. It never serves a connection that begins with a
+/// request for updates: that would cost more memory than thousands of waiting connections can have.
 struct GuardedChannel: ServerChildChannel {
     struct Value: ServerChildChannelValue {
         let http: HTTP1Channel.Value
-        /// Whether the connection is for Hummingbird to serve; known after the first request.
+        /// Whether Hummingbird serves the connection; known after the first request.
         let isForHTTP: EventLoopFuture<Bool>
 
         var channel: any Channel { http.channel }
@@ -21,8 +21,8 @@ struct GuardedChannel: ServerChildChannel {
     let limits: ServerLimits
     let makeGuard: @Sendable (RequestSizeLimit, EventLoopPromise<Bool>) -> RequestGuard
 
-    /// - Parameter makeGuard: called once for each connection, with what the guard says by whether the connection is for
-    ///   Hummingbird to serve.
+    /// - Parameter makeGuard: called once for each connection. The guard fulfils the promise with whether Hummingbird
+    ///   is to serve the connection.
     init(
         _ responder: @escaping HTTPChannelHandler.Responder, _ limits: ServerLimits,
         makeGuard: @escaping @Sendable (RequestSizeLimit, EventLoopPromise<Bool>) -> RequestGuard
@@ -44,8 +44,8 @@ struct GuardedChannel: ServerChildChannel {
             try pipeline.addHandler(size, position: .before(decoder))
             let isForHTTP = channel.eventLoop.makePromise(of: Bool.self)
             try pipeline.addHandler(makeGuard(size, isForHTTP), position: .after(decoder))
-            // Everything that was read is decoded at once: the less is read at once, the fewer requests wait in memory. And
-            // what was read last stays in memory.
+            // Everything that was read is decoded at once. With small reads, few requests wait in memory. The last
+            // buffer that was read also stays in memory.
             let options = channel.syncOptions
             let bytes = AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 1024, maximum: 1024)
             try options?.setOption(.recvAllocator, value: bytes)

@@ -1,11 +1,10 @@
 import NIOHTTP1
 import RemoteSettingsModel
 
-/// What the head of a request must fulfil beyond its grammar, so that nothing between client and server can read it
-/// differently.
+/// Checks the head of a request beyond its grammar, so that nothing between client and server can read it differently.
 package enum RequestCheck {
     package enum Outcome {
-        /// The target in origin form: a path and a query.
+        /// The request is good. The value is its target in origin form: a path and a query.
         case good(String)
         case refused(HTTPResponseStatus, Refusal, String)
     }
@@ -27,7 +26,7 @@ package enum RequestCheck {
         if let coding = codings.first, head.version.minor == 0 || coding.lowercased() != "chunked" {
             return .refused(.badRequest, .ambiguousLength, "a Transfer-Encoding other than chunked")
         }
-        // A client that waits to be asked for its body would wait in vain: no body is read here (RFC 9110 §10.1.1).
+        // This server never asks for a body (RFC 9110 §10.1.1), so a client that waits for that would wait in vain.
         if !(lengths.isEmpty && codings.isEmpty), head.headers.contains(name: "expect") {
             return .refused(.expectationFailed, .malformed, "a body that waits to be asked for")
         }
@@ -43,7 +42,7 @@ package enum RequestCheck {
         return .good(target)
     }
 
-    /// The header fields that the check is about, found in one pass.
+    /// The header fields that the check needs, found in one pass.
     private struct Fields {
         var lengths: [String] = []
         var codings: [String] = []
@@ -51,7 +50,7 @@ package enum RequestCheck {
 
         init(_ headers: HTTPHeaders) {
             for (name, value) in headers {
-                // Most names differ in length already.
+                // Most other names already differ in length.
                 switch name.utf8.count {
                 case 4 where name.lowercased() == "host": hosts.append(value)
                 case 14 where name.lowercased() == "content-length": lengths.append(value)
@@ -62,7 +61,7 @@ package enum RequestCheck {
         }
     }
 
-    /// A path and query in origin form, or behind `http://host` in absolute form (RFC 9112 §3.2).
+    /// The path and query of a target in origin form, or in absolute form after `http://host` (RFC 9112 §3.2).
     private static func target(_ uri: String) -> String? {
         var text = uri[...]
         if text.utf8.first != UInt8(ascii: "/") {
@@ -82,7 +81,7 @@ package enum RequestCheck {
         return String(text)
     }
 
-    /// Whether a text can be a host and a port (RFC 3986 §3.2.2). Which host it names does not matter here.
+    /// Whether a text can be a host and a port (RFC 3986 §3.2.2). It does not matter which host it names.
     private static func isAuthority(_ text: some StringProtocol) -> Bool {
         text.utf8.allSatisfy { byte in
             switch byte {
@@ -94,7 +93,7 @@ package enum RequestCheck {
         }
     }
 
-    /// Whether two hexadecimal digits follow each `%`, and none of them stands for a control character.
+    /// Whether each `%` is followed by two hexadecimal digits, and none of them encodes a control character.
     private static func hasValidEscapes(_ path: Substring) -> Bool {
         guard path.utf8.contains(UInt8(ascii: "%")) else { return true }
         return PercentEncoding.complete(path) != nil
@@ -103,7 +102,8 @@ package enum RequestCheck {
 }
 
 extension HTTPRequestHead {
-    /// Whether the decoder takes what follows for another protocol and reads it no more, so that the connection must end
-    /// with the answer. A server may ignore an upgrade (RFC 9110 §7.8), as this one does.
+    /// Whether the decoder stops after this request, because it takes what follows for another protocol.
+    ///
+    /// The connection must then end with the answer. A server may ignore an upgrade (RFC 9110 §7.8), as this one does.
     var endsParsing: Bool { method == .CONNECT || headers.contains(name: "upgrade") }
 }

@@ -7,14 +7,16 @@ import NIOWebSocket
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// Stands between the decoder of a connection and the responder. It lets through only complete requests that pass
-/// ``RequestCheck``, without their bodies, one at a time: the next one when the answer to the one before was written.
+/// Guards a connection between its decoder and the responder. Runs on the connection's event loop.
 ///
-/// What breaks a rule or a limit, and who is too slow, is refused: counted, reported, answered with a status where that is
-/// possible, and the connection ends. Runs on the connection's event loop.
+/// It passes on only complete requests that pass ``RequestCheck``, without their bodies, one at a time. The next one
+/// follows when the answer to the one before has been written.
 ///
-/// A request for updates is answered here: a handler of its own takes the connection over, and this guard goes on to see that
-/// the client takes what it is sent.
+/// A request that breaks a rule or a limit is refused, and so is a client that is too slow. A refusal is counted and
+/// reported, it is answered with a status if that is possible, and the connection ends.
+///
+/// The guard itself answers a request for updates. Another handler then takes over the connection, and the guard still
+/// checks that the client takes what it is sent.
 final class RequestGuard: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -42,33 +44,33 @@ final class RequestGuard: ChannelDuplexHandler {
     /// Complete requests that came before the one at work was answered (pipelining).
     private var waiting: CircularBuffer<HTTPRequestHead> = []
     private var answering: HTTPRequestHead?
-    /// Requests that were taken in the present turn, of ``RequestTurns/requests``.
+    /// How many requests were taken in the present turn, at most ``RequestTurns/requests``.
     private var takenInTurn = 0
     private var isAwaitingTurn = false
     /// The turn that the connection has, if it had to wait for one.
     private var turn: Int?
-    /// Another handler speaks with the client: nothing of HTTP is read or written any more.
+    /// Another handler now speaks with the client. HTTP is no longer read or written.
     private var isTakenOver = false { didSet { endTurn() } }
-    /// Somebody was told whether the connection is for HTTP.
+    /// Whether `isForHTTP` has been told.
     private var isDecided = false
-    /// The answer that is being written says that the connection ends with it.
+    /// Whether the answer that is being written announces the end of the connection.
     private var isLastAnswer = false
     private var hasAnswered = false
-    /// The status of a refusal that is answered when what came before it has been.
+    /// The status of a refusal that waits until the requests before it have been answered.
     private var refusal: HTTPResponseStatus?
     private var isRefused = false
-    /// Nothing is taken from the client any more; the connection ends when it has taken what was written.
+    /// Nothing more is read from the client. The connection ends when the client has taken what was written.
     private var isEnding = false { didSet { endTurn() } }
     private var isInputClosed = false
     private var isQuiescing = false
     private var isReadHeld = false
-    /// An answer was written, and the client has yet to take enough of it.
+    /// An answer was written, and the client has not taken enough of it yet.
     private var isDraining = false
-    /// Bytes that the client had not taken when the present time for it began.
+    /// How many bytes the client had not taken when its present time limit began.
     private var untaken = 0
 
-    /// - Parameter isForHTTP: is told whether the first request is for the responder; with `false`, the responder never sees
-    ///   the connection.
+    /// - Parameter isForHTTP: told whether the first request is for the responder. After `false`, the responder never
+    ///   sees the connection.
     init(
         _ size: RequestSizeLimit, in table: ConnectionTable, turns: RequestTurns, limits: ServerLimits,
         metrics: Metrics,
@@ -145,7 +147,7 @@ extension RequestGuard {
         }
     }
 
-    /// Nothing is read while requests wait, so that no client fills memory with them.
+    /// Nothing is read while requests wait. So no client can fill the memory with them.
     func read(context: ChannelHandlerContext) {
         isReadHeld = answering != nil || isAwaitingTurn || isDraining || isEnding
         if !isReadHeld { context.read() }
@@ -161,7 +163,7 @@ extension RequestGuard {
             refuse(.payloadTooLarge, .bodyTooLarge, "a request of more than \(limits.requestBytes) bytes")
         default:
             if case .handshakeFailed? = error as? NIOSSLError { count(.malformed, "a TLS handshake that failed") }
-            // Connections break; that is nobody's fault.
+            // Connections break without anybody's fault.
             end()
         }
     }
@@ -207,7 +209,7 @@ extension RequestGuard {
             if head.isPushHandshake, updates.present != nil { return shakeHands(head, context) }
             decide(isForHTTP: true)
             var request = head
-            // Whether the connection goes on is decided here.
+            // The guard decides whether the connection goes on.
             request.headers.remove(name: "connection")
             context.fireChannelRead(wrapInboundOut(.head(request)))
             context.fireChannelRead(wrapInboundOut(.end(nil)))
@@ -283,14 +285,14 @@ extension RequestGuard {
             || (isInputClosed && waiting.isEmpty && refusal == nil)
     }
 
-    /// From now on the client has ``ServerLimits/stallSeconds`` to take the next ``ServerLimits/pieceBytes``.
+    /// From now on, the client has ``ServerLimits/stallSeconds`` to take each further ``ServerLimits/pieceBytes``.
     private func expectTaking() {
         untaken = context.flatMap { try? $0.channel.syncOptions?.getOption(.bufferedWritableBytes) } ?? 0
         deadline?.set(.slowReader, in: limits.stallSeconds)
         connection?.isStalled()
     }
 
-    /// Ends the connection when the client has taken what was written.
+    /// Ends the connection as soon as the client has taken what was written.
     private func endWhenTaken() {
         guard !isEnding, let context else { return }
         isEnding = true
@@ -310,7 +312,7 @@ extension RequestGuard {
     }
 }
 
-// What leaves HTTP.
+// Requests that leave HTTP.
 extension RequestGuard {
     private func beginEventStream(_ request: HTTPRequestHead, _ context: ChannelHandlerContext) {
         let place = updates.enter(.eventStream, network: ConnectionTable.network(context.remoteAddress))
@@ -320,7 +322,7 @@ extension RequestGuard {
         var headers = NIOHTTP1.HTTPHeaders(EventStreamHandler.headers)
         headers.add(contentsOf: [("Server", "rsdump"), ("Date", HTTPDate.text(now())), ("Connection", "close")])
         if isChunked { headers.add(name: "Transfer-Encoding", value: "chunked") }
-        // To a client of HTTP/1.0 the encoder would send chunks as well, were it not for the version.
+        // The version must be the client's: for 1.1 the encoder would send chunks to a client of HTTP/1.0.
         let head = HTTPResponseHead(version: request.version, status: .ok, headers: headers)
         context.write(wrapOutboundOut(.head(head)), promise: nil)
         takeOver(request, status: 200, [stream], context)
@@ -358,9 +360,9 @@ extension RequestGuard {
         }
     }
 
-    /// Puts handlers that speak with the client from now on in the place of those for HTTP.
+    /// Replaces the handlers for HTTP by others, which speak with the client from now on.
     ///
-    /// - Parameter status: of the answer, whose head was written.
+    /// - Parameter status: the status of the answer, whose head has been written.
     private func takeOver(
         _ request: HTTPRequestHead, status: Int, _ handlers: [any ChannelHandler], _ context: ChannelHandlerContext
     ) {
@@ -374,12 +376,12 @@ extension RequestGuard {
         else { return end() }
         setOptions(context.channel)
         if !isDecided {
-            // Both sides of what the responder would read and write are closed, so that it can be forgotten.
+            // Closing both directions lets the responder forget the connection.
             context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
             context.fireUserInboundEventTriggered(ChannelEvent.outputClosed)
             decide(isForHTTP: false)
         }
-        // Not now: the decoder is still at work.
+        // This must wait, because the decoder is still at work.
         context.eventLoop.assumeIsolated().execute {
             guard context.channel.isActive else { return }
             if let decoder = try? pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self) {
@@ -389,12 +391,14 @@ extension RequestGuard {
         }
     }
 
-    /// A connection that waits for updates holds little for a client that takes nothing, here and in the system, and ends
-    /// where the network has swallowed what was sent.
+    /// Sets limits for a connection that waits for updates.
+    ///
+    /// This process and the system then buffer little for a client that takes nothing. The connection ends if the
+    /// network has swallowed what was sent.
     private func setOptions(_ channel: any Channel) {
         let options = channel.syncOptions
-        // From now on each read is asked for by the handler. TLS asks for the rest of a record itself, unless it believes that
-        // this happens anyway.
+        // From now on the handler asks for each read. TLS asks for the rest of a record itself, unless it believes that
+        // reads happen automatically.
         try? options?.setOption(.autoRead, value: false)
         let high = EventStreamHandler.bufferBytes
         try? options?.setOption(.writeBufferWaterMark, value: .init(low: high / 4, high: high))
@@ -407,11 +411,11 @@ extension RequestGuard {
     }
 }
 
-// What is refused.
+// Refusals.
 extension RequestGuard {
     private func timeUp(_ refusal: Refusal) {
         guard refusal == .slowReader else {
-            // A connection that is kept open between two requests, as HTTP allows.
+            // HTTP allows a client to keep a connection open between two requests.
             if reading == nil, hasAnswered { return end() }
             return refuse(.requestTimeout, .slowRequest, "no complete request in time")
         }
@@ -430,7 +434,7 @@ extension RequestGuard {
         logger.notice("refused \(client): \(refusal.rawValue): \(found)")
     }
 
-    /// Ends the connection with a status. Nothing that follows is read, as nobody knows where a request begins in it.
+    /// Ends the connection with a status. What follows is not read, because nobody knows where in it a request begins.
     private func refuse(_ status: HTTPResponseStatus, _ refusal: Refusal, _ found: String) {
         count(refusal, found)
         reading = nil
@@ -438,7 +442,7 @@ extension RequestGuard {
         takeNext()
     }
 
-    /// - Parameter seconds: after which the client may come back; `nil` where that changes nothing.
+    /// - Parameter seconds: after how many seconds the client may come back; `nil` if waiting does not help.
     private func answerRefusal(_ status: HTTPResponseStatus, retryAfter seconds: Int? = nil) {
         var headers: NIOHTTP1.HTTPHeaders = [
             "Server": "rsdump", "Content-Length": "0", "Date": HTTPDate.text(now()), "Connection": "close",

@@ -3,16 +3,16 @@ import Locks
 import NIOCore
 import NIOPosix
 
-/// Lets connections that ask for much at once take turns, so that all others come in between.
+/// Makes connections that ask for much at once take turns, so that others are answered in between.
 ///
-/// An event loop runs every task that is due before it looks at its connections again, and a request that has been read is
-/// such a task. So a few hundred clients that send thousands of requests ahead would keep all others waiting until the last
-/// of these is answered.
+/// An event loop runs every task that is due before it looks at its connections again. A request that has been read is
+/// such a task. Without turns, a few hundred clients that each send thousands of requests ahead would keep all others
+/// waiting until the last of these is answered.
 final class RequestTurns: Sendable {
-    /// Calls a function, on the event loop, when the loop has looked at its connections.
+    /// Calls a function on the event loop after the loop has looked at its connections.
     typealias AfterLook = (_ then: @escaping () -> Void) -> Void
 
-    /// The requests of one connection that are answered in one turn.
+    /// How many requests of one connection are answered in one turn.
     static let requests = 4
 
     private let loops = Mutex<[ObjectIdentifier: NIOLoopBound<LoopTurns>]>([:])
@@ -23,7 +23,7 @@ final class RequestTurns: Sendable {
         self.makeAfterLook = makeAfterLook
     }
 
-    /// Those of an event loop. Called on this loop.
+    /// The turns of an event loop. Called on this loop.
     func of(_ eventLoop: any EventLoop) -> LoopTurns {
         let loop = loops.withLock { loops in
             if let known = loops[ObjectIdentifier(eventLoop)] { return known }
@@ -37,15 +37,15 @@ final class RequestTurns: Sendable {
 
 /// The connections of one event loop that wait for their next turn. Used on this loop only.
 final class LoopTurns {
-    /// How many connections have a turn before the loop looks at all of its connections.
+    /// How many connections have a turn before the loop looks at all its connections again.
     static let batch = 8
-    /// An answer that takes longer than this is not waited for.
+    /// The longest wait for an answer. A slower one no longer holds up the next turns.
     private static let patience = TimeAmount.seconds(1)
 
     private let eventLoop: any EventLoop
     private let afterLook: RequestTurns.AfterLook
     private var waiting: CircularBuffer<(_ turn: Int) -> Void> = []
-    /// The turns of a batch have a number together.
+    /// The number of the present batch. All turns of a batch share it.
     private var turn = 0
     /// The connections of the present batch whose turn is not over.
     private var left = 0
@@ -57,13 +57,14 @@ final class LoopTurns {
         self.afterLook = afterLook
     }
 
-    /// - Parameter begin: is called with what ``end(_:)`` needs when those that wait already have had their turn.
+    /// - Parameter begin: called when the connections that already wait have had their turn, with the number that
+    ///   ``end(_:)`` needs.
     func wait(_ begin: @escaping (_ turn: Int) -> Void) {
         waiting.append(begin)
         if left == 0 { giveTurnsAfterLook() }
     }
 
-    /// A connection's turn is over: it has used it up, or has nothing to be answered.
+    /// Ends a connection's turn: the connection has used it up, or has nothing more to be answered.
     func end(_ turn: Int) {
         guard turn == self.turn else { return }
         left -= 1
@@ -93,9 +94,9 @@ final class LoopTurns {
     }
 }
 
-/// Tells when an event loop has looked at its connections: when a byte has come back through a pipe.
+/// Tells when an event loop has looked at its connections: when a byte comes back through a pipe.
 ///
-/// A timer does not tell it. One whose time comes while the loop has other tasks to do is run with them.
+/// A timer cannot tell that. If it is due while the loop has other tasks, it runs together with them.
 private final class LookPipe {
     private final class Reader: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
@@ -135,7 +136,7 @@ private final class LookPipe {
         if let channel {
             channel.writeAndFlush(ByteBuffer(integer: UInt8(0)), promise: nil)
         } else {
-            // There is no pipe yet, or the process has too many files open.
+            // There is no pipe yet, or this process has too many open files.
             eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(1)) { self.come() }
         }
     }

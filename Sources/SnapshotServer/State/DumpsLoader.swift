@@ -7,11 +7,12 @@ import SnapshotBundle
 import SnapshotHistory
 import SnapshotOrigin
 
-/// Makes the states of a dumps directory: reads the lock, and verifies each bundle against it before it is served.
+/// Makes the states of a dumps directory. It reads the lock, and verifies each bundle against it before the bundle is
+/// served.
 ///
-/// A bundle stays mapped while it is served, although its file may be replaced. Where a file is shortened in place, all bundles
-/// are read again. Where a bundle is not the one that the lock
-/// names, because a refresh is at work or because it is damaged, the collection is served in its former state.
+/// A bundle stays mapped while it is served, even if its file is replaced. If a file is shortened in place, all bundles
+/// are read again. A bundle may differ from the one in the lock, because a refresh is at work or because it is damaged.
+/// The collection is then served in its former state.
 actor DumpsLoader {
     private struct Loaded {
         var entry: LockFile.Collection
@@ -32,19 +33,19 @@ actor DumpsLoader {
     private var address: OriginAddress?
     private var loaded: [CollectionID: Loaded] = [:]
     private var lockSeen: FileIdentity?
-    /// `mapped_faults_count` before the bundles were read that are known.
+    /// The value of `mapped_faults_count` before the known bundles were read.
     private var faultsSeen: UInt = 0
     private var problems: [CollectionID: String] = [:]
-    /// The bundles that were refused, so that they are not read again before something has changed.
+    /// The bundles that were refused. They are not read again before something has changed.
     private var refused: [CollectionID: Refused] = [:]
     private var reading: Task<ServedState?, any Error>?
-    /// Bytes of the older bundles that are in memory, because they come from git.
+    /// The size in bytes of each older bundle that is in memory because it comes from git.
     private var historyBytes: [CollectionID: [Timestamp: Int]] = [:]
 
     /// - Parameters:
-    ///   - history: where older states are looked for; `nil` for none.
-    ///   - report: gets a line for each older bundle that cannot be used. What is served does not depend on it: a client
-    ///     of that state gets the full list.
+    ///   - history: where to look for older states; `nil` for no history.
+    ///   - report: gets a line for each older bundle that cannot be used. Clients are still served correctly: one that
+    ///     has that older state gets the full list.
     init(
         _ directory: DumpsDirectory, history: BundleHistory?, softwareVersion: String, limits: Limits,
         report: @escaping @Sendable (String) -> Void
@@ -56,10 +57,10 @@ actor DumpsLoader {
         self.report = report
     }
 
-    /// The first state. Reads every byte of the bundles; no network.
+    /// The first state. Reads every byte of the bundles; uses no network.
     ///
-    /// - Parameter address: where clients will reach what is served.
-    /// - Throws: `FileError` or `BundleError` where the lock cannot be read.
+    /// - Parameter address: the address at which clients will reach what is served.
+    /// - Throws: `FileError` or `BundleError` if the lock cannot be read.
     func begin(at address: OriginAddress) async throws -> ServedState {
         self.address = address
         return try await reload()
@@ -68,13 +69,12 @@ actor DumpsLoader {
                 faults: faultsSeen, limits: limits.server)
     }
 
-    /// The directory's state, where it is another one than was read last. Reads every byte of the bundles that are new.
+    /// The directory's new state, if it has changed since it was last read. Reads every byte of the new bundles.
     ///
-    /// - Returns: `nil` where the lock is the one that was read last and nothing is left to be mended, and before
-    ///   ``begin(at:)``.
-    /// - Throws: `FileError` or `BundleError` where the lock cannot be read.
+    /// - Returns: `nil` if the lock has not changed and nothing is left to repair, and `nil` before ``begin(at:)``.
+    /// - Throws: `FileError` or `BundleError` if the lock cannot be read.
     func reload() async throws -> ServedState? {
-        // One after another: while one waits for git, an actor takes the next call.
+        // Reads run one after another: while one waits for git, an actor accepts the next call.
         let previous = reading
         let task = Task {
             _ = await previous?.result
@@ -134,7 +134,7 @@ actor DumpsLoader {
     private func open(
         _ id: CollectionID, _ entry: LockFile.Collection, at address: OriginAddress
     ) async throws -> ServedCollection {
-        // Verified under the root that the lock names: whom to trust is each client's own decision.
+        // The root is the one that the lock names. Each client decides for itself whom to trust.
         let signature = entry.trust.verdict
         let policy = TrustPolicy(
             roots: TrustAnchors(signature.map { [$0.root] } ?? []), signer: signature.map { SignerName($0.signer) })
@@ -145,8 +145,8 @@ actor DumpsLoader {
             limits: limits)
     }
 
-    /// The older states that are known: those that were served, and what the history has now, which may have grown by
-    /// states that were never served. Newest first.
+    /// The known older states, newest first: those that were served, and those in the history now. The history may have
+    /// gained states that were never served.
     private func older(_ id: CollectionID, before timestamp: Timestamp) async -> [BundleReader] {
         var readers = loaded[id].map { [$0.collection.bundle] + $0.collection.history } ?? []
         readers.removeAll { $0.head.timestamp >= timestamp }
@@ -183,7 +183,7 @@ actor DumpsLoader {
                 let reader = try await bundle.open()
                 try reader.verifyContents()
                 readers.append(reader)
-                // Only now: where one copy of a state is damaged, another one may not be.
+                // This comes last: if one copy of a state is damaged, another one may not be.
                 seen.insert(bundle.timestamp)
                 if let bytes { historyBytes[id, default: [:]][bundle.timestamp] = bytes }
             } catch {

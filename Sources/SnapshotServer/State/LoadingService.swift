@@ -3,8 +3,9 @@ import RemoteSettingsModel
 import ServiceLifecycle
 import SnapshotOrigin
 
-/// Reads the first state when the server listens, as documents name its port; then takes up what a refresh writes into the
-/// directory, where that is asked for.
+/// Reads the first state, and then picks up what a refresh writes into the directory, if that is asked for.
+///
+/// It starts when the server listens, because documents name the server's port.
 struct LoadingService: Service {
     let loader: DumpsLoader
     let state: StateBox
@@ -14,7 +15,7 @@ struct LoadingService: Service {
     let address: @Sendable (_ port: Int) throws -> OriginAddress
     /// The time between two looks at the directory.
     let interval: Duration
-    /// Whether changes of the directory are taken up.
+    /// Whether changes of the directory are picked up.
     let isWatching: Bool
     let logger: Logger
     let whenReady: @Sendable (ServedState) -> Void
@@ -26,16 +27,16 @@ struct LoadingService: Service {
             whenReady(first)
             await cancelWhenGracefulShutdown { await watch() }
         }
-        // A service that ends takes the server with it.
+        // If a service ends, the whole server ends, so this one waits.
         try? await gracefulShutdown()
     }
 
-    /// Looks at the lock again and again until it is cancelled. Each problem is reported once.
+    /// Checks the lock again and again until the task is cancelled. Each problem is reported once.
     private func watch() async {
         var reported = ""
         while !Task.isCancelled {
             try? await Task.sleep(for: interval)
-            // Bundles that somebody has shortened in place are read again, whether the directory is watched or not.
+            // If somebody shortens a bundle in place, the bundles are read again, even if the directory is not watched.
             guard isWatching || state.isDamaged else { continue }
             do {
                 guard let next = try await loader.reload() else { continue }

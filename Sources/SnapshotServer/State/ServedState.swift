@@ -4,15 +4,15 @@ import SnapshotBundle
 import SnapshotOrigin
 import Locks
 
-/// One state of what is served: immutable, replaced as a whole.
+/// One state of what is served. It is immutable, and replaced as a whole.
 package struct ServedState: Sendable {
     package let origin: Origin
-    /// What the lock says about each collection that is served.
+    /// The lock entry of each collection that is served.
     package let entries: [CollectionID: LockFile.Collection]
-    /// The collections that are not served, or not in the state that the lock names, and why.
+    /// The collections that are not served, or not served in the state that the lock names, with the reason.
     package let problems: [CollectionID: String]
     let responses: ResponseCache
-    /// `mapped_faults_count` before the bundles were read.
+    /// The value of `mapped_faults_count` before the bundles were read.
     private let faults: UInt
 
     init(
@@ -26,8 +26,9 @@ package struct ServedState: Sendable {
         responses = ResponseCache(limits)
     }
 
-    /// Whether somebody has shortened a bundle in place since it was read: nobody knows which, and what was read of it may
-    /// be zeros.
+    /// Whether somebody has shortened a bundle in place since the bundles were read.
+    ///
+    /// Nobody knows which bundle, and bytes that were read from it may be zeros.
     var isDamaged: Bool { mapped_faults_count() != faults }
 
     /// What is served, in a few words.
@@ -39,7 +40,7 @@ package struct ServedState: Sendable {
     }
 }
 
-/// The present state, which every request looks up anew.
+/// The present state. Every request looks it up anew.
 final class StateBox: Sendable {
     private let state = Mutex<ServedState?>(nil)
     private let updates: UpdateHub
@@ -49,7 +50,7 @@ final class StateBox: Sendable {
         self.updates = updates
     }
 
-    /// `nil` until the first state has been read, and while a damaged one is read again.
+    /// The present state; `nil` until the first one has been read, and while a damaged one is being read again.
     var current: ServedState? {
         guard let state = state.withLock({ $0 }), !state.isDamaged else { return nil }
         return state
@@ -57,12 +58,12 @@ final class StateBox: Sendable {
 
     var isDamaged: Bool { state.withLock { $0 }?.isDamaged ?? false }
 
-    /// Puts another state in the place of the present one, for requests that begin from now on.
+    /// Replaces the present state. It holds for requests that begin from now on.
     func replace(with new: ServedState) {
         state.withLock { state in
             let old = state
             state = new
-            // Under the lock, so that announcements come in the order of the states.
+            // The lock is held, so that announcements come in the order of the states.
             updates.announce(from: old?.origin, to: new.origin)
         }
     }

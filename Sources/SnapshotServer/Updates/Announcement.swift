@@ -3,13 +3,13 @@ import RemoteSettingsModel
 import SnapshotOrigin
 import UpdateEvents
 
-/// One state of the monitor as clients are told of it, encoded once for all connections.
+/// One state of the monitor as it is announced to clients, encoded once for all connections.
 package struct Announcement: Sendable {
     /// An event of an event stream, as it goes over the wire.
     package struct Event: Sendable {
-        /// For HTTP/1.0, where a body ends with the connection.
+        /// The text for HTTP/1.0. There a body ends with the connection.
         package let plain: ByteBuffer
-        /// For HTTP/1.1: one chunk (RFC 9112 §7.1).
+        /// The text for HTTP/1.1, as one chunk (RFC 9112 §7.1).
         package let chunk: ByteBuffer
 
         package init(_ text: String) {
@@ -18,24 +18,25 @@ package struct Announcement: Sendable {
         }
     }
 
-    /// A number that grows by one with each announcement of this server, from 1.
+    /// The number of this announcement. The first of a server has 1, and each next one is greater by one.
     package let number: Int
-    /// The timestamp with the collections that changed, for those who were told of the state before.
+    /// The timestamp and the collections that changed, for clients that were told of the state before.
     package let change: Event
-    /// The timestamp alone, for newcomers and for those who missed an announcement.
+    /// The timestamp alone, for newcomers and for clients that missed an announcement.
     package let present: Event
     /// The version of the monitor's broadcast, with its quotation marks.
     package let version: String
     /// The message that announces this version to clients of the push protocol.
     package let broadcast: ByteBuffer
 
-    /// The most collections that an event names. Where more have changed, it names none: any may have changed.
+    /// The most collections that an event names. If more have changed, the event names none: any collection may have
+    /// changed.
     static let mostCollections = 256
 
     /// - Parameters:
-    ///   - timestamp: the monitor's.
-    ///   - changed: the collections that changed; `nil` where any may have.
-    ///   - version: of the monitor's broadcast, with its quotation marks.
+    ///   - timestamp: the monitor's timestamp.
+    ///   - changed: the collections that changed; `nil` if any may have.
+    ///   - version: the version of the monitor's broadcast, with its quotation marks.
     package init(number: Int, timestamp: Timestamp, changed: [CollectionID]?, version: String) {
         self.number = number
         let id = "\(timestamp)"
@@ -52,7 +53,7 @@ package struct Announcement: Sendable {
     /// The announcement of what an origin now serves.
     ///
     /// - Parameter old: what was served before; `nil` at the start.
-    /// - Returns: `nil` where no collection is new or has another timestamp: there is nothing to fetch.
+    /// - Returns: `nil` if no collection is new or has another timestamp, because there is nothing to fetch.
     init?(number: Int, from old: Origin?, to new: Origin) {
         var changed: [CollectionID]?
         if let old {

@@ -3,16 +3,16 @@ import NIOHTTP1
 import RemoteSettingsModel
 import UpdateEvents
 
-/// One client's event stream (WHATWG HTML §9.2), from the head of the answer on. Nothing is read from the client any more.
+/// One client's event stream (WHATWG HTML §9.2), after the head of the answer. Nothing more is read from the client.
 ///
-/// A client that does not take what it is sent is left out, and told of the newest state when it takes something again; the
-/// guard behind this handler ends a connection that stays behind for ``ServerLimits/stallSeconds``. So a stream holds no more
-/// than ``bufferBytes`` for its client.
+/// A client that does not take what it is sent is skipped. It is told of the newest state when it takes something
+/// again. If it stays behind for ``ServerLimits/stallSeconds``, the guard behind this handler ends the connection. So a
+/// stream holds at most ``bufferBytes`` for its client.
 package final class EventStreamHandler: ChannelInboundHandler, UpdateSubscriber {
     package typealias InboundIn = ByteBuffer
     package typealias OutboundOut = ByteBuffer
 
-    /// What waits for a client that takes nothing, in bytes, before the client is left out; the system holds about as much.
+    /// The most bytes that wait for a client before it is skipped. The system holds about as many more.
     static let bufferBytes = 1024
 
     private static let heartbeat = Announcement.Event(": heartbeat\n\n")
@@ -24,13 +24,13 @@ package final class EventStreamHandler: ChannelInboundHandler, UpdateSubscriber 
     private var context: ChannelHandlerContext?
     /// The number of the announcement that was sent last; 0 for none.
     private var sent = 0
-    /// Something was left out because the client takes nothing.
+    /// Whether something was skipped because the client takes nothing.
     private var isBehind = false
     private var isBlocked = false
     private var isEnding = false
 
     /// - Parameters:
-    ///   - place: `nil` where there are too many streams: the client is asked to come back later.
+    ///   - place: `nil` if there are too many streams. The client is then asked to come back later.
     ///   - isChunked: whether the answer's head says `Transfer-Encoding: chunked`.
     package init(_ hub: UpdateHub, _ place: UpdateHub.Place?, isChunked: Bool) {
         self.hub = hub
@@ -38,16 +38,17 @@ package final class EventStreamHandler: ChannelInboundHandler, UpdateSubscriber 
         self.isChunked = isChunked
     }
 
-    /// The headers of a stream, without what the protocol's version asks for.
+    /// The headers of a stream, apart from those that depend on the version of HTTP.
     static let headers: [(name: String, value: String)] = [
         ("Content-Type", "text/event-stream"), ("Cache-Control", "no-cache, no-transform"), ("X-Accel-Buffering", "no"),
         ("Access-Control-Allow-Origin", "*"), ("X-Content-Type-Options", "nosniff"),
     ]
 
-    /// Sends what a newcomer is told. The head of the answer must have been written.
+    /// Sends what a newcomer is told. The head of the answer must already be written.
     package func begin() {
-        // If the server fails, a browser comes back after so many milliseconds: another number for each client, so that
-        // thousands do not come in one second. An empty line would make an event without data of it for some readers.
+        // If the server fails, a browser comes back after this many milliseconds. Each client gets another number, so
+        // that thousands do not come within one second. There is no empty line, because some readers would take the
+        // text for an event without data.
         send(.init("retry: \(Int.random(in: 3000...8000))\n"))
         guard let context, subscription.hasPlace else { return pause(seconds: hub.secondsUntilRetry()) }
         subscription.begin(self, on: context.eventLoop)
@@ -99,7 +100,7 @@ package final class EventStreamHandler: ChannelInboundHandler, UpdateSubscriber 
     }
 
     package func beat() {
-        // A client that takes nothing has enough to take.
+        // A client that takes nothing already has enough to take.
         if context?.channel.isWritable == true, !isEnding { send(Self.heartbeat) }
     }
 

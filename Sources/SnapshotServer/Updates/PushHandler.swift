@@ -4,21 +4,22 @@ import NIOWebSocket
 import RemoteSettingsModel
 import SnapshotOrigin
 
-/// One client of the broadcast part of Mozilla's push protocol, from the end of the WebSocket handshake on.
+/// One client of the broadcast part of Mozilla's push protocol, after the WebSocket handshake.
 ///
-/// A client that does not take what it is sent is not read from, and gets the newest version when it takes something again; the
-/// guard behind this handler ends a connection that stays behind for ``ServerLimits/stallSeconds``.
+/// While a client does not take what it is sent, nothing is read from it. It gets the newest version when it takes
+/// something again. If it stays behind for ``ServerLimits/stallSeconds``, the guard behind this handler ends the
+/// connection.
 package final class PushHandler: ChannelInboundHandler, UpdateSubscriber {
     package typealias InboundIn = WebSocketFrame
     package typealias OutboundOut = WebSocketFrame
 
-    /// Heartbeats between two pings.
+    /// How many heartbeats there are from one ping to the next.
     private static let beatsPerPing = 3
     /// The most frames that a client may send between two heartbeats.
     private static let mostFrames = 32
-    /// Seconds that a client must leave between two pings of its own, as in Mozilla's server.
+    /// The seconds that a client must wait between two pings of its own, as in Mozilla's server.
     private static let pingSeconds: Int64 = 45
-    /// Seconds that a client has, after the server's close frame, to take it and to close its side.
+    /// The seconds that a client has to take the server's close frame and to close its side.
     private static let closeSeconds: Int64 = 2
 
     private let hub: UpdateHub
@@ -33,9 +34,9 @@ package final class PushHandler: ChannelInboundHandler, UpdateSubscriber {
     private var isBlocked = false
     private var isEnding = false
     private var beats = 0
-    /// Frames since the last heartbeat.
+    /// How many frames have come since the last heartbeat.
     private var frames = 0
-    /// Pings since the client last sent anything.
+    /// How many pings were sent since the client last sent anything.
     private var unanswered = 0
     private var lastPing: NIODeadline?
 
@@ -44,7 +45,7 @@ package final class PushHandler: ChannelInboundHandler, UpdateSubscriber {
         subscription = UpdateSubscription(hub, place)
     }
 
-    /// What a connection consists of: WebSocket's frames, and this handler.
+    /// The handlers of a connection: WebSocket's frames, and this handler.
     package func handlers() -> [any ChannelHandler] {
         let bytes = hub.limits.pushMessageBytes
         return [
@@ -56,7 +57,7 @@ package final class PushHandler: ChannelInboundHandler, UpdateSubscriber {
         ]
     }
 
-    /// Awaits the first message. The head of the answer must have been written.
+    /// Waits for the first message. The head of the answer must already be written.
     package func begin() {
         guard let context else { return }
         subscription.begin(self, on: context.eventLoop)
@@ -112,7 +113,7 @@ package final class PushHandler: ChannelInboundHandler, UpdateSubscriber {
     }
 
     package func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // What follows a breach cannot be read as frames; it is only waited for.
+        // After a breach of the protocol, nothing can be read as frames. The handler only waits for the end.
         guard !isEnding else { return }
         switch error {
         case NIOWebSocketError.invalidFrameLength, NIOWebSocketFrameAggregator.Error.accumulatedFrameSizeIsTooLarge:
@@ -127,7 +128,8 @@ package final class PushHandler: ChannelInboundHandler, UpdateSubscriber {
         switch event {
         case ChannelEvent.inputClosed: context.close(promise: nil)
         case is ChannelShouldQuiesceEvent:
-            // Clients of this protocol cannot be told when to come back; they come a few seconds after the end.
+            // Clients of this protocol cannot be told when to come back. They come a few seconds after the connection
+            // ends.
             context.eventLoop.assumeIsolated().scheduleTask(in: hub.delayUntilEnd()) { [weak self] in
                 guard let self, !self.isEnding else { return }
                 self.hub.metrics.streamPaused(.push)
@@ -148,8 +150,8 @@ package final class PushHandler: ChannelInboundHandler, UpdateSubscriber {
             hasSaidHello = true
             deadline?.cancel()
             deadline = nil
-            // In the first session of a profile, Firefox names no broadcast after a reconnect either, and does not subscribe
-            // again. Whoever has no listener for a broadcast ignores it.
+            // In the first session of a profile, Firefox names no broadcast after a reconnect either, and does not
+            // subscribe again. A client without a listener for a broadcast ignores it.
             if known.isEmpty { known = [PushBroadcast(id: Origin.broadcastID, version: "")] }
             subscribe(known, present)
             return send(PushReply.hello(uaid: Self.uaid(), known, version: present.version))
@@ -175,7 +177,7 @@ package final class PushHandler: ChannelInboundHandler, UpdateSubscriber {
         version = present.version
     }
 
-    /// A new name for each connection: nothing is kept for a client, and a client whose name has changed knows that.
+    /// A new name for each connection. The server keeps nothing about a client, and a new name tells the client so.
     private static func uaid() -> String {
         let digits = (0..<32).map { _ in String(Int.random(in: 0..<16), radix: 16) }
         return digits.joined()
@@ -216,8 +218,8 @@ package final class PushHandler: ChannelInboundHandler, UpdateSubscriber {
         var data = ByteBuffer()
         data.write(webSocketErrorCode: code)
         let written = context.eventLoop.makePromise(of: Void.self)
-        // A connection that is closed while bytes of the client are unread is reset, and the client may never see the frame. So
-        // only this side is closed, and what still comes is read and dropped.
+        // If a connection is closed while bytes from the client are unread, it is reset, and the client may never see
+        // the frame. So only this side is closed, and what still comes is read and dropped.
         written.futureResult.assumeIsolated().whenComplete { [weak self] _ in
             self?.context?.close(mode: .output, promise: nil)
         }
@@ -228,13 +230,14 @@ package final class PushHandler: ChannelInboundHandler, UpdateSubscriber {
         context.read()
     }
 
-    /// The code by which a client's close frame is answered: its own, or what is wrong with it (RFC 6455 §5.5.1, §7.4).
+    /// The code of the answer to a client's close frame: the client's own, or what is wrong with it (RFC 6455 §5.5.1,
+    /// §7.4).
     private static func answer(toClose data: ByteBuffer) -> WebSocketErrorCode {
         guard data.readableBytes > 0 else { return .normalClosure }
         guard let code = data.getInteger(at: data.readerIndex, as: UInt16.self) else { return .protocolError }
         switch code {
         case 1000...1003, 1007...1014, 3000...4999: break
-        // Not to be sent, or not given to anybody.
+        // These codes must not be sent, or are not assigned.
         default: return .protocolError
         }
         let isText = String(validating: data.readableBytesView.dropFirst(2), as: UTF8.self) != nil
@@ -254,7 +257,7 @@ package final class PushHandler: ChannelInboundHandler, UpdateSubscriber {
     }
 }
 
-/// Refuses what a client must not send (RFC 6455 §5.1, §5.2) and the decoder lets through.
+/// Refuses frames that a client must not send (RFC 6455 §5.1, §5.2) but the decoder accepts.
 private final class ClientFrameCheck: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = WebSocketFrame

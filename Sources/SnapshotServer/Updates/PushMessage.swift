@@ -1,28 +1,29 @@
 import RemoteSettingsModel
 import SnapshotOrigin
 
-/// A message from a client of Mozilla's push protocol, of which this server speaks the part about broadcasts.
+/// A message from a client of Mozilla's push protocol. This server speaks the part about broadcasts.
 package enum PushMessage: Hashable, Sendable {
     /// The first message. It names the broadcasts that the client subscribes to.
     case hello([PushBroadcast])
     /// Subscribes to further broadcasts.
     case subscribe([PushBroadcast])
-    /// `{}`, which is answered by `{}`.
+    /// The message `{}`, which is answered by `{}`.
     case ping
     /// Registers a channel for web push messages, which this server does not have.
     case register(channel: String)
     case unregister(channel: String)
-    /// Is about web push messages, and needs no answer.
+    /// A message about web push messages that needs no answer.
     case ignored
 
     /// Why a message cannot be read.
     package struct Malformed: Error {}
 
-    /// The most broadcasts in a message, and bytes in the name of a broadcast or a channel.
+    /// The limits of a message: its broadcasts, and the bytes in the name of a broadcast or a channel.
     static let mostBroadcasts = 32
     static let mostNameBytes = 256
 
-    /// - Throws: ``Malformed`` where the text is not JSON, lacks a member or has one of another type, or is of no known type.
+    /// - Throws: ``Malformed`` if the text is not JSON, lacks a member, has a member of the wrong type, or is of no
+    ///   known type.
     package init(_ text: Bytes) throws(Malformed) {
         var limits = Limits()
         limits.jsonDepth = 8
@@ -67,7 +68,7 @@ package enum PushMessage: Hashable, Sendable {
     }
 }
 
-/// A broadcast in a state that a client knows.
+/// A broadcast and the version of it that a client has.
 package struct PushBroadcast: Hashable, Sendable {
     package let id: String
     package let version: String
@@ -81,9 +82,9 @@ package struct PushBroadcast: Hashable, Sendable {
 /// The messages that this server sends, as JSON.
 package enum PushReply {
     /// - Parameters:
-    ///   - uaid: names this connection; 32 hexadecimal digits.
-    ///   - known: what the client has.
-    ///   - version: of the monitor's broadcast.
+    ///   - uaid: the name of this connection; 32 hexadecimal digits.
+    ///   - known: the versions that the client has.
+    ///   - version: the present version of the monitor's broadcast.
     package static func hello(uaid: String, _ known: [PushBroadcast], version: String) -> [UInt8] {
         JSONText.compact(
             .members([
@@ -92,7 +93,7 @@ package enum PushReply {
             ]))
     }
 
-    /// - Returns: `nil` where the client knows all that it asks for.
+    /// - Returns: `nil` if the client has the present version of all that it asks for.
     package static func subscribed(_ known: [PushBroadcast], version: String) -> [UInt8]? {
         let differences = differences(known, version: version)
         return differences.isEmpty ? nil : broadcast(differences)
@@ -102,7 +103,7 @@ package enum PushReply {
         broadcast([.init(key: Origin.broadcastID, value: .string(version))])
     }
 
-    /// The refusal of a registration. The protocol has no status for "never": this one says that the server cannot.
+    /// The refusal of a registration. The protocol has no status for "never"; 500 says that the server cannot.
     package static func registrationRefused(channel: String) -> [UInt8] {
         JSONText.compact(
             .members([
@@ -122,7 +123,7 @@ package enum PushReply {
         JSONText.compact(.members(["messageType": .string("broadcast"), "broadcasts": .object(members)]))
     }
 
-    /// What differs from what a client has, and under `errors` what there is not.
+    /// The broadcasts whose version differs from the client's, and under `errors` those that do not exist.
     private static func differences(_ known: [PushBroadcast], version: String) -> [JSONValue.Member] {
         var members: [JSONValue.Member] = []
         var errors: [JSONValue.Member] = []

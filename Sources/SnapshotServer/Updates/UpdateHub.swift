@@ -4,7 +4,7 @@ import SnapshotOrigin
 import Locks
 import UpdateEvents
 
-/// A connection that is told of updates. All members are used on its event loop only.
+/// A connection that is told of updates. Its members are used on its event loop only.
 package protocol UpdateSubscriber: AnyObject {
     /// Sends an announcement, or remembers that the client is behind.
     func announce(_ announcement: Announcement)
@@ -12,7 +12,7 @@ package protocol UpdateSubscriber: AnyObject {
     func beat()
 }
 
-/// Which protocol a client is told of updates by; also a label of metrics.
+/// The protocol by which a client is told of updates. It is also a label of the metrics.
 package enum UpdateProtocol: String, CaseIterable, Sendable {
     case eventStream = "event-stream"
     case push
@@ -20,10 +20,10 @@ package enum UpdateProtocol: String, CaseIterable, Sendable {
 
 /// All connections that wait for updates, and what they are told.
 ///
-/// Announcing costs one message to each event loop. The loop then tells its connections in batches, so that requests are
-/// answered in between.
+/// An announcement costs one message to each event loop. The loop then tells its connections in batches, so that
+/// requests are answered in between.
 package final class UpdateHub: Sendable {
-    /// The right to one connection that waits for updates; given back by ``UpdateHub/leave(_:)``.
+    /// The right to one connection that waits for updates. ``UpdateHub/leave(_:)`` gives it back.
     package struct Place: Sendable {
         fileprivate let network: UInt64
         let kind: UpdateProtocol
@@ -51,12 +51,12 @@ package final class UpdateHub: Sendable {
     /// What newcomers are told; `nil` until the first state is served.
     package var present: Announcement? { state.withLock { $0.present } }
 
-    /// Announces what is served from now on to all connections, where it differs from what was served before.
+    /// Announces the new state to all connections, if it differs from what was served before.
     func announce(from old: Origin?, to new: Origin) {
         announce { Announcement(number: $0, from: old, to: new) }
     }
 
-    /// - Parameter make: makes the announcement of this number; `nil` where there is nothing to announce.
+    /// - Parameter make: makes the announcement with this number; returns `nil` if there is nothing to announce.
     package func announce(_ make: (_ number: Int) -> Announcement?) {
         let (announcement, loops) = state.withLock { state -> (Announcement?, [NIOLoopBound<LoopSubscribers>]) in
             guard let announcement = make(state.number + 1) else { return (nil, []) }
@@ -69,8 +69,8 @@ package final class UpdateHub: Sendable {
         for loop in loops { loop.eventLoop.execute { loop.value.announce(announcement) } }
     }
 
-    /// - Parameter network: as ``ConnectionTable/network(_:)`` has it.
-    /// - Returns: `nil` where there are too many connections already, of this network or in all.
+    /// - Parameter network: the client's network, as ``ConnectionTable/network(_:)`` returns it.
+    /// - Returns: `nil` if there are too many connections already, from this network or in all.
     package func enter(_ kind: UpdateProtocol, network: UInt64) -> Place? {
         let isAdmitted = state.withLock { state in
             let count = state.openByNetwork[network, default: 0]
@@ -93,7 +93,7 @@ package final class UpdateHub: Sendable {
         metrics.streamClosed(place.kind)
     }
 
-    /// Waits until no connection waits for updates any more.
+    /// Waits until no connection waits for updates, or until the time is over.
     func allHaveLeft(within duration: Duration) async {
         let end = ContinuousClock.now + duration
         while state.withLock({ $0.open }) > 0, ContinuousClock.now < end {
@@ -113,8 +113,10 @@ package final class UpdateHub: Sendable {
         return loop.value
     }
 
-    /// The seconds after which a client may come back to a server that ends: another number for each client, so that they
-    /// do not come all at once, and never one so small that the server is still starting.
+    /// The seconds after which a client may come back to a server that is ending.
+    ///
+    /// Each client gets another number, so that they do not come all at once. No number is so small that the server is
+    /// still starting.
     package func secondsUntilReturn() -> Int {
         let open = state.withLock { state in
             let open = state.openAtEnd ?? state.open
@@ -125,15 +127,16 @@ package final class UpdateHub: Sendable {
         return Int.random(in: first..<first + limits.updateReturnSeconds(connections: open))
     }
 
-    /// How long a connection whose client cannot be told when to come back goes on after the server was asked to end: at most
-    /// half of the time that the server has.
+    /// How long a push connection goes on after the server was asked to end.
+    ///
+    /// Its client cannot be told when to come back. The time is at most half of what the server has for its shutdown.
     func delayUntilEnd() -> TimeAmount {
         let open = state.withLock { state in
             let open = state.openAtEnd ?? state.open
             state.openAtEnd = open
             return open
         }
-        // At most as many as there may be connections.
+        // `open` is limited by the number of connections, so the product cannot overflow.
         let spread = open * 1000 / max(1, limits.updateReturnsPerSecond)
         return .milliseconds(Int64.random(in: 0...Int64(max(0, min(spread, limits.shutdownSeconds * 500)))))
     }
@@ -143,23 +146,24 @@ package final class UpdateHub: Sendable {
 }
 
 extension ServerLimits {
-    /// The least number of seconds that a client stays away.
+    /// The fewest seconds that a client stays away.
     package static let firstReturnSeconds = 3
 
-    /// The seconds over which so many clients are spread when they have to come back, from ``firstReturnSeconds`` on.
+    /// The seconds over which this many clients are spread when they have to come back. They count from
+    /// ``firstReturnSeconds`` on.
     package func updateReturnSeconds(connections: Int) -> Int {
         min(max(5, connections / max(1, updateReturnsPerSecond)), 600)
     }
 }
 
-/// What a connection that waits for updates has of the hub: its place, and where it is told. Used on its event loop only.
+/// One connection's share in the hub: its place, and its entry among those that are told. Used on its event loop only.
 struct UpdateSubscription {
     private let hub: UpdateHub
     private var place: UpdateHub.Place?
     private var subscribers: LoopSubscribers?
     private var slot = 0
 
-    /// - Parameter place: `nil` where there was none left.
+    /// - Parameter place: `nil` if none was left.
     init(_ hub: UpdateHub, _ place: UpdateHub.Place?) {
         self.hub = hub
         self.place = place
@@ -167,20 +171,20 @@ struct UpdateSubscription {
 
     var hasPlace: Bool { place != nil }
 
-    /// From now on, `subscriber` is told.
+    /// Lets `subscriber` be told from now on.
     mutating func begin(_ subscriber: any UpdateSubscriber, on eventLoop: any EventLoop) {
         let subscribers = hub.subscribers(on: eventLoop)
         slot = subscribers.add(subscriber)
         self.subscribers = subscribers
     }
 
-    /// From now on, `subscriber` is told nothing. The connection keeps its place until it is closed.
+    /// Tells `subscriber` nothing more. The connection keeps its place until it is closed.
     mutating func end(_ subscriber: any UpdateSubscriber) {
         subscribers?.remove(subscriber, from: slot)
         subscribers = nil
     }
 
-    /// The connection is closed, and gives its place back.
+    /// Gives the place back, because the connection is closed.
     ///
     /// - Parameter isShed: whether the client took nothing of what it was sent.
     mutating func close(_ subscriber: any UpdateSubscriber, isShed: Bool = false) {
@@ -198,15 +202,16 @@ package final class LoopSubscribers {
     private static let batch = 128
 
     private let eventLoop: any EventLoop
-    /// By the second of the heartbeat's period in which they came, so that heartbeats are spread over it.
+    /// The connections, by the second of the heartbeat's period in which they came. So heartbeats are spread over the
+    /// period.
     private var slots: [[ObjectIdentifier: any UpdateSubscriber]]
     private var count = 0
     private var second = 0
     private var clock: Scheduled<Void>?
-    /// Those that have yet to be told of ``announcing``.
+    /// The connections that have not been told of ``announcing`` yet.
     private var untold: [any UpdateSubscriber] = []
     private var announcing: Announcement?
-    /// The newest announcement that came while others were being told; those before it are left out.
+    /// The newest announcement that came while others were being told. Those between are left out.
     private var next: Announcement?
 
     fileprivate init(_ eventLoop: any EventLoop, heartbeatSeconds: Int) {
@@ -214,7 +219,7 @@ package final class LoopSubscribers {
         slots = Array(repeating: [:], count: max(1, heartbeatSeconds))
     }
 
-    /// - Returns: what ``remove(_:from:)`` needs.
+    /// - Returns: the slot that ``remove(_:from:)`` needs.
     package func add(_ subscriber: any UpdateSubscriber) -> Int {
         slots[second][ObjectIdentifier(subscriber)] = subscriber
         count += 1
@@ -257,7 +262,7 @@ package final class LoopSubscribers {
             self.next = nil
             begin(next)
         } else {
-            // Not at once: a loop runs all tasks that are due before it looks at its connections again.
+            // There is a pause, because a loop runs all tasks that are due before it looks at its connections again.
             eventLoop.assumeIsolated().scheduleTask(in: .microseconds(200)) { self.tellBatch() }
         }
     }
