@@ -3,7 +3,8 @@ import RemoteSettingsModel
 /// The query of a request for a changeset, checked by the rules of the API's version.
 struct ChangesetRequest {
     enum Refusal: Error {
-        /// 204: `_expected`, the timestamp that the client has heard of, is before `_since`, the timestamp of its data.
+        /// 204: the client has heard of no newer state, because `_expected` is before `_since`, the timestamp of its
+        /// data.
         case nothingNewer
         case invalid(OriginProblem)
     }
@@ -13,11 +14,13 @@ struct ChangesetRequest {
     let since: Timestamp?
     let bucket: String?
     let collection: String?
-    /// The largest number of changes that is asked for, the newest ones; `nil` for all. Only v1 knows of it.
+    /// The most changes to return, the newest ones; `nil` for all. Only v1 has this parameter.
     let limit: Int?
 
-    /// `_expected` is mandatory. v1 takes a `_since` bare or in quotation marks, v2 bare. An `_expected` before `_since` is
-    /// refused by v2; v1 answers the monitor's with 204 and a collection's with its data.
+    /// Reads and checks the parameters. `_expected` is mandatory.
+    ///
+    /// v1 accepts `_since` bare or in quotation marks, v2 only bare. If `_expected` is before `_since`, v2 refuses the
+    /// request. v1 answers 204 for the monitor, and sends the data of a collection.
     init(_ query: QueryParameters, _ version: APIVersion, isMonitor: Bool) throws(Refusal) {
         self.version = version
         func number(_ name: String) throws(Refusal) -> Timestamp? {
@@ -31,7 +34,7 @@ struct ChangesetRequest {
             return number
         }
         guard query["_expected"] != nil else { throw .invalid(.invalid("_expected", "Required")) }
-        // Clients only use it to make a URL that no cache has, so the server accepts any text.
+        // Clients use it only to make a URL that no cache has, so the server accepts any text.
         let zero = Timestamp(milliseconds: 0)
         let expected = (try? number("_expected")) ?? zero
         self.expected = expected
@@ -54,7 +57,7 @@ struct ChangesetRequest {
         }
         do throws(OriginProblem) {
             let limit = try ListQuery.limit(query)
-            // Kinto takes 0 for no limit.
+            // In Kinto 0 means no limit.
             self.limit = limit == 0 ? nil : limit
         } catch {
             throw .invalid(error)

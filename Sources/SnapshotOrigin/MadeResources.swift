@@ -2,10 +2,10 @@ import RemoteSettingsModel
 import SnapshotBundle
 import Locks
 
-/// The resources that one state of an origin makes on the first request and keeps.
+/// The resources that one state of an origin makes on the first request, and then keeps.
 final class MadeResources: Sendable {
     enum Key: Hashable {
-        /// The monitor's changeset with this many of the newest entries.
+        /// The monitor's changeset with this number of the newest entries.
         case monitor(Int)
         case zip(CollectionID)
         /// All records of a collection, as one list.

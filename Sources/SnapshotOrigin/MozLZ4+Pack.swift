@@ -5,10 +5,10 @@ import MozillaLZ4
 import RemoteSettingsModel
 
 extension MozLZ4 {
-    /// Packs the segments, one behind the other.
+    /// Packs the segments, one after another.
     ///
-    /// - Returns: `nil` where there are more bytes than LZ4 takes in one block, about 2 GB; and without the trait `Tools`, as an
-    ///   app's tests, which have the origin in memory, do without LZ4's library.
+    /// - Returns: `nil` if there are more bytes than one LZ4 block can hold, about 2 GB. Without the trait `Tools` it
+    ///   is always `nil`, because an app's tests have the origin in memory but not LZ4's library.
     package static func pack(_ segments: [Bytes]) -> Bytes? {
         #if Tools
             let input = segments.flatMap(\.array)

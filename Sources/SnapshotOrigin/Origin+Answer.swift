@@ -6,12 +6,12 @@ extension Origin {
     /// The answer to a `GET` or `HEAD`.
     ///
     /// - Parameters:
-    ///   - path: the request target's path, as it was sent.
+    ///   - path: the path of the request target, as it was sent.
     ///   - query: the text after the question mark.
-    ///   - now: the present time. Like the server, the monitor refuses a `_since` that is too long ago.
-    /// - Throws: `BundleError` where a bundle can no longer be read.
+    ///   - now: the present time. Like Mozilla's server, the monitor redirects if `_since` is too long ago.
+    /// - Throws: `BundleError` if a bundle can no longer be read.
     package func answer(path: Substring, query: Substring?, now: Timestamp) throws(BundleError) -> OriginAnswer {
-        // Bytes are compared: finding the boundaries of characters costs more than the rest of an answer.
+        // Bytes are compared, because finding character boundaries costs more than the rest of an answer.
         let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .dropFirst().map(Substring.init)[...]
         guard let first = parts.first else { return .unknown }
@@ -65,7 +65,8 @@ extension Origin {
         guard let id = try? CollectionID(bucket: bucket, name: name), let collection = byID[id] else {
             return .problem(.notFound, .changeset)
         }
-        // v1 compares numbers, so that nothing is newer than a future time; v2 knows the collection's timestamps.
+        // v1 compares numbers, so nothing is newer than a time in the future. v2 accepts only the collection's own
+        // timestamps.
         let since = request.since.map { version == .v1 ? min($0, collection.timestamp) : $0 }
         if let limit = request.limit {
             if let newest = try collection.changeset(since: since, limit: limit) { return .resource(newest) }
@@ -87,7 +88,7 @@ extension Origin {
                 since: request.since, bucket: request.bucket, collection: request.collection, limit: request.limit))
     }
 
-    /// Whether v1's monitor answers with a redirect to the full list, so that caches have fewer answers to keep.
+    /// Whether v1's monitor redirects to the full list, so that caches have fewer answers to keep.
     static func isTooOld(_ since: Timestamp, now: Timestamp) -> Bool {
         since.milliseconds == 0 || now.elapsed(since: since) > .seconds(21 * 86_400)
     }

@@ -6,9 +6,9 @@ extension Origin {
     /// The monitor's changeset.
     ///
     /// - Parameters:
-    ///   - since: only collections that changed after this time.
-    ///   - bucket: only collections of this bucket; `collection` restricts the name in the same way.
-    ///   - limit: the most entries, of which the newest are kept.
+    ///   - since: lists only collections that changed after this time.
+    ///   - bucket: lists only collections of this bucket. `collection` restricts the name in the same way.
+    ///   - limit: the most entries; the newest are kept.
     package func monitorChangeset(
         since: Timestamp? = nil, bucket: String? = nil, collection: String? = nil, limit: Int? = nil
     ) -> OriginResource {
@@ -21,14 +21,14 @@ extension Origin {
                 gzip: body.count > 256 ? .compressing : .none, isKept: isKept)
         }
         guard bucket == nil, collection == nil, limit == nil else { return resource(isKept: false) }
-        // The answer depends only on how many entries are newer, so there are few answers to keep.
+        // The answer depends only on how many entries are newer, so few answers have to be kept.
         let count = since.map { since in monitor.entries.count { $0.timestamp > since } } ?? monitor.entries.count
         return (try? made.get(.monitor(count), { resource(isKept: true) })) ?? resource(isKept: false)
     }
 
-    /// The zip of a collection's attachments, where its metadata offers one (`attachment.bundle`).
+    /// The zip of a collection's attachments, if its metadata offers one (`attachment.bundle`).
     ///
-    /// - Throws: `BundleError` where the bundle cannot be read.
+    /// - Throws: `BundleError` if the bundle cannot be read.
     package func attachmentsZip(_ id: CollectionID) throws(BundleError) -> OriginResource? {
         guard let collection = byID[id], collection.metadata.hasAttachmentsZip else { return nil }
         return try made.get(.zip(id)) { () throws(BundleError) in
@@ -41,12 +41,12 @@ extension Origin {
         }
     }
 
-    /// The names of the bundles of changesets, below `bundles/` of the attachments' URL.
+    /// The names of the bundles of changesets, under `bundles/` of the attachments' URL.
     package static let changesetBundles = ["changesets.json.mozlz4", "startup.json.mozlz4"]
 
-    /// A bundle of changesets: of all collections, or of those that clients want when they start (metadata's `flags`).
+    /// A bundle of changesets: of all collections, or of those with `startup` in their metadata's `flags`.
     ///
-    /// - Throws: `BundleError` where a snapshot cannot be read.
+    /// - Throws: `BundleError` if a snapshot cannot be read.
     package func changesetBundle(_ name: String) throws(BundleError) -> OriginResource? {
         guard Self.changesetBundles.contains(name) else { return nil }
         let chosen = name.hasPrefix("startup") ? collections.filter(\.metadata.isForStartup) : collections
@@ -66,11 +66,11 @@ extension Origin {
         }
     }
 
-    /// A file below the attachments' base URL.
+    /// A file under the attachments' base URL.
     ///
-    /// - Parameter location: percent-decoded.
-    /// - Returns: `nil` where no file has this location.
-    /// - Throws: `BundleError` where a bundle cannot be read.
+    /// - Parameter location: the percent-decoded location.
+    /// - Returns: `nil` if no file has this location.
+    /// - Throws: `BundleError` if a bundle cannot be read.
     func file(_ location: String) throws(BundleError) -> OriginAnswer? {
         if location.hasPrefix("bundles/") {
             let name = String(location.dropFirst("bundles/".count))

@@ -2,9 +2,9 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Kinto's own view of the data, read-only, for its plain clients: lists and single objects, on v1.
+/// Kinto's own view of the data for its plain clients, read-only: lists and single objects, on v1.
 extension Origin {
-    /// - Parameter parts: the path below `v1/`: `buckets/{b}/collections`, and what is below that.
+    /// - Parameter parts: the path under `v1/`: `buckets/{b}/collections`, and what follows.
     func plainAnswer(
         _ parts: [String], _ query: QueryParameters, now: Timestamp
     ) throws(BundleError) -> OriginAnswer {
@@ -44,7 +44,7 @@ extension Origin {
     private func recordList(_ collection: ServedCollection, _ query: QueryParameters) throws -> OriginResource {
         let records = try collection.newestRecordsFirst()
         if query.isEmpty {
-            // What most clients ask for is made once.
+            // Most clients ask for this list, so it is made once.
             let whole = try made.get(.records(collection.id)) {
                 Self.document(
                     Self.array(records.map(\.json)), time: collection.timestamp,
@@ -78,7 +78,7 @@ extension Origin {
     }
 
     /// - Parameters:
-    ///   - path: of the list, below `v1/`.
+    ///   - path: the list's path, under `v1/`.
     ///   - time: when the list last changed.
     private func list(
         _ asked: ListQuery, of objects: [ListedObject], at path: String, _ query: QueryParameters, time: Timestamp
@@ -103,7 +103,8 @@ extension Origin {
             [Bytes(utf8: #"{"data":"#), query.chosen(of: object.json), Bytes(utf8: #","permissions":{}}"#)], time: time)
     }
 
-    /// Kinto's entity tags are timestamps, which clients read; so there is no gzip form, which needs a tag of its own.
+    /// Kinto's entity tags are timestamps, which clients read. A gzip form would need a tag of its own, so there is
+    /// none.
     private static func document(
         _ segments: [Bytes], time: Timestamp, list: ListPosition? = nil, isKept: Bool = false
     ) -> OriginResource {

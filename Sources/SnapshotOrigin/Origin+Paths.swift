@@ -5,15 +5,15 @@ import SnapshotBundle
 extension Origin {
     /// Lists every resource that has a path of its own, without a query. A mirror of plain files consists of these.
     ///
-    /// Changesets are the full ones; ``ServedCollection/delta(since:_:)`` makes the deltas, one for each of
+    /// Changesets are the full ones. ``ServedCollection/delta(since:_:)`` makes the deltas, one for each state in
     /// ``ServedCollection/history``.
     ///
-    /// A record can name the location of one of the documents that the origin makes itself. A path that is listed a second time
-    /// is that of such an attachment; the origin answers what it has listed first.
+    /// A record can name the location of a document that the origin makes itself. Such a path is listed twice: first
+    /// for the document, which is what the origin answers, and then for the attachment.
     ///
-    /// - Parameter take: receives a percent-encoded path that begins with `/`, and the resource at that path. Resources are
-    ///   made one by one, so that they need not all be in memory.
-    /// - Throws: `BundleError` where a bundle cannot be read; what `take` throws.
+    /// - Parameter take: receives a percent-encoded path that begins with `/`, and the resource at that path. Resources
+    ///   are made one at a time, so that they need not all be in memory.
+    /// - Throws: `BundleError` if a bundle cannot be read; whatever `take` throws.
     package func forEachPath(_ take: (_ path: String, _ resource: OriginResource) throws -> Void) throws {
         for version in APIVersion.allCases {
             let prefix = "/\(version.rawValue)/"

@@ -3,18 +3,18 @@ import SnapshotBundle
 
 /// One state of an origin: everything that it answers while that state lasts.
 ///
-/// It never changes: a server replaces it as a whole, so that every answer comes from one state. It does no network and
-/// reads no clock; bundles are read in place. It is an object, so that a request retains it by one reference.
+/// It never changes. A server replaces it as a whole, so that every answer comes from one state. It uses no network and
+/// reads no clock. Bundles are read in place. It is a class, so that a request retains it by one reference.
 package final class Origin: Sendable {
     package let address: OriginAddress
-    /// Sorted by name.
+    /// The collections, sorted by name.
     package let collections: [ServedCollection]
     package let limits: Limits
 
-    /// The monitor's timestamp: the time of the newest change in any collection; 0 where there are no collections.
+    /// The monitor's timestamp: the time of the newest change in any collection; 0 if there are no collections.
     package var monitorTimestamp: Timestamp { monitor.timestamp }
 
-    /// Locations that collections claim for different attachments: a line each, for reports.
+    /// The locations that collections claim for different attachments, one line each, for reports.
     package var conflicts: [String] { attachments.conflicts }
 
     let byID: [CollectionID: ServedCollection]
@@ -23,7 +23,7 @@ package final class Origin: Sendable {
     let attachments: AttachmentIndex
     let chains: [String: OriginResource]
     let heartbeat: OriginResource
-    /// The version of the broadcast that announces changes: the newest change outside of previews, in quotation marks.
+    /// The version of the broadcast that announces changes: the newest change outside previews, in quotation marks.
     package let broadcastVersion: String
 
     /// The name of that broadcast.
@@ -36,7 +36,7 @@ package final class Origin: Sendable {
     /// Reads the bundles' manifests; does no other I/O.
     ///
     /// - Parameters:
-    ///   - collections: each collection once.
+    ///   - collections: the collections, each once.
     ///   - softwareVersion: the version in the root document and in `__version__`.
     /// - Throws: `BundleError`.
     package init(
@@ -97,7 +97,7 @@ package final class Origin: Sendable {
 
     /// Makes each changeset and its compressed form in advance, so that no request has to wait for them.
     ///
-    /// - Throws: `BundleError` where a bundle cannot be read.
+    /// - Throws: `BundleError` if a bundle cannot be read.
     package func warmUp() throws(BundleError) {
         for collection in collections { _ = try collection.changeset().gzip() }
     }

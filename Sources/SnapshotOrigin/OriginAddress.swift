@@ -1,15 +1,15 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// The address at which clients reach an origin; its documents name it in URLs.
+/// The address at which clients reach an origin. The origin's documents use it in URLs.
 package struct OriginAddress: Hashable, Sendable, CustomStringConvertible {
-    /// `https://host:port`, or with a path in front of everything; without a slash at its end.
+    /// The base URL: `https://host:port`, with a path if there is one, and without a slash at the end.
     package let url: String
-    /// Host and port as the monitor's entries name them.
+    /// Host and port, in the form of the monitor's entries.
     package let host: String
 
     /// - Parameter text: an absolute URL without a query, such as `https://mirror.example.org`.
-    /// - Throws: `HTTPError` where the text is not such a URL.
+    /// - Throws: `HTTPError` if the text is not such a URL.
     package init(_ text: String) throws(HTTPError) {
         let url = try HTTPURL(text)
         guard url.query == nil else { throw HTTPError(text, .invalidURL("an origin's address has no query")) }
@@ -21,7 +21,7 @@ package struct OriginAddress: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { url }
 
-    /// The base URL of attachments, with a slash at its end.
+    /// The base URL of attachments, with a slash at the end.
     var attachments: String { "\(url)/attachments/" }
 
     func chain(_ name: String) -> String { "\(url)/chains/\(name)" }

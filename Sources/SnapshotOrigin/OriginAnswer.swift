@@ -1,4 +1,4 @@
-/// What an origin answers to a request, as values; the server makes HTTP of it.
+/// An origin's answer to a request, as a value. The server turns it into HTTP.
 package enum OriginAnswer: Sendable {
     case resource(OriginResource)
     /// 307 to another URL of the same origin.
@@ -6,11 +6,11 @@ package enum OriginAnswer: Sendable {
     /// 204: nothing can be newer than what the client has.
     case noContent(OriginRoute)
     case problem(OriginProblem, OriginRoute)
-    /// The path does not belong to the API; the server may answer it otherwise.
+    /// The path does not belong to the API. The server may answer it in another way.
     case unknown
 }
 
-/// What an answer is about: a bounded set, for counting.
+/// What an answer is about, for the counts. The set of values is bounded.
 package enum OriginRoute: String, Hashable, Sendable, CaseIterable {
     case root
     case monitor

@@ -4,13 +4,13 @@ import SnapshotBundle
 
 /// Something that an origin serves: its bytes, and what HTTP says about them. It never changes.
 ///
-/// A class, because the server keeps the responses that it has made of a resource under the resource's identity.
+/// It is a class, because the server keeps its responses by the resource's identity.
 package final class OriginResource: Sendable {
     /// How long caches may keep an answer.
     package enum Freshness: Hashable, Sendable {
         /// The answer changes when the collection does.
         case seconds(Int)
-        /// The URL names the content.
+        /// The URL names the content, so the answer never changes.
         case immutable
         case none
 
@@ -34,15 +34,16 @@ package final class OriginResource: Sendable {
 
     package let route: OriginRoute
     package let contentType: String
-    /// The entity tag of the content as it is, without quotation marks.
+    /// The entity tag of the plain content, without quotation marks.
     package let tag: String
     package let lastModified: Timestamp?
     package let freshness: Freshness
     package let content: OriginContent
-    /// Whether the origin answers the same request with this very object again, so that responses made from it are worth
-    /// keeping.
+    /// Whether the origin answers the same request with this same object again.
+    ///
+    /// If so, the responses made from it are worth keeping.
     package let isKept: Bool
-    /// What a list says of itself; `nil` for everything else.
+    /// The position in a list; `nil` if the resource is not a list.
     package let list: ListPosition?
     private let gzipSource: GzipSource
     private let compressed = Lazily<[Bytes]?>()
@@ -68,7 +69,7 @@ package final class OriginResource: Sendable {
         return true
     }
 
-    /// The gzip form, which the first call compresses unless the bundle has it; `nil` where it would not be smaller.
+    /// The gzip form; `nil` if it would not be smaller. If the bundle does not have it, the first call compresses it.
     package func gzip() -> [Bytes]? {
         switch gzipSource {
         case .none: nil
@@ -85,7 +86,7 @@ package final class OriginResource: Sendable {
     }
 }
 
-/// Where a page stands in its list, for Kinto's headers `Total-Records`, `Total-Objects` and `Next-Page`.
+/// The position of a page in its list, for Kinto's headers `Total-Records`, `Total-Objects` and `Next-Page`.
 package struct ListPosition: Hashable, Sendable {
     /// The number of objects on all pages.
     package let total: Int
@@ -95,15 +96,15 @@ package struct ListPosition: Hashable, Sendable {
 
 /// The bytes of a resource.
 package enum OriginContent: Sendable {
-    /// Slices that follow each other; in place in a bundle where possible.
+    /// Slices that follow each other. They are in place in a bundle if possible.
     case segments([Bytes])
-    /// An entry that a bundle holds deflated; it is inflated while it is sent.
+    /// An entry that a bundle holds deflated. It is inflated while it is sent.
     case packed(PackedEntry)
 
-    /// An attachment of a bundle, in place; nothing is checked.
+    /// An attachment of a bundle, in place. Nothing is verified.
     ///
-    /// - Returns: `nil` where the bundle has no such file.
-    /// - Throws: `BundleError` where the bundle's structure is wrong.
+    /// - Returns: `nil` if the bundle has no such file.
+    /// - Throws: `BundleError` if the bundle's structure is wrong.
     package init?(_ digest: SHA256Digest, of bundle: BundleReader) throws(BundleError) {
         guard let entry = try bundle.packedAttachment(digest) else { return nil }
         self.init(entry)
@@ -121,9 +122,9 @@ package enum OriginContent: Sendable {
         }
     }
 
-    /// All bytes in order. Of deflated content, only one piece is in memory at a time.
+    /// All bytes in order. If the content is deflated, only one piece is in memory at a time.
     ///
-    /// - Throws: `BundleError` where there is too little memory.
+    /// - Throws: `BundleError` if there is too little memory.
     package func pieces() throws(BundleError) -> Pieces { try Pieces(self) }
 
     /// Yields the pieces of a content. Not shared between threads.
@@ -140,11 +141,11 @@ package enum OriginContent: Sendable {
             }
         }
 
-        /// The next bytes; `nil` at the end. Stored content comes as one piece, deflated content in pieces of at most
+        /// The next bytes; `nil` at the end. Stored content comes in its slices, deflated content in pieces of at most
         /// 64 KiB.
         ///
-        /// - Throws: `BundleError` where the deflate stream is damaged, or its length is not the one that its
-        ///   directory entry says.
+        /// - Throws: `BundleError` if the deflate stream is damaged, or if its length differs from that in its
+        ///   directory entry.
         package func next() throws(BundleError) -> Bytes? {
             guard let unpacking else { return segments.popFirst() }
             var piece = [UInt8](repeating: 0, count: min(64 << 10, left + 1))

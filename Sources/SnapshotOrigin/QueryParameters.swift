@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// The parameters of a query string. Where one is given twice, the last one counts.
+/// The parameters of a query string. If one is given twice, the last one counts.
 struct QueryParameters {
     /// The parameters as they were sent. There are few, so a linear search costs less than a table.
     private let pairs: [(name: Substring, value: Substring)]
@@ -18,7 +18,7 @@ struct QueryParameters {
         pairs.last { $0.name == name || Self.decode($0.name) == name }.map { Self.decode($0.value) }
     }
 
-    /// Names and values, decoded; each name once, with its last value.
+    /// Names and values, decoded. Each name occurs once, with its last value.
     var all: [(name: String, value: String)] {
         var places: [String: Int] = [:]
         var found: [(name: String, value: String)] = []

@@ -1,11 +1,11 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The page's answer to a request, which the server sends unchanged.
+/// The page's answer to a request. The server sends it unchanged.
 package struct PageAnswer: Sendable {
     package enum Body: Sendable {
         case bytes(Bytes)
-        /// An attachment of a bundle, of `size` bytes, to be streamed.
+        /// An attachment of a bundle, to be streamed. It has `size` bytes.
         case attachment(SHA256Digest, of: BundleReader, size: Int)
     }
 
@@ -40,8 +40,9 @@ package struct PageAnswer: Sendable {
             body: .bytes(Bytes(html.bytes)))
     }
 
-    /// A file that belongs to a record, and is treated as hostile. A browser that opens it as a document gives it no origin
-    /// and runs nothing in it (CSP 3, `sandbox`).
+    /// A file that belongs to a record, and is treated as hostile.
+    ///
+    /// If a browser opens it as a document, it has no origin and nothing in it runs (CSP 3, `sandbox`).
     static func file(_ headers: [Header], _ body: Body) -> PageAnswer {
         PageAnswer(
             status: 200,

@@ -3,8 +3,8 @@ import SnapshotBundle
 
 /// The page that shows the served snapshots to people, in a browser.
 ///
-/// Its answers depend on the request, the time and the catalog alone; it uses no network and no clock. Records and
-/// attachments are treated as hostile: they are shown as text, or as pictures in `<img>`, and no document has or allows a
+/// Its answers depend only on the request, the time and the catalog. It uses no network and no clock. Records and
+/// attachments are treated as hostile: they are shown as text, or as pictures in `<img>`. No document has or allows a
 /// script.
 package struct SnapshotPage: Sendable {
     private let limits: Limits
@@ -13,16 +13,16 @@ package struct SnapshotPage: Sendable {
         self.limits = limits
     }
 
-    /// Whether the page answers for a path, so that a server can route a request.
+    /// Whether the page answers a path, so that a server can route a request.
     ///
-    /// - Parameter path: a request's path, percent-encoded as it came.
+    /// - Parameter path: a request's path, percent-encoded as it was sent.
     package static func owns(path: String) -> Bool { PageRoute(path: path) != nil }
 
-    /// Answers a GET request; for HEAD, the server leaves out the body. Reads bundles, and nothing else.
+    /// Answers a GET request. For HEAD, the server leaves out the body. Reads bundles, and does no other I/O.
     ///
     /// - Parameters:
-    ///   - path: percent-encoded as it came, without the query.
-    ///   - query: as it came, without the `?`.
+    ///   - path: the path, percent-encoded as it was sent, without the query.
+    ///   - query: the query as it was sent, without the `?`.
     ///   - now: the time from which ages are counted.
     package func answer(path: String, query: String, of catalog: PageCatalog, now: Timestamp) async -> PageAnswer {
         switch PageRoute(path: path) {

@@ -12,7 +12,7 @@ struct MonitorDocument: Sendable {
         let json: String
     }
 
-    /// The time of the newest change in any collection; 0 where there are no collections.
+    /// The time of the newest change in any collection; 0 if there are no collections.
     let timestamp: Timestamp
     let entries: [Entry]
 
@@ -30,9 +30,9 @@ struct MonitorDocument: Sendable {
     }
 
     /// - Parameters:
-    ///   - since: only collections that changed after this time.
-    ///   - bucket: only collections of this bucket; `collection` restricts the name in the same way.
-    ///   - limit: the most entries, of which the newest are kept.
+    ///   - since: lists only collections that changed after this time.
+    ///   - bucket: lists only collections of this bucket. `collection` restricts the name in the same way.
+    ///   - limit: the most entries; the newest are kept.
     func body(since: Timestamp?, bucket: String?, collection: String?, limit: Int? = nil) -> Bytes {
         let chosen = entries.lazy.filter { entry in
             since.map { entry.timestamp > $0 } ?? true && bucket ?? entry.id.bucket == entry.id.bucket
@@ -48,10 +48,10 @@ struct MonitorDocument: Sendable {
         entries.map { ListedObject(id: $0.uuid, lastModified: $0.timestamp, json: Bytes(utf8: $0.json)) }
     }
 
-    /// The members that an entry has.
+    /// The members of an entry.
     static let fields: Set<String> = ["id", "last_modified", "bucket", "collection", "host", "deleted"]
 
-    /// An id that depends on the collection alone, in the form of a version 8 UUID (RFC 9562 §5.8).
+    /// An id that depends only on the collection, in the form of a version 8 UUID (RFC 9562 §5.8).
     private static func uuid(_ id: CollectionID) -> String {
         var bytes = Array(SHA256Digest(hashing: Bytes(utf8: "\(id)")).bytes.prefix(16))
         bytes[6] = bytes[6] & 0x0F | 0x80

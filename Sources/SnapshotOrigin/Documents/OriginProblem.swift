@@ -10,13 +10,13 @@ package struct OriginProblem: Error, Hashable {
     /// The kind of error in words.
     package let error: String
     package let message: String
-    /// What the error is about; `nil` where there is no more to say than the message does.
+    /// What the error is about; `nil` if the message says everything.
     private let details: Details?
 
     private enum Details: Hashable {
         /// The query parameter that is wrong, and why.
         case parameter(name: String, description: String)
-        /// The object that is not there, and of which kind it would be.
+        /// The id of the object that does not exist, and the kind of object that was looked for.
         case missing(id: String, kind: String)
     }
 
@@ -39,7 +39,7 @@ package struct OriginProblem: Error, Hashable {
     package static let failed = OriginProblem(
         500, errno: 999, "Internal Server Error", "The snapshot could not be read; the origin's log says why.")
 
-    /// The answer while an origin still reads its bundles.
+    /// The answer while an origin is still reading its bundles.
     package static let notReady = OriginProblem(
         503, errno: 201, "Service Unavailable", "The snapshots are being read and verified; try again in a moment.")
 
@@ -49,11 +49,11 @@ package struct OriginProblem: Error, Hashable {
             details: .parameter(name: parameter, description: description))
     }
 
-    /// There is no object of this id.
+    /// The answer if no object has this id.
     ///
     /// - Parameters:
     ///   - kind: `collection` or `record`.
-    ///   - isAsked: whether the request was for the object itself, not for something inside of it.
+    ///   - isAsked: whether the request was for the object itself, and not for something in it.
     static func missing(_ kind: String, _ id: String, isAsked: Bool) -> OriginProblem {
         OriginProblem(
             404, errno: isAsked ? 110 : 111, "Not Found", "There is no \(kind) of this id.",

@@ -1,12 +1,13 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// The root document, in which a server describes itself (Kinto's API, "server information"), with the members that
-/// Mozilla's jobs and kinto-http read from it.
+/// The root document, in which a server describes itself (Kinto's API, "server information").
+///
+/// It has the members that Mozilla's jobs and kinto-http read.
 enum RootDocument {
     /// - Parameters:
-    ///   - newest: the time of the newest change of all collections.
-    ///   - state: the hash of what the monitor lists, which names the state that is served.
+    ///   - newest: the time of the newest change in any collection.
+    ///   - state: the hash of what the monitor lists. It names the state that is served.
     static func json(
         _ version: APIVersion, _ address: OriginAddress, softwareVersion: String, collections: [CollectionID],
         newest: Timestamp, state: SHA256Digest
@@ -41,7 +42,8 @@ enum RootDocument {
                         "group_check_enabled": .bool(false), "resources": .array([]),
                     ])))
         }
-        // Jobs read these: the export to git takes `config.modified` out of v1's; monitoring reads the age from `git` in v2's.
+        // Jobs read these members: the export to git reads `config.modified` from v1's, and monitoring reads the age
+        // from `git` in v2's.
         let config = JSONValue.members(["modified": .string(newest.rfc3339)])
         let git = JSONValue.members([
             "common": .members([

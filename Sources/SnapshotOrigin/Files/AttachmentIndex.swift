@@ -5,13 +5,13 @@ import SnapshotBundle
 
 /// The attachments of all collections by their location. A lookup never touches a file system.
 ///
-/// Nothing keeps a collection from naming a location of another one. A location's file is looked for in this order: the
-/// collection that the location itself names, present states, files that are not left out, the first collection by name.
-/// So no collection takes the files of another from its clients.
+/// A collection can name a location that belongs to another one. For each location, the index prefers the collection
+/// that the location itself names, then present states, then files that are not left out, then the first collection by
+/// name. So no collection can hide another one's files from clients.
 final class AttachmentIndex: Sendable {
     private final class Place: Sendable {
         let bundle: BundleReader
-        /// `nil` for an older state, whose records are read only when they are needed.
+        /// The collection; `nil` for an older state, whose records are read only when they are needed.
         let collection: ServedCollection?
         let file: Manifest.File
         let resource = Lazily<OriginResource>()
@@ -22,8 +22,9 @@ final class AttachmentIndex: Sendable {
             self.file = file
         }
 
-        /// Whether the location names the collection: `<bucket>/<collection>/…`, where the bucket is often the one that the
-        /// collection is edited in, `<bucket>-workspace`.
+        /// Whether the location names this collection: `<bucket>/<collection>/…`.
+        ///
+        /// The bucket is often `<bucket>-workspace`, in which the collection is edited.
         func belongs(at location: String) -> Bool {
             let id = bundle.head.collection
             let parts = location.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
@@ -33,7 +34,7 @@ final class AttachmentIndex: Sendable {
 
         func goes(before other: Place, at location: String) -> Bool {
             let (belongs, otherBelongs) = (belongs(at: location), other.belongs(at: location))
-            // The same file is looked for where it is.
+            // If both places name the same file, the one that contains it goes first.
             guard file.sha256 != other.file.sha256, belongs != otherBelongs else {
                 return other.file.omitted != nil && file.omitted == nil
             }
@@ -42,10 +43,10 @@ final class AttachmentIndex: Sendable {
     }
 
     private let places: [String: Place]
-    /// Locations that collections claim for different files: a line each, for reports.
+    /// The locations that collections claim for different files, one line each, for reports.
     let conflicts: [String]
 
-    /// Reads the manifests. Present states come before older ones, for which outdated clients still ask.
+    /// Reads the manifests. Present states come before older ones, which outdated clients still ask for.
     ///
     /// - Throws: `BundleError`.
     init(_ collections: [ServedCollection]) throws(BundleError) {
@@ -85,9 +86,9 @@ final class AttachmentIndex: Sendable {
         places.values.filter { $0.file.omitted == nil }.map(\.file.location).sorted()
     }
 
-    /// - Parameter location: percent-decoded.
-    /// - Returns: `nil` where no record has it.
-    /// - Throws: `BundleError` where the bundle cannot be read.
+    /// - Parameter location: the percent-decoded location.
+    /// - Returns: `nil` if no record has this location.
+    /// - Throws: `BundleError` if the bundle cannot be read.
     func answer(_ location: String) throws(BundleError) -> OriginAnswer? {
         guard let place = places[location] else { return nil }
         if let reason = place.file.omitted { return .problem(.omitted(reason), .attachment) }
@@ -116,8 +117,9 @@ final class AttachmentIndex: Sendable {
                 ? .wrapped(GzipMember.wrap(packed.bytes, crc: packed.crc, size: packed.size)) : .none)
     }
 
-    /// The media type that a record states, if it is safe in a header: `type/subtype` and parameters, in printable ASCII
-    /// (RFC 9110 §8.3.1).
+    /// The media type that a record states, if it is safe in a header.
+    ///
+    /// It is safe if it is `type/subtype` with parameters, in printable ASCII (RFC 9110 §8.3.1).
     private static func contentType(_ text: String) -> String {
         let isSafe =
             text.utf8.count <= 200 && text.utf8.allSatisfy { (0x20...0x7E).contains($0) } && text.contains("/")

@@ -2,11 +2,11 @@ import Deflate
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The zip of a collection's attachments, as the server makes it: for each record `{id}.meta.json`, the record, and
-/// `{id}`, its file.
+/// The zip of a collection's attachments, as the server makes it.
 ///
-/// It consists of the bundle's own bytes, compressed or not; only the headers are new. Attachments that the
-/// bundle lacks are left out, with their records.
+/// For each record it holds `{id}.meta.json`, which is the record, and `{id}`, which is its file. It consists of the
+/// bundle's own bytes, compressed or not; only the headers are new. If the bundle lacks an attachment, the record is
+/// left out too.
 enum AttachmentsArchive {
     private struct Entry {
         let header: ZIPHeader
@@ -14,8 +14,8 @@ enum AttachmentsArchive {
         let data: Bytes
     }
 
-    /// - Returns: `nil` where the archive would need ZIP64, which the server's never does.
-    /// - Throws: `BundleError` where the bundle cannot be read.
+    /// - Returns: `nil` if the archive would need ZIP64, which the server's archives never do.
+    /// - Throws: `BundleError` if the bundle cannot be read.
     static func segments(_ collection: ServedCollection, _ files: [Manifest.File]) throws(BundleError) -> [Bytes]? {
         let records = try collection.records()
         var (metas, contents): ([Entry], [Entry]) = ([], [])

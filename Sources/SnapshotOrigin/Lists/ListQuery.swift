@@ -1,10 +1,10 @@
 import RemoteSettingsModel
 
-/// What a client asks of one of Kinto's lists: filters, order, fields and page (Kinto's API 1.x, "Filtering", "Sorting",
-/// "Paginating", "Selecting fields").
+/// A client's query of one of Kinto's lists: filters, order, fields and page.
 ///
-/// Kinto sets no limit to the parameters of a request. Here a request has at most ``mostConditions`` of them, and names and
-/// patterns at most ``longestName`` bytes, because each one is applied to every object of the list.
+/// See Kinto's API 1.x: "Filtering", "Sorting", "Paginating", "Selecting fields". Kinto does not limit the parameters
+/// of a request. Here a request has at most ``mostConditions`` parameters, and a name or pattern at most
+/// ``longestName`` bytes, because each one is applied to every object of the list.
 struct ListQuery {
     enum Comparison: String, CaseIterable {
         case lt, min, max, not, eq, gt, exclude, like, has, contains
@@ -27,21 +27,23 @@ struct ListQuery {
     static let longestName = 128
 
     let filters: [Filter]
-    /// What the list is sorted by, the most important first. The last two are the time of the last change, newest first, and
-    /// the id, so that no two objects are equal and a page can begin behind any of them.
+    /// The sort order, the most important field first.
+    ///
+    /// The last two fields are the time of the last change, newest first, and the id. So no two objects are equal, and
+    /// a page can begin after any of them.
     let sorting: [Order]
-    /// The members that are wanted; `nil` for all of them.
+    /// The members to return; `nil` for all.
     let fields: [String]?
-    /// The largest number of objects on a page; `nil` for all of them.
+    /// The most objects on a page; `nil` for no limit.
     let limit: Int?
     /// The sort values of the last object of the page before this one; `nil` for the first page.
     let start: [OrderedValue]?
 
-    /// Whether deleted objects are in the list: where anything is asked of the time of their last change, as in Kinto.
+    /// Whether deleted objects are in the list. As in Kinto, they are if a filter is about the time of the last change.
     var includesTombstones: Bool { filters.contains { $0.field == ListedObject.timeField } }
 
-    /// - Parameter knownFields: the members that objects of this list can have; `nil` where they can have any.
-    /// - Throws: `OriginProblem` (400) where a parameter is not understood.
+    /// - Parameter knownFields: the members that objects of this list can have; `nil` if they can have any.
+    /// - Throws: `OriginProblem` (400) if a parameter is not understood.
     init(_ query: QueryParameters, knownFields: Set<String>? = nil) throws(OriginProblem) {
         var filters: [Filter] = []
         for (name, value) in query.all {
@@ -59,7 +61,7 @@ struct ListQuery {
         self.filters = filters
         sorting = try Self.sorting(query["_sort"], knownFields)
         fields = try Self.fields(query["_fields"], knownFields)
-        // Kinto takes 0 for no limit.
+        // In Kinto 0 means no limit.
         let limit = try Self.limit(query)
         self.limit = limit == 0 ? nil : limit
         if let token = query["_token"], !token.isEmpty {
@@ -69,24 +71,24 @@ struct ListQuery {
         }
     }
 
-    /// Of a single object's request Kinto reads only which members are wanted.
+    /// Reads only which members to return, as Kinto does for a request for a single object.
     ///
-    /// - Throws: `OriginProblem` (400) where they are not understood.
+    /// - Throws: `OriginProblem` (400) if they are not understood.
     init(fieldsOf query: QueryParameters) throws(OriginProblem) {
         (filters, sorting, limit, start) = ([], [], nil, nil)
         fields = try Self.fields(query["_fields"], nil)
     }
 
-    /// The number in `_limit`; `nil` where there is none or where it is empty.
+    /// The number in `_limit`; `nil` if it is missing or empty.
     ///
-    /// - Throws: `OriginProblem` (400) where it is no number from 0 on.
+    /// - Throws: `OriginProblem` (400) if it is not a whole number of at least 0.
     static func limit(_ query: QueryParameters) throws(OriginProblem) -> Int? {
-        // More than there can be objects is no limit, so that clamping changes nothing.
+        // Clamping changes nothing: a limit that large exceeds any number of objects.
         guard let text = query["_limit"] else { return nil }
         return try number("_limit", text).map { Int(clamping: $0) }
     }
 
-    /// The value of `_token` that begins behind an object with these sort values.
+    /// The value of `_token` for the page that begins after an object with these sort values.
     static func token(_ values: [OrderedValue]) -> String {
         let json = JSONText.compact(.array(values.map { .array($0.json.map { [$0] } ?? []) }))
         let digits = Array("0123456789abcdef".utf8)
@@ -131,7 +133,7 @@ struct ListQuery {
             throw .invalid(
                 "filters", "expected names of at most \(longestName) bytes and values of at most \(longestName * 8)")
         }
-        // The longest prefix first, because one of them begins with another one.
+        // The longest prefix comes first, because one prefix is the beginning of another.
         let comparisons = Comparison.allCases.sorted { $0.rawValue.utf8.count > $1.rawValue.utf8.count }
         let comparison = comparisons.first {
             let rest = name.hasPrefix("\($0.rawValue)_") ? name.dropFirst($0.rawValue.count + 1) : ""
@@ -176,7 +178,7 @@ struct ListQuery {
         for part in (text ?? "").split(separator: ",") {
             let part = trimmed(String(part))
             let field = part.hasPrefix("-") || part.hasPrefix("+") ? String(part.dropFirst()) : part
-            // Kinto passes over what is no name.
+            // Kinto ignores anything that is not a name.
             guard !field.isEmpty, field.allSatisfy(isWord) else { continue }
             try check(field, known, parameter: "_sort", "unknown sort field")
             sorting.append(Order(field: field, isDescending: part.hasPrefix("-")))
@@ -209,7 +211,7 @@ struct ListQuery {
         if let known, !known.contains(root) { throw .invalid(parameter, problem) }
     }
 
-    /// A value as it is written in a query: JSON, or else text.
+    /// A value of a query: JSON if it can be read as JSON, or else text.
     private static func native(_ text: String) -> JSONValue {
         (try? JSONValue(parsing: Bytes(utf8: text), limits: Limits())) ?? .string(text)
     }
@@ -224,7 +226,7 @@ struct ListQuery {
 }
 
 extension JSONValue {
-    /// Numbers as their text, because ids are text.
+    /// The value with numbers replaced by their text, because ids are text.
     fileprivate var idsAsText: JSONValue {
         switch self {
         case .number(let number): .string(number.text)

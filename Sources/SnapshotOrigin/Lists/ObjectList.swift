@@ -1,11 +1,11 @@
 import RemoteSettingsModel
 
-/// One object of a list: a record, what is left of a deleted one, a collection's metadata, or an entry of the monitor.
+/// One object of a list: a record, the tombstone of one, a collection's metadata, or an entry of the monitor.
 struct ListedObject {
     static let timeField = "last_modified"
 
     let id: String
-    /// `nil` where the object does not say.
+    /// The time of the last change; `nil` if the object does not state it.
     let lastModified: Timestamp?
     let json: Bytes
     let isDeleted: Bool
@@ -21,7 +21,7 @@ struct ListedObject {
         self.isDeleted = isDeleted
     }
 
-    /// What is left of a deleted record.
+    /// The tombstone of a deleted record.
     static func tombstone(_ id: String, at time: Timestamp?) -> ListedObject {
         let member = time.map { ",\"last_modified\":\($0)" } ?? ""
         return ListedObject(
@@ -29,10 +29,12 @@ struct ListedObject {
             isDeleted: true)
     }
 
-    /// The member at a path of names with dots between them; names may have dots, too, so that the longest one that is
-    /// there is taken, as in Kinto.
+    /// The member at a path of names, which are separated by dots.
     ///
-    /// - Parameter parsed: this object's JSON; only where it is asked for, because most lists need no more than these two.
+    /// A name may contain dots too. As in Kinto, the longest name that exists is taken.
+    ///
+    /// - Parameter parsed: parses this object's JSON. It is called only if needed, because most lists need only `id`
+    ///   and `last_modified`.
     func value(_ path: String, _ parsed: () -> JSONValue) -> JSONValue? {
         switch path {
         case "id": .string(id)
@@ -55,16 +57,16 @@ struct ListedObject {
     }
 }
 
-/// A list of Kinto's: which objects a query chooses, in which order, and where the next page begins.
+/// A page of one of Kinto's lists: the objects that a query selects, in order, and where the next page begins.
 struct ListPage {
-    /// The objects' JSON.
+    /// The JSON of each object.
     let objects: [Bytes]
-    /// How many objects fit the filters, on all pages; what is deleted is not counted.
+    /// How many objects match the filters, on all pages. Deleted objects are not counted.
     let total: Int
-    /// `_token` of the next page; `nil` on the last one.
+    /// The `_token` of the next page; `nil` on the last page.
     let next: String?
 
-    /// - Throws: `OriginProblem` (400) where the next page cannot be named, because the list is sorted by long values.
+    /// - Throws: `OriginProblem` (400) if the sort values are too long for the token of the next page.
     init(_ query: ListQuery, of objects: some Sequence<ListedObject>) throws(OriginProblem) {
         var chosen: [(keys: [OrderedValue], object: ListedObject)] = []
         var total = 0
@@ -89,7 +91,7 @@ struct ListPage {
             query.chosen(of: element.object.json)
         }
         next = page.count < chosen.count ? page.last.map { ListQuery.token($0.keys) } : nil
-        // It has to fit into the head of the next request.
+        // The token must fit into the head of the next request.
         if let next, next.utf8.count > 4096 {
             throw .invalid("_sort", "the values are too long to continue behind them; sort by another field")
         }
@@ -106,7 +108,7 @@ extension Bytes {
 }
 
 extension ListQuery {
-    /// An object's JSON with the members that are wanted.
+    /// An object's JSON with only the selected members.
     func chosen(of json: Bytes) -> Bytes {
         guard let fields, case .object(let members)? = try? JSONValue(parsing: json, limits: Limits()) else {
             return json
@@ -116,7 +118,7 @@ extension ListQuery {
 
     private static func chosen(_ paths: [String], of members: [JSONValue.Member]) -> [JSONValue.Member] {
         members.compactMap { member in
-            // Every dot goes one level down, other than in filters.
+            // Unlike in filters, every dot goes one level down.
             let steps = paths.map { $0.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false) }
             let here = steps.filter { $0[0] == member.key }
             guard !here.isEmpty else { return nil }
@@ -134,9 +136,9 @@ extension ListQuery {
 }
 
 extension ListQuery.Filter {
-    /// Whether a member has the value that is asked for.
+    /// Whether a member's value matches.
     ///
-    /// - Parameter found: `nil` where the object has no such member.
+    /// - Parameter found: the value; `nil` if the object has no such member.
     fileprivate func accepts(_ found: JSONValue?) -> Bool {
         let (left, right) = (OrderedValue(found), OrderedValue(value))
         switch comparison {
@@ -160,7 +162,7 @@ extension ListQuery.Filter {
         (value.array ?? []).contains { OrderedValue($0) == found }
     }
 
-    /// Whether a text is what a pattern says, in which `*` stands for any text; without one, whether it contains it.
+    /// Whether a text matches a pattern. `*` stands for any text; a pattern without it matches anywhere in the text.
     private static func matches(_ text: String, _ pattern: String) -> Bool {
         let pattern = pattern.utf8.contains(UInt8(ascii: "*")) ? pattern : "*\(pattern)*"
         let parts = pattern.utf8.split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false).map(Array.init)
@@ -176,14 +178,14 @@ extension ListQuery.Filter {
 }
 
 extension JSONValue? {
-    /// Whether this is an array with such an element.
+    /// Whether this is an array with an element that equals the value.
     fileprivate func contains(_ value: JSONValue) -> Bool {
         self?.array?.contains { OrderedValue($0) == OrderedValue(value) } ?? false
     }
 }
 
 extension JSONValue {
-    /// Whether Python, in which Kinto is written, takes the value for true.
+    /// Whether the value is true in Python, the language of Kinto.
     fileprivate var isTrue: Bool {
         switch self {
         case .null: false
@@ -196,10 +198,11 @@ extension JSONValue {
     }
 }
 
-/// A member's value in the order that Kinto sorts and compares by: null, texts by their code points, numbers, booleans,
-/// arrays, objects, and behind all of them that there is none.
+/// A member's value in Kinto's sort order.
+///
+/// The order is: null, texts by their code points, numbers, booleans, arrays, objects, and last a missing member.
 struct OrderedValue: Comparable {
-    /// `nil` where the object has no such member.
+    /// The value; `nil` if the object has no such member.
     let json: JSONValue?
 
     init(_ json: JSONValue?) {
@@ -225,7 +228,7 @@ struct OrderedValue: Comparable {
         case (.string(let left)?, .string(let right)?): return left.utf8.lexicographicallyPrecedes(right.utf8)
         case (.bool(let left)?, .bool(let right)?): return !left && right
         case (.number(let left)?, .number(let right)?):
-            // Doubles do not tell large integers from each other.
+            // Doubles cannot tell large integers apart.
             if let left = left.int64, let right = right.int64 { return left < right }
             return left.double < right.double
         case (.array?, .array?), (.object?, .object?):

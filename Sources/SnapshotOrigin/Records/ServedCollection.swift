@@ -3,10 +3,10 @@ import RemoteSettingsModel
 import SnapshotBundle
 import Locks
 
-/// One collection as an origin serves it: a bundle in place, and the older states that deltas can begin at.
+/// One collection as an origin serves it: a bundle in place, and the older states from which deltas can begin.
 ///
-/// Nothing is verified here: the bundles must have been verified before. A compressed changeset and each delta are made
-/// on the first request for them and kept.
+/// Nothing is verified here: the bundles must have been verified before. The first request for a compressed changeset
+/// or a delta makes it, and it is kept.
 package final class ServedCollection: Sendable {
     package let bundle: BundleReader
     package let id: CollectionID
@@ -14,7 +14,7 @@ package final class ServedCollection: Sendable {
     /// Older states, newest first, each timestamp once.
     package let history: [BundleReader]
     let metadata: ServedMetadata
-    /// The bundle's chains, each by its content's hash.
+    /// The bundle's chains, each named by the hash of its content.
     let chains: [(name: String, pem: Bytes)]
 
     private let limits: Limits
@@ -34,9 +34,10 @@ package final class ServedCollection: Sendable {
     /// Reads the bundle's metadata and chain. Does I/O.
     ///
     /// - Parameters:
-    ///   - signature: the lock's verdict. Where the metadata has signatures with several chains, it shows which chain is the
-    ///     bundle's.
-    ///   - history: older states of the same collection, in any order; those of its own or a later timestamp are left out.
+    ///   - signature: the lock's verdict. If the metadata has signatures with several chains, it tells which chain is
+    ///     the bundle's.
+    ///   - history: older states of the same collection, in any order. States with the same or a later timestamp are
+    ///     left out.
     /// - Throws: `BundleError`.
     package init(
         _ bundle: BundleReader, signature: SignatureVerdict?, history: [BundleReader], address: OriginAddress,
@@ -57,7 +58,7 @@ package final class ServedCollection: Sendable {
             bundle, signature: signature, chains: chains.map { (address.chain($0.name), $0.pem) }, limits: limits)
     }
 
-    /// The bundle's payload: in place where it is stored, else inflated once.
+    /// The bundle's payload: in place if it is stored, or else inflated once.
     func payload() throws(BundleError) -> Bytes {
         try payloadBytes.get { () throws(BundleError) in try bundle.payloadText() }
     }
@@ -74,11 +75,12 @@ package final class ServedCollection: Sendable {
 
     /// The full changeset.
     ///
-    /// - Throws: `BundleError` where the bundle's records cannot be read.
+    /// - Throws: `BundleError` if the bundle's records cannot be read.
     package func changeset() throws(BundleError) -> OriginResource {
         try full.get { () throws(BundleError) in
             let payload = try payload()
-            // `{"data":[…],"last_modified":"…"}`: what lies between the brackets is what lies between those of `changes`.
+            // The payload is `{"data":[…],"last_modified":"…"}`. The text between its brackets is also that between the
+            // brackets of `changes`.
             let start = #"{"data":["#.utf8.count
             let end = payload.count - #"],"last_modified":"\#(timestamp)"}"#.utf8.count
             guard end >= start else {
@@ -91,9 +93,9 @@ package final class ServedCollection: Sendable {
         }
     }
 
-    /// The changes since an older state; `nil` where that state is not known.
+    /// The changes since an older state; `nil` if that state is not known.
     ///
-    /// - Throws: `BundleError` where one of the two bundles cannot be read.
+    /// - Throws: `BundleError` if one of the two bundles cannot be read.
     package func delta(since: Timestamp, _ version: APIVersion) throws(BundleError) -> OriginResource? {
         let key = DeltaKey(since: since, version: version)
         if let known = deltas.withLock({ $0[key] }) { return known }
@@ -101,7 +103,7 @@ package final class ServedCollection: Sendable {
         let body = [head] + Bytes.list(changes.map(\.json)) + [tail]
         let made = resource(
             .delta, [Bytes(body.flatMap(\.array))], tag: "\(timestamp)-\(fingerprint)-\(since)-\(version.rawValue)")
-        // Two tasks may both have made it; one result is kept.
+        // Two tasks may both have made it. One result is kept.
         return deltas.withLock { deltas in
             if let known = deltas[key] { return known }
             deltas[key] = made
@@ -109,10 +111,12 @@ package final class ServedCollection: Sendable {
         }
     }
 
-    /// A changeset that v1 cuts after its newest changes; no signature fits it, unless it is whole. It is not kept.
+    /// A changeset that v1 limits to its newest changes. It is not kept.
     ///
-    /// - Returns: `nil` where the state of `since` is not known.
-    /// - Throws: `BundleError` where a bundle cannot be read.
+    /// No signature fits it, unless it is complete.
+    ///
+    /// - Returns: `nil` if the state of `since` is not known.
+    /// - Throws: `BundleError` if a bundle cannot be read.
     func changeset(since: Timestamp?, limit: Int) throws(BundleError) -> OriginResource? {
         let changes = if let since { try changes(since: since, .v1) } else { try newestRecordsFirst() }
         guard let changes else { return nil }
@@ -121,7 +125,7 @@ package final class ServedCollection: Sendable {
         return resource(.delta, [head] + Bytes.list(newest.map(\.json)) + [tail], tag: tag, isKept: false)
     }
 
-    /// All records, those that changed last first; records that do not say when come before all others, as in Kinto.
+    /// All records, the last changed first. As in Kinto, records without a time of change come before all others.
     func newestRecordsFirst() throws(BundleError) -> [ListedObject] {
         try newestFirst.get { () throws(BundleError) in
             let records = try records()
@@ -135,8 +139,9 @@ package final class ServedCollection: Sendable {
         }
     }
 
-    /// What is known of deleted records: those of older states that are in none of the later ones, with the time of the
-    /// first state without them.
+    /// The known deleted records: those of older states that no later state has.
+    ///
+    /// The time of each is that of the first state without it.
     func tombstones() throws(BundleError) -> [ListedObject] {
         try deleted.get { () throws(BundleError) in
             var known = Set<String>()
@@ -155,11 +160,10 @@ package final class ServedCollection: Sendable {
         }
     }
 
-    /// The elements of a changeset's `changes`: records that are new or other than before, then tombstones, which say on
-    /// v2 of no time. `nil` where the older state is not known.
+    /// The elements of a changeset's `changes`; `nil` if the older state is not known.
     ///
-    /// Records are compared by their canonical bytes, never by `last_modified`: what a record says about its own age need
-    /// not be true.
+    /// New and changed records come first, then tombstones. On v2 a tombstone states no time. Records are compared by
+    /// their canonical bytes, never by `last_modified`: what a record says about its own age need not be true.
     private func changes(since: Timestamp, _ version: APIVersion) throws(BundleError) -> [ListedObject]? {
         if since == timestamp { return [] }
         guard let old = history.first(where: { $0.head.timestamp == since }) else { return nil }
@@ -178,12 +182,13 @@ package final class ServedCollection: Sendable {
         Bytes(utf8: #"{"metadata":\#(metadata.json.text),"timestamp":\#(timestamp),"changes":["#)
     }
 
-    /// What this package's own tools read, so that mirrors of mirrors are the same: see `Changeset.mirroredMetadata`.
+    /// The metadata as received, for this package's own tools: so a mirror of a mirror is the same. See
+    /// `Changeset.mirroredMetadata`.
     private var tail: Bytes {
         Bytes(utf8: metadata.received.map { #"],"\#(Changeset.mirroredMetadata)":\#($0.text)}"# } ?? "]}")
     }
 
-    /// Metadata changes while the timestamp stays, when the server signs again.
+    /// Identifies the metadata. They change without the timestamp when the server signs again.
     private var fingerprint: Substring { SHA256Digest(hashing: metadata.json).hex.prefix(16) }
 
     private func resource(

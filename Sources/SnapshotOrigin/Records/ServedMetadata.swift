@@ -2,22 +2,23 @@ import ContentSignature
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A collection's metadata as an origin serves it: as it was received, except for the URL of its chain.
+/// A collection's metadata as an origin serves it: as received, except for the URL of its chain.
 ///
-/// The signature covers records and timestamp only, so metadata may be rewritten. An `x5u` is rewritten where the bundle
-/// contains its chain; any other stays as it is. Imported metadata may lack the
-/// bucket or the id; both are added, because clients need them.
+/// The signature covers only the records and the timestamp, so metadata may be rewritten. An `x5u` is rewritten if the
+/// bundle contains its chain; any other is kept. Imported metadata may lack the bucket or the id. Both are added,
+/// because clients need them.
 struct ServedMetadata {
     let json: Bytes
-    /// The bundle's own metadata where it differs from ``json``; else `nil`.
+    /// The bundle's own metadata if it differs from ``json``, or else `nil`.
     let received: Bytes?
-    /// `metadata.attachment.bundle`.
+    /// Whether `metadata.attachment.bundle` is true.
     let hasAttachmentsZip: Bool
-    /// `metadata.flags` has `startup`.
+    /// Whether `metadata.flags` contains `startup`.
     let isForStartup: Bool
     let lastModified: Timestamp?
 
-    /// - Parameter chains: the bundle's chains, with the URL at which the origin serves each; none for a bundle without a chain.
+    /// - Parameter chains: the bundle's chains, with the URL at which the origin serves each. It is empty if the bundle
+    ///   has no chain.
     init(
         _ bundle: BundleReader, signature: SignatureVerdict?, chains: [(url: String, pem: Bytes)], limits: Limits
     ) throws(BundleError) {
@@ -69,7 +70,7 @@ struct ServedMetadata {
             })
     }
 
-    /// Where the origin serves the chains of signatures, by the URLs that the metadata has for them.
+    /// The URLs at which the origin serves the chains of signatures, by the URLs in the metadata.
     private static func heldURLs(
         _ bundle: BundleReader, _ metadata: CollectionMetadata, _ chains: [(url: String, pem: Bytes)],
         signature: SignatureVerdict?, limits: Limits

@@ -32,7 +32,7 @@ enum AttachmentPreview {
         }
     }
 
-    /// The text's first bytes; `nil` where they are not UTF-8 or contain control characters that texts do not have.
+    /// The text's first bytes; `nil` if they are not UTF-8, or contain control characters that texts do not have.
     private static func text(_ bytes: Bytes) -> String? {
         var start = bytes[0..<min(bytes.count, textBytes)].array
         // The last character may be incomplete.

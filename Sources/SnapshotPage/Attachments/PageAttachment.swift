@@ -3,14 +3,14 @@ import SnapshotBundle
 
 /// The attachment of a record, as a file to show or to download.
 struct PageAttachment {
-    /// The most bytes of a picture that is shown.
+    /// The most bytes of a picture that the page shows.
     static let pictureBytes = 8 << 20
 
     private let bundle: BundleReader
     private let attachment: RecordAttachment
     private let size: Int
 
-    /// - Returns: `nil` where there is no such record, or its attachment is not in the bundle.
+    /// - Returns: `nil` if there is no such record, or if its attachment is not in the bundle.
     init?(collection: PageCatalog.Collection, record: String) throws {
         guard let record = try collection.bundle.payload().records.record(id: record),
             let attachment = try record.attachment(),
@@ -21,7 +21,7 @@ struct PageAttachment {
         self.size = size
     }
 
-    /// For `<img>`: with the picture's media type if the bytes are a picture, else as a download.
+    /// The answer for `<img>`. If the bytes are a picture, it has the picture's media type; otherwise it is a download.
     func shown() throws -> PageAnswer {
         guard size <= Self.pictureBytes, let bytes = try bundle.attachment(attachment.hash),
             let picture = PictureType(of: bytes)
@@ -31,7 +31,7 @@ struct PageAttachment {
             [.init("Content-Type", picture.rawValue), .init("Content-Disposition", disposition)], .bytes(bytes))
     }
 
-    /// As a file without a media type, so that no browser shows it as a document.
+    /// The file without a media type of its own, so that no browser shows it as a document.
     func downloaded() -> PageAnswer {
         .file(
             [
@@ -40,7 +40,7 @@ struct PageAttachment {
             ], .attachment(attachment.hash, of: bundle, size: size))
     }
 
-    /// RFC 6266 with RFC 8187's encoding: no text of the record reaches the header unencoded.
+    /// The header of RFC 6266, encoded by RFC 8187. No text of the record reaches it unencoded.
     private var attachmentDisposition: String {
         let last = attachment.filename.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last.map(String.init) ?? ""
         let kept = HiddenCharacters.occur(in: last) ? "" : String(last.prefix(120))

@@ -1,7 +1,9 @@
 import RemoteSettingsModel
 
-/// Picture formats that browsers show, recognised by a file's first bytes (WHATWG MIME Sniffing §6.1), never by the media
-/// type that a record states.
+/// A picture format that browsers show.
+///
+/// It is recognised by the file's first bytes (WHATWG MIME Sniffing §6.1), never by the media type that a record
+/// states.
 enum PictureType: String {
     case png = "image/png"
     case jpeg = "image/jpeg"
@@ -9,8 +11,8 @@ enum PictureType: String {
     case webp = "image/webp"
     case avif = "image/avif"
     case icon = "image/x-icon"
-    /// A text format that can contain scripts. They do not run in `<img>` (SVG Integration §3), and the page never serves an
-    /// SVG as a document.
+    /// A text format that can contain scripts. They do not run in `<img>` (SVG Integration §3), and the page never
+    /// serves an SVG as a document.
     case svg = "image/svg+xml"
 
     init?(of bytes: Bytes) {

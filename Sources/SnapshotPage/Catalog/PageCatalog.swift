@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The collections that the page shows: one fixed state, which a refresh does not change.
+/// The collections that the page shows. It is one fixed state, and a refresh does not change it.
 package struct PageCatalog: Sendable {
-    /// An older snapshot of a collection, with which the present one can be compared.
+    /// An older snapshot of a collection. The present one can be compared with it.
     package struct OlderState: Sendable {
         package let timestamp: Timestamp
         /// Opens the snapshot's bundle. May do I/O.
@@ -21,11 +21,11 @@ package struct PageCatalog: Sendable {
         package let bundleSize: Int
         /// The provenance of the snapshot, which the server has verified.
         package let provenance: Provenance
-        /// The source of the snapshot: the URL of a server, or the source of an import; `nil` where it is unknown.
+        /// The source of the snapshot: the URL of a server, or the source of an import; `nil` if it is unknown.
         package let server: String?
-        /// A short description of the pin; `nil` where the collection is not pinned.
+        /// A short description of the pin; `nil` if the collection is not pinned.
         package let pin: String?
-        /// Newest first, all older than the bundle.
+        /// The older states, newest first. All are older than the bundle.
         package let olderStates: [OlderState]
 
         package init(
@@ -43,9 +43,9 @@ package struct PageCatalog: Sendable {
         package var id: CollectionID { bundle.head.collection }
     }
 
-    /// Sorted by id.
+    /// The collections, sorted by id.
     package let collections: [Collection]
-    /// The collections that are not served, or not in the state that the lock names, with the reason.
+    /// The collections that are not served, or not served in the state that the lock names, with the reason.
     package let problems: [CollectionID: String]
 
     package init(collections: [Collection], problems: [CollectionID: String] = [:]) {

@@ -1,7 +1,7 @@
-/// An attribute of an element. There are no others: none can run a script, and every address is a ``PageLink``.
+/// An attribute of an element. The set is closed: no attribute can run a script, and every address is a ``PageLink``.
 struct Attribute {
     let name: StaticString
-    /// `nil` for a boolean attribute.
+    /// The value; `nil` for a boolean attribute.
     let value: String?
 
     private init(_ name: StaticString, _ value: String?) {
@@ -27,7 +27,7 @@ struct Attribute {
     static func alt(_ text: String) -> Attribute { Attribute("alt", text) }
     static func title(_ text: String) -> Attribute { Attribute("title", text) }
     static func datetime(_ text: String) -> Attribute { Attribute("datetime", text) }
-    /// The label that a narrow screen shows before the cell in place of a column's heading.
+    /// The label that a narrow screen shows before the cell, instead of the column's heading.
     static func cellLabel(_ text: StaticString) -> Attribute { Attribute("data-label", "\(text)") }
     static func width(_ pixels: Int) -> Attribute { Attribute("width", "\(pixels)") }
     static func height(_ pixels: Int) -> Attribute { Attribute("height", "\(pixels)") }

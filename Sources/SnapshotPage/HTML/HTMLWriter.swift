@@ -37,7 +37,7 @@ struct HTMLWriter {
     /// A style sheet of this package. The content of a style element is not escaped, so only a literal is accepted.
     mutating func style(_ sheet: StaticString) { raw("<style>", "\(sheet)", "</style>") }
 
-    /// Text to be read, with its invisible characters made visible.
+    /// Writes text to be read, and makes its invisible characters visible.
     mutating func text(_ text: String) {
         guard HiddenCharacters.occur(in: text) else { return escape(text.utf8) }
         for scalar in text.unicodeScalars {

@@ -1,6 +1,7 @@
-/// Invisible characters and characters that reorder text (Unicode TR 36, §2.5 and UAX 9).
+/// Invisible characters, and characters that reorder text (Unicode TR 36, §2.5 and UAX 9).
 ///
-/// They must not make one record look like another. The joiners U+200C and U+200D are kept: scripts and emoji need them.
+/// They must not make one record look like another. The joiners U+200C and U+200D are not hidden, because scripts and
+/// emoji need them.
 enum HiddenCharacters {
     static func contains(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
@@ -13,20 +14,20 @@ enum HiddenCharacters {
     }
 
     static func occur(in text: String) -> Bool {
-        // Nearly all text is ASCII, in which only control characters are hidden.
+        // Nearly all text is ASCII, and its only hidden characters are control characters.
         for byte in text.utf8 where byte >= 0x7F || byte < 0x20 && byte != 0x0A && byte != 0x09 {
             return text.unicodeScalars.contains(where: contains)
         }
         return false
     }
 
-    /// Such as `U+202E`.
+    /// The name of a character, such as `U+202E`.
     static func name(_ scalar: Unicode.Scalar) -> String {
         let hex = String(scalar.value, radix: 16, uppercase: true)
         return "U+" + String(repeating: "0", count: max(0, 4 - hex.count)) + hex
     }
 
-    /// The text with each of them written as `[U+202E]`, for places that allow no markup.
+    /// The text with each hidden character written like `[U+202E]`, for places that allow no markup.
     static func spelledOut(_ text: String) -> String {
         guard occur(in: text) else { return text }
         var result = ""

@@ -4,9 +4,9 @@ import SnapshotDiff
 
 /// The page that shows the changes in a collection since an older snapshot.
 struct ChangesPage {
-    /// The most records shown of each kind; the others are only counted.
+    /// The most records of each kind that are shown. The others are only counted.
     static let shownRecords = 500
-    /// The most characters shown of a field's value.
+    /// The most characters of a field's value that are shown.
     static let valueLength = 400
 
     let collection: PageCatalog.Collection
@@ -15,7 +15,7 @@ struct ChangesPage {
 
     private var id: CollectionID { collection.id }
 
-    /// - Throws: where one of the two snapshots cannot be read.
+    /// - Throws: an error if one of the two snapshots cannot be read.
     func answer() async throws -> PageAnswer {
         let trail = [("\(id)", PageLink.collection(id)), ("Changes", .changes(id))]
         let wanted = FormText.parameter("from", of: query)

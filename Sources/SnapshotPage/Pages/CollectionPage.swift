@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The page of a collection: its provenance, and its records with a search and in pages.
+/// The page of a collection: its provenance, and its records, with a search and in pages.
 struct CollectionPage {
     let collection: PageCatalog.Collection
     let listing: RecordListing
@@ -9,7 +9,7 @@ struct CollectionPage {
 
     private var id: CollectionID { collection.id }
 
-    /// - Throws: `BundleError` where the bundle cannot be read.
+    /// - Throws: `BundleError` if the bundle cannot be read.
     func html() throws(BundleError) -> HTMLWriter {
         let facts = CollectionFacts(
             collection: collection, manifest: try collection.bundle.manifest(),

@@ -39,9 +39,9 @@ struct CollectionsPage {
         return parts.joined(separator: " · ")
     }
 
-    /// The release that the collections are states of, where a catalogue says so.
+    /// Writes which release the collections belong to, if a catalogue says so.
     private func release(_ html: inout HTMLWriter) {
-        // A page is made for each reader; a catalogue of so many collections would be slow to read, and is nobody's.
+        // A page is made anew for each reader. A catalogue this large would be slow to read, and no real one is.
         guard let collection = catalog[Catalogue.collection], collection.bundle.head.records < 10_000,
             let release = try? Catalogue(collection.bundle.payload().records)
         else { return }
@@ -55,7 +55,7 @@ struct CollectionsPage {
         }
     }
 
-    /// The signer of most collections, which the page names only once.
+    /// The signer of most collections. The page names it only once.
     private var usualSigner: String? {
         var counts: [String: Int] = [:]
         for collection in catalog.collections {
@@ -64,7 +64,7 @@ struct CollectionsPage {
         return counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
     }
 
-    /// The problems, which come before everything else.
+    /// Writes the problems. They come before everything else.
     private func problems(_ html: inout HTMLWriter) {
         for (id, problem) in catalog.problems.sorted(by: { $0.key < $1.key }) {
             html.element(.p, .class("notice bad")) { html in
@@ -133,7 +133,7 @@ struct CollectionsPage {
 }
 
 extension HTMLWriter {
-    /// A table with a heading for each column; `write` writes the cells of a row.
+    /// Writes a table with a heading for each column. `write` writes the cells of a row.
     mutating func table<Row>(
         _ kind: StaticString, caption: String, columns: [String], numbers: [String] = [], rows: some Sequence<Row>,
         write: (Row, inout HTMLWriter) -> Void
@@ -158,7 +158,7 @@ extension HTMLWriter {
         }
     }
 
-    /// A form that finds what has the words of `search`, and a link to everything where there are any.
+    /// Writes a form that searches for the words of `search`. If there are any, a link shows everything again.
     mutating func searchForm(
         _ action: PageLink, label: String, search: String, all: (link: PageLink, text: String), showsAll: Bool = false
     ) {

@@ -3,7 +3,7 @@ import RemoteSettingsModel
 /// The frame around the content of every document of the page.
 enum Frame {
     /// - Parameters:
-    ///   - trail: the path from the front page to this page. The last entry is this page, and is not a link.
+    ///   - trail: the path from the front page to this page. The last entry is this page itself, which is not a link.
     static func document(
         title: String, trail: [(text: String, link: PageLink)] = [], main: (inout HTMLWriter) -> Void
     ) -> HTMLWriter {

@@ -3,9 +3,9 @@ import RemoteSettingsModel
 import SnapshotBundle
 import TargetFilter
 
-/// A remote config's parameters for a device that the reader describes: which value wins, and why the others do not.
+/// A remote config's parameters for a device that the reader describes: which value wins, and why others do not.
 struct ParametersPage {
-    /// Keys that are listed where none is chosen.
+    /// The most keys that are listed if none is chosen.
     private static let listed = 500
 
     private let collection: PageCatalog.Collection
@@ -14,7 +14,7 @@ struct ParametersPage {
     private let installations = InstallationFinder()
     private let filters: PageFilters
 
-    /// - Returns: `nil` where the collection has other records than parameters, or none.
+    /// - Returns: `nil` if the collection has no records, or records that are not parameters.
     init?(collection: PageCatalog.Collection, query: String, limits: ServerLimits) throws(BundleError) {
         guard let set = try? ParameterSet(collection.bundle.payload().records), !set.records.isEmpty else { return nil }
         self.collection = collection
@@ -25,7 +25,7 @@ struct ParametersPage {
 
     /// Whether a collection has such a page.
     static func isOffered(for records: RecordTable) -> Bool {
-        // The first record decides whether the others are worth a look.
+        // The first record tells cheaply whether the others are worth reading.
         guard let first = records.first, (try? ParameterRecord(first)) != nil else { return false }
         return (try? ParameterSet(records)) != nil
     }
@@ -165,8 +165,10 @@ struct ParametersPage {
         }
     }
 
-    /// The id that stands for the device in filters of one parameter; `nil` for that of the form, if there is one. A percentage is that of each seed that the parameter's filters name, so that an
-    /// installation is looked for that is in this bucket of all of them.
+    /// The id that stands for the device in the filters of one parameter; `nil` to use the form's, if there is one.
+    ///
+    /// The form's percentage applies to each seed that the filters name. So the installation must be in that bucket for
+    /// all of these seeds.
     private func installation(for key: String) -> (id: String?, note: String?) {
         guard device.installation.isEmpty, let percent = device.bucket else { return (nil, nil) }
         let seeds = Set(set.candidates(for: key).flatMap { Self.seeds(of: $0.filter ?? "") }).sorted()
@@ -178,7 +180,7 @@ struct ParametersPage {
         )
     }
 
-    /// The seeds of `[env.id, 'seed']|bucketSample(…)`, as text of the filter language.
+    /// The seeds in `[env.id, 'seed']|bucketSample(…)`, as text of the filter language.
     private static func seeds(of filter: String) -> [String] {
         filter.split(separator: "[env.id, ", omittingEmptySubsequences: false).dropFirst().compactMap { part in
             part.firstRange(of: "]|bucketSample(").map { String(part[..<$0.lowerBound]) }
@@ -186,7 +188,7 @@ struct ParametersPage {
     }
 }
 
-/// A device as the page's form describes it; what is empty is not known of it.
+/// A device as the page's form describes it. An empty field means that nothing is known.
 struct DescribedDevice: Equatable {
     private static let textBytes = 300
 
@@ -216,7 +218,7 @@ struct DescribedDevice: Equatable {
         return other
     }
 
-    /// From 0 up to 100, 100 counting as the end of the last bucket.
+    /// The percentage, at least 0. An input of 100 means the end of the last bucket.
     var bucket: Double? {
         guard let number = Double(percent), number >= 0, number <= 100 else { return nil }
         return min(number, 99.9999)
@@ -267,7 +269,7 @@ private struct Decided {
     let winner: ParameterRecord?
 }
 
-/// Decides filters for one page: each filter once for each installation, and not more than a page may cost.
+/// Evaluates filters for one page: each filter once for each installation, within the steps that a page may take.
 private final class PageFilters {
     private var filters: [String?: RecordFilter] = [:]
     private var stepsLeft: Int
@@ -276,8 +278,8 @@ private final class PageFilters {
         stepsLeft = steps
     }
 
-    /// - Parameter id: the installation that stands for the device; `nil` for that of the form.
-    /// - Returns: `nil` if it takes more than is left.
+    /// - Parameter id: the installation that stands for the device; `nil` for the form's.
+    /// - Returns: `nil` if it takes more steps than are left.
     func decide<Result>(
         for id: String?, _ device: DescribedDevice, _ body: (inout RecordFilter) -> Result
     ) -> Result? {
@@ -290,16 +292,16 @@ private final class PageFilters {
     }
 }
 
-/// Finds ids of installations by the bucket that they are in, for one page.
+/// Finds installation ids that are in given buckets, for one page.
 private final class InstallationFinder {
-    /// For all of a page: a hundred are needed for one seed on average, and ten thousand for two.
+    /// The tries left for the whole page. One seed takes a hundred on average, and two take ten thousand.
     private var triesLeft = 100_000
     private var found: [[String]: String?] = [:]
 
     /// - Parameters:
-    ///   - percent: at least 0, less than 100; the id is in the hundredth that it lies in.
+    ///   - percent: at least 0 and less than 100. The id's bucket is the one of 100 that contains it.
     ///   - seeds: literals of the filter language.
-    /// - Returns: `nil` where none was found.
+    /// - Returns: `nil` if no id was found.
     func installation(within percent: Double, ofSeeds seeds: [String]) -> String? {
         if let known = found[seeds] { return known }
         let id = search(percent, seeds)

@@ -7,7 +7,7 @@ struct RecordPage {
     private let record: Record
     private let neighbours: (previous: String?, next: String?)
 
-    /// - Returns: `nil` where the snapshot has no such record.
+    /// - Returns: `nil` if the snapshot has no such record.
     init?(collection: PageCatalog.Collection, records: RecordTable, id: String) {
         guard let position = records.firstIndex(where: { $0.id == id }) else { return nil }
         self.collection = collection
@@ -20,7 +20,7 @@ struct RecordPage {
 
     private var id: CollectionID { collection.id }
 
-    /// - Throws: `BundleError` or `ChangesetError` where the record or its attachment cannot be read.
+    /// - Throws: `BundleError` or `ChangesetError` if the record or its attachment cannot be read.
     func html() throws -> HTMLWriter {
         let attachment = try record.attachment()
         let preview = try attachment.map { try AttachmentPreview($0, in: collection.bundle) }

@@ -3,7 +3,7 @@ import SnapshotBundle
 
 /// Numbers and times for people.
 enum Wording {
-    /// With a comma between groups of thousands, as in 1,918.
+    /// The number with a comma between groups of thousands, as in 1,918.
     static func number(_ value: Int) -> String {
         var digits = Array(String(value.magnitude))
         for place in stride(from: digits.count - 3, to: 0, by: -3) { digits.insert(",", at: place) }
@@ -16,13 +16,13 @@ enum Wording {
 
     static func size(_ bytes: Int) -> String { ByteSize.text(UInt64(clamping: bytes)) }
 
-    /// To the minute, in UTC.
+    /// The time to the minute, in UTC.
     static func date(_ time: Timestamp) -> String {
         let text = time.rfc3339
         return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5))"
     }
 
-    /// How long ago, in one unit.
+    /// The age of a time, in one unit.
     static func age(of time: Timestamp, at now: Timestamp) -> String {
         let seconds = now.elapsed(since: time).components.seconds
         let units: [(Int64, String)] = [(31_557_600, "year"), (2_629_800, "month"), (86_400, "day"), (3600, "hour")]
@@ -43,7 +43,7 @@ extension HTMLWriter {
         element(.time, .datetime(time.rfc3339), .class("nowrap"), text: Wording.date(time) + " UTC")
     }
 
-    /// The provenance of a snapshot in words, with a colour that repeats them.
+    /// Writes the provenance of a snapshot in words, with a colour that repeats them.
     mutating func provenance(_ provenance: Provenance) {
         switch provenance {
         case .signed: element(.span, .class("verdict good"), text: "Verified")
@@ -52,7 +52,7 @@ extension HTMLWriter {
         }
     }
 
-    /// A collection's name, with its bucket less prominent.
+    /// Writes a collection's name, with its bucket less prominent.
     mutating func name(of id: CollectionID) {
         element(.span, .class("bucket"), text: id.bucket + "/")
         text(id.name)

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// A JSON value for people: indented, with names distinguished from values. No value becomes a link.
+/// Shows a JSON value to people: indented, and with names distinguished from values. No value becomes a link.
 enum JSONView {
     static func write(_ value: JSONValue, to html: inout HTMLWriter, indent: Int = 0) {
         switch value {
@@ -34,7 +34,7 @@ enum JSONView {
         html.text(close)
     }
 
-    /// A string in quotes, with its escapes, isolated from the writing direction around it.
+    /// Writes a string in quotes, with its escapes, isolated from the writing direction around it.
     private static func string(_ text: String, to html: inout HTMLWriter) {
         html.element(.span, .class("string"), .ownDirection) { html in
             var shown = "\""

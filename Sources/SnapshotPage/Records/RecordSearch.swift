@@ -3,8 +3,8 @@ import SnapshotBundle
 
 /// A search through records. Every word must occur somewhere in the record, in a name or in a value.
 ///
-/// The words are compared with the record's canonical JSON, which escapes everything outside of ASCII: A to Z match either
-/// case, other letters match exactly. Nothing is parsed.
+/// The words are compared with the record's canonical JSON, which escapes everything outside ASCII. A to Z match in
+/// either case; other letters match exactly. Nothing is parsed.
 struct RecordSearch {
     private let words: [ByteSearch]
 

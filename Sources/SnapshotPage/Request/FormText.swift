@@ -2,7 +2,7 @@ import RemoteSettingsModel
 
 /// The query that a form sends (application/x-www-form-urlencoded, WHATWG URL §5).
 enum FormText {
-    /// The value of the first parameter of that name; `nil` also where its encoding is wrong.
+    /// The value of the first parameter with that name; `nil` if there is none, or if its encoding is wrong.
     static func parameter(_ name: String, of query: String) -> String? {
         for part in query.split(separator: "&") {
             let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// An address of this page: an encoded path and query of the same origin. No other address can be expressed.
+/// An address of this page: an encoded path and query of the same origin. The type can express no other address.
 struct PageLink: Equatable {
     let text: String
 

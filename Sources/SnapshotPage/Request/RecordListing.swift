@@ -1,7 +1,7 @@
 /// The selection of a collection's records that a page shows.
 struct RecordListing: Equatable {
     static let pageSize = 100
-    /// The records on a page for a reader who asked for all: each page is made in memory.
+    /// The records on a page if the reader asks for all. There is a limit, because each page is made in memory.
     static let largePageSize = 2000
     /// The most bytes of a search text.
     static let searchBytes = 200
@@ -10,7 +10,7 @@ struct RecordListing: Equatable {
     var search = ""
     /// The number of the page, from 1.
     var page = 1
-    /// Whether as many records as possible are on one page.
+    /// Whether a page has as many records as possible.
     var isLarge = false
 
     init(query: String) {
@@ -20,7 +20,7 @@ struct RecordListing: Equatable {
         page = max(1, FormText.parameter("page", of: query).flatMap(Int.init) ?? 1)
     }
 
-    /// The listing with other settings: its first page, where none is named.
+    /// The listing with other settings. Without a page number, it is on its first page.
     func with(page: Int = 1, isLarge: Bool? = nil, search: String? = nil) -> RecordListing {
         var other = self
         other.page = page
@@ -29,7 +29,7 @@ struct RecordListing: Equatable {
         return other
     }
 
-    /// The positions, among `count` records, of those on this page.
+    /// The positions of this page's records among `count` records.
     func range(of count: Int) -> Range<Int> {
         let first = min((min(page, pages(of: count)) - 1) * size, count)
         return first..<min(first + size, count)
