@@ -2,19 +2,22 @@ import FileStorage
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// Brings a mirror into an object store, in an order in which every reader sees one state.
+/// Uploads a mirror to an object store, in an order in which every reader sees one state.
 ///
-/// Content goes first, under names that nobody knows yet; then the names that readers know, and at last the list of
-/// collections, which makes the new state visible. What no state names any more stays until no cache can name it. A state
-/// object in the store says what uploads put there, and who is at work; it and the list of collections are written only if
-/// they are still as they were read, where the store has conditional writes.
+/// Content goes first, under names that nobody knows yet. The names that readers know come next. The list of
+/// collections comes last and makes the new state visible. An object that no state names any more stays until no cache
+/// can name it.
+///
+/// A state object in the store records what uploads put there, and which upload is at work. If the store has
+/// conditional writes, that object and the list of collections are written only if they have not changed since they
+/// were read.
 package struct MirrorUpload: Sendable {
     package struct Options: Sendable {
-        /// How long objects are kept that no state names, in seconds.
+        /// How long objects that no state names are kept, in seconds.
         package var keepSeconds = 30 * 86_400
-        /// Whether collections may go back in time.
+        /// Whether a collection may go back to an older state.
         package var allowsOlder = false
-        /// Whether objects may be replaced that no upload put there.
+        /// Whether objects that no upload put there may be replaced.
         package var adopts = false
 
         package init() {}
@@ -24,29 +27,30 @@ package struct MirrorUpload: Sendable {
     package struct Report: Sendable {
         package let store: String
         package let tree: String
-        /// The state that the store has now.
+        /// The state that the store now has.
         package let collections: [CollectionID: Timestamp]
-        /// The number of objects written, and their bytes.
+        /// The number of objects written. Their size in bytes follows.
         package var written = 0
         package var bytes = 0
-        /// The number of objects of the mirror that were there already.
+        /// The number of objects of the mirror that the store already had.
         package var present = 0
         package var removed = 0
-        /// The number of objects that no state names, and that are kept for readers of older ones.
+        /// The number of objects that no state names, but that are kept for readers of older states.
         package var kept = 0
-        /// Whether the store had the mirror already.
+        /// Whether the store already had the mirror.
         package var isUnchanged: Bool { written == 0 && removed == 0 }
         package var notes: [String] = []
     }
 
-    /// For how long an upload has the store for itself, from its last sign of life on.
+    /// How long an upload reserves the store for itself, counted from its last sign of life.
     static let leaseSeconds: UInt64 = 120
-    /// By how much clocks of different machines may differ.
+    /// How much the clocks of different machines may differ.
     private static let skewSeconds: UInt64 = 600
-    /// How long an upload waits for another one, and for what a killed one has left running on this machine.
+    /// How long an upload waits for another upload to end.
     private static let patience = Duration.seconds(600)
+    /// How long an upload waits for processes that a killed upload has left on this machine.
     private static let folderPatience = Duration.seconds(90)
-    /// What the names of folders for temporary files begin with; a publication of the mirror removes them too.
+    /// The prefix of folders for temporary files. A publication of the mirror removes such folders too.
     private static let scratchPrefix = ".new-upload"
     private static let batchObjects = 500
     private static let batchBytes = 128 << 20
@@ -57,12 +61,13 @@ package struct MirrorUpload: Sendable {
     private let environment: HTTPEnvironment
     private let note: @Sendable (String) -> Void
     private var store: String { "\(client.place)" }
-    /// The file in which an upload keeps its token, so that the next one from this folder knows a dead one for its own.
+    /// The file in which an upload keeps its token. By it, the next upload from this folder recognises a dead one as
+    /// its own.
     private var tokenPath: String { "\(folder)/upload-\(SHA256Digest(hashing: Bytes(utf8: store)).hex.prefix(16))" }
 
     /// - Parameters:
     ///   - folder: the mirror's folder; an absolute path.
-    ///   - note: shows a line of progress.
+    ///   - note: gets a line of progress.
     package init(
         _ folder: String, to client: any StoreClient, options: Options = Options(),
         environment: HTTPEnvironment = .system, note: @escaping @Sendable (String) -> Void
@@ -74,14 +79,14 @@ package struct MirrorUpload: Sendable {
         self.note = note
     }
 
-    /// The store's state object as it was read or written last.
+    /// The store's state object as it was last read or written.
     private struct Held {
         var state: StoreState
-        /// `nil` if the store has none.
+        /// The tag of the object; `nil` if the store has none.
         var tag: String?
     }
 
-    /// The collections of the state that was uploaded last as a whole. Does I/O and network.
+    /// The collections of the last state that was uploaded completely. Does I/O and uses the network.
     ///
     /// - Throws: ``UploadError`` or `FileError`.
     package func uploaded() async throws -> [CollectionID: Timestamp] {
@@ -91,8 +96,10 @@ package struct MirrorUpload: Sendable {
         return try await readState(scratch).state.visible
     }
 
-    /// Uploads what has changed. Does I/O and network. A run that is killed at any moment leaves one state or the other, and the
-    /// next run finishes it.
+    /// Uploads what has changed. Does I/O and uses the network.
+    ///
+    /// If a run is killed at any moment, readers see either the old or the new state, and the next run completes the
+    /// upload.
     ///
     /// - Throws: ``UploadError`` or `FileError`.
     package func run() async throws -> Report {
@@ -125,7 +132,7 @@ package struct MirrorUpload: Sendable {
             return report
         }
 
-        // From here on, this upload has the store for itself.
+        // From here on, the store is reserved for this upload.
         let token = newToken()
         try FileStore.replace(tokenPath, with: Bytes(utf8: token), isPrivate: true)
         held.state.uploader = .init(token: token, until: deadline())
@@ -140,7 +147,8 @@ package struct MirrorUpload: Sendable {
         if !isConditional {
             report.notes.append(
                 "\(store) has no conditional writes; of two uploads at the same moment one may go unnoticed")
-            // Who wrote the state last has the store. The others see it when all of them have written.
+            // The last upload that wrote the state has the store. After this pause all have written, and the others see
+            // it.
             try await environment.sleep(.seconds(2))
             try await renew(&held, isConditional, scratch)
         }
@@ -181,7 +189,7 @@ package struct MirrorUpload: Sendable {
         return report
     }
 
-    /// Makes a state visible to the readers of one list of collections.
+    /// Makes a state visible to the readers of this list of collections.
     private func show(_ object: UploadObject, over found: StoredObject?, _ isConditional: Bool) async throws {
         try check(object)
         let condition: WriteCondition =
@@ -195,7 +203,7 @@ package struct MirrorUpload: Sendable {
         }
     }
 
-    /// Refuses a mirror that would take readers back in time.
+    /// Refuses a mirror that would take readers back to an older state.
     private func checkAge(_ mirror: MirrorObjects, _ state: StoreState) throws(UploadError) {
         for (id, timestamp) in mirror.collections.sorted(by: { $0.key < $1.key }) {
             guard let stored = state.collections[id], stored > timestamp else { continue }
@@ -205,7 +213,7 @@ package struct MirrorUpload: Sendable {
 
     // MARK: Others
 
-    /// Keeps this folder for this process, and waits for what a killed upload has left running: it still writes.
+    /// Reserves this folder for this process, and waits until what a killed upload has left running stops writing.
     private func folderLock() async throws -> DirectoryLock {
         let start = environment.uptime()
         while true {
@@ -220,7 +228,7 @@ package struct MirrorUpload: Sendable {
         }
     }
 
-    /// The listing and the state, once no other upload is at work.
+    /// The listing and the state, as soon as no other upload is at work.
     private func waitForOthers(_ scratch: String) async throws -> ([String: StoredObject], Held) {
         let own = try FileStore.read(tokenPath, limit: 1024).map { String(decoding: $0.array, as: UTF8.self) }
         let start = environment.uptime()
@@ -231,7 +239,8 @@ package struct MirrorUpload: Sendable {
             let held =
                 listing[StoreState.key] == nil ? Held(state: StoreState(), tag: nil) : try await readState(scratch)
             guard let uploader = held.state.uploader, uploader.token != own else { return (listing, held) }
-            // It is over if it gives no sign of life for as long as it said, by this machine's clock alone; or long ago.
+            // The other upload is over if it shows no sign of life for its lease, by this machine's clock alone, or if
+            // its time ended long ago.
             let now = environment.uptime()
             if seen != uploader {
                 if seen == nil { note("\(store): another upload is under way; waiting for its end") }
@@ -251,7 +260,7 @@ package struct MirrorUpload: Sendable {
 
     private func deadline() -> Timestamp { environment.now().advanced(by: .seconds(Int(Self.leaseSeconds))) }
 
-    /// Says that this upload is still at work; throws if another one took over.
+    /// Records that this upload is still at work. Throws if another one has taken over.
     private func renew(_ held: inout Held, _ isConditional: Bool, _ scratch: String) async throws {
         if !isConditional {
             let found = try await readState(scratch)
@@ -263,7 +272,7 @@ package struct MirrorUpload: Sendable {
         try await write(&held, scratch, isConditional: isConditional)
     }
 
-    /// Whether the store heeds conditions: it has to refuse to write an object only if it is absent, as it is there.
+    /// Whether the store obeys conditions: it must refuse to write an object "only if absent" that is already there.
     private func hasConditions(_ scratch: String) async throws -> Bool {
         let file = "\(scratch)/state.json"
         return try await client.write(StoreState.key, from: file, StoreState.headers, .ifAbsent) == nil
@@ -294,8 +303,9 @@ package struct MirrorUpload: Sendable {
 
     // MARK: Objects
 
-    /// Files that one run of the client takes: of the same headers, not too many and not too large. As many lists as go on at
-    /// the same time are together.
+    /// The files of each run of the client, which all have the same headers and are limited in number and size.
+    ///
+    /// Each inner list is one run. The runs of an outer list go on at the same time.
     private func batches(of objects: [UploadObject]) -> [[[UploadObject]]] {
         var batches: [[UploadObject]] = []
         for (_, group) in Dictionary(grouping: objects, by: \.headers).sorted(by: { $0.value[0].key < $1.value[0].key })
@@ -329,13 +339,14 @@ package struct MirrorUpload: Sendable {
         try FileStore.removeTree(stage)
     }
 
-    /// A file that was damaged since it was written would reach every reader.
+    /// Refuses a file that was damaged since it was written, because it would reach every reader.
     private func check(_ object: UploadObject) throws {
         let sums = try ContentSums(of: object.file)
         guard sums.size == object.size, sums.sha256 == object.sha256 else { throw UploadError.damaged(object.file) }
     }
 
-    /// Runs with a folder for temporary files, which a killed run leaves to the next publication of the mirror.
+    /// Runs with a folder for temporary files. If the run is killed, the next publication of the mirror removes the
+    /// folder.
     private func inScratch<Value>(_ body: (String) async throws -> Value) async throws -> Value {
         let scratch = try FileStore.makeUniqueDirectory("\(folder)/\(Self.scratchPrefix)")
         defer { try? FileStore.removeTree(scratch) }

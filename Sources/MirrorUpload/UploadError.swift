@@ -2,15 +2,15 @@ import RemoteSettingsModel
 
 /// Why a mirror could not be uploaded.
 package enum UploadError: Error, Hashable, Sendable {
-    /// The folder has no mirror, or one that an older version wrote.
+    /// The folder has no mirror, or a mirror that an older version wrote.
     case notAMirror(String, problem: String)
-    /// A file of the mirror is not the one that its list describes.
+    /// A file of the mirror differs from what its list describes.
     case damaged(String)
     /// Another process works in the mirror's folder.
     case folderBusy(String)
     /// Another upload to the same place is under way.
     case storeBusy(String)
-    /// Another upload took over, or somebody else wrote to the store.
+    /// Another upload took over, or someone else wrote to the store.
     case overtaken(key: String, store: String)
     /// The place has an object that no upload put there.
     case foreign(key: String, store: String)
@@ -18,7 +18,7 @@ package enum UploadError: Error, Hashable, Sendable {
     case older(CollectionID, stored: Timestamp, mirror: Timestamp, store: String)
     /// The state object cannot be read.
     case badState(key: String, store: String, problem: String)
-    /// The time for which superseded objects are kept is shorter than caches keep answers.
+    /// Superseded objects would be kept for less time than caches keep answers.
     case keepTooShort(seconds: Int, least: Int)
     /// The client's program is not installed.
     case noProgram(String, package: String)
@@ -27,7 +27,7 @@ package enum UploadError: Error, Hashable, Sendable {
 }
 
 extension UploadError {
-    /// Whether the user has to change something before another try.
+    /// Whether the user must change something before another try.
     package var isUsage: Bool {
         switch self {
         case .notAMirror, .foreign, .older, .badState, .keepTooShort, .noProgram: true

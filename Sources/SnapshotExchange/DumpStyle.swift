@@ -1,15 +1,15 @@
 import RemoteSettingsModel
 
-/// How a project writes the JSON file of a collection: `{"data": [record…], "timestamp": N}`.
+/// The style in which a project writes the JSON file of a collection: `{"data": [record…], "timestamp": N}`.
 ///
-/// A bundle keeps records in canonical form, so the original form of a file must follow from a rule. These are the rules
-/// of the projects, checked against their files.
+/// A bundle keeps records in canonical form, so the original form of a file must follow from a rule. These are the
+/// projects' rules, checked against their files.
 struct DumpStyle: Hashable, Sendable {
     enum KeyOrder: Hashable, Sendable {
-        /// By code point.
+        /// Members are sorted by code point.
         case sorted
-        /// The server's: by length in bytes, then by bytes, as PostgreSQL's `jsonb` has them; a record's `id` and
-        /// `last_modified` last.
+        /// Members are in the server's order: by length in bytes, then by bytes, like PostgreSQL's `jsonb`. A record's
+        /// `id` and `last_modified` come last.
         case served
     }
 
@@ -17,22 +17,22 @@ struct DumpStyle: Hashable, Sendable {
         case byID
         /// The record that changed last comes first.
         case newestFirst
-        /// By `recordType`, then by `identifier`.
+        /// Records are sorted by `recordType`, then by `identifier`.
         case byTypeAndIdentifier
     }
 
     var keys: KeyOrder
     var records: RecordOrder
-    /// Spaces for each level.
+    /// The number of spaces for each level.
     var indent = 2
     var endsWithNewline: Bool
 
-    /// application-services' `dump-get`: serde_json's pretty form, without a line end.
+    /// The style of application-services' `dump-get`: serde_json's pretty form, without a newline at the end.
     static let applicationServices = DumpStyle(keys: .sorted, records: .byID, endsWithNewline: false)
 
-    /// Firefox's `services/settings/dumps`, as its update script writes them.
+    /// The style of Firefox's `services/settings/dumps`, as its update script writes them.
     static func firefox(_ id: CollectionID) -> DumpStyle {
-        // People review this one collection, so the script sorts it.
+        // People review this collection, so the script sorts it.
         id.name == "search-config-v2"
             ? DumpStyle(keys: .sorted, records: .byTypeAndIdentifier, endsWithNewline: true)
             : DumpStyle(keys: .served, records: .newestFirst, endsWithNewline: true)
@@ -57,7 +57,7 @@ enum DumpMetadata {
         return .object(members)
     }
 
-    /// The project's style with the indentation and line end that the metadata records.
+    /// The project's style with the indentation and the final newline that the metadata records.
     static func style(_ metadata: JSONValue, of style: DumpStyle) -> DumpStyle {
         guard let layout = metadata["layout"], let indent = layout["indent"]?.number?.uint64, indent <= 16,
             let newline = layout["newline"]?.bool
@@ -70,7 +70,7 @@ enum DumpMetadata {
 }
 
 extension DumpStyle {
-    /// The style with the indentation and the last line end of a text; `nil` if that is `style` itself.
+    /// The style with the indentation and the final newline of a text; `nil` if it equals `style`.
     static func seen(in text: Bytes, of style: DumpStyle) -> DumpStyle? {
         var own = style
         text.withSpan { span in

@@ -1,6 +1,7 @@
 import RemoteSettingsModel
 
-/// Writes JSON as other projects write collections to files: unescaped UTF-8, and numbers in their shortest plain form.
+/// Writes JSON as other projects write their collection files: unescaped UTF-8, and numbers in their shortest plain
+/// form.
 enum DumpText {
     /// A collection's file.
     static func document(_ records: [JSONValue], timestamp: Timestamp, style: DumpStyle) -> [UInt8] {
@@ -13,7 +14,7 @@ enum DumpText {
 
     /// A record on its own.
     ///
-    /// - Parameter indent: spaces for each level; `nil` for everything on one line without white space.
+    /// - Parameter indent: the number of spaces for each level; `nil` for one line without white space.
     static func record(_ record: JSONValue, keys: DumpStyle.KeyOrder, indent: Int?) -> [UInt8] {
         text(ordered(record, keys), indent: indent)
     }
@@ -23,7 +24,7 @@ enum DumpText {
     }
 
     private static func ordered(_ record: JSONValue, _ keys: DumpStyle.KeyOrder) -> JSONValue {
-        // The members of values in a bundle are sorted already.
+        // The members of values in a bundle are already sorted.
         guard keys == .served else { return record }
         guard case .object(let members) = served(record) else { return served(record) }
         let own = ["id", "last_modified"]
@@ -31,7 +32,7 @@ enum DumpText {
             members.filter { !own.contains($0.key) } + own.compactMap { key in members.first { $0.key == key } })
     }
 
-    /// Members in the order of PostgreSQL's `jsonb`, on all levels.
+    /// The value with its members in the order of PostgreSQL's `jsonb`, on all levels.
     private static func served(_ value: JSONValue) -> JSONValue {
         switch value {
         case .array(let elements): return .array(elements.map(served))

@@ -12,7 +12,7 @@ package struct ExchangeError: Error, Hashable, Sendable {
     package let kind: Kind
     /// The file, directory or collection.
     package let place: String
-    /// The entry, record or member inside of it; `nil` for the whole.
+    /// The entry, record or member in it; `nil` for the whole.
     package let entry: String?
     package let expected: String
     package let found: String

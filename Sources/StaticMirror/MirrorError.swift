@@ -4,7 +4,7 @@ import RemoteSettingsModel
 package enum MirrorError: Error, Hashable, Sendable {
     /// The folder contains something that is not part of a mirror.
     case notAMirror(String, found: String)
-    /// The path has characters that cannot stand in nginx's configuration.
+    /// The path has characters that nginx's configuration cannot contain.
     case unusablePath(String)
     /// The path of the mirror's URL cannot be a folder.
     case unusableURL(String)

@@ -5,19 +5,19 @@ import SnapshotHistory
 import SnapshotOrigin
 
 extension StaticMirror {
-    /// The number of older states for which deltas are made: a month of nightly refreshes.
+    /// The most older states for which deltas are made: a month of nightly refreshes.
     private static let olderStates = 30
 
     /// Publishes collections of a dumps directory as a mirror. Reads every byte of their bundles.
     ///
     /// - Parameters:
     ///   - names: the collections; an empty list means all collections of the lock.
-    ///   - folder: where the mirror is published; an absolute path.
-    ///   - address: where clients reach the mirror.
-    ///   - history: where older states are looked for; `nil` for none.
-    ///   - updates: `nil` for no update channel.
-    /// - Throws: what ``publish(to:)`` throws; `DumpsError`, `BundleError`, `FileError` or `HistoryError` where the lock, the
-    ///   bundles or their history cannot be read.
+    ///   - folder: the folder to publish the mirror in; an absolute path.
+    ///   - address: the address at which clients reach the mirror.
+    ///   - history: where to look for older states; `nil` for no history.
+    ///   - updates: the settings of the update channel; `nil` for none.
+    /// - Throws: what ``publish(to:)`` throws; `DumpsError`, `BundleError`, `FileError` or `HistoryError` if the lock,
+    ///   the bundles or their history cannot be read.
     package static func publish(
         _ names: [CollectionID], of directory: DumpsDirectory, to folder: String, address: OriginAddress,
         history: BundleHistory?, updates: MirrorUpdates? = nil, softwareVersion: String, limits: Limits = Limits()

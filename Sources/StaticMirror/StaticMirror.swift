@@ -3,30 +3,30 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotOrigin
 
-/// An origin as plain files: what a web server, an object store or a CDN serves to real clients.
+/// An origin as plain files, which a web server, an object store or a CDN can serve to real clients.
 ///
 /// Its folder contains `current`, a link to the tree of files, and `nginx.conf`, which serves that tree. A tree never
-/// changes: a new one is written beside it, and the link is then replaced in one step. The same origin always makes the
+/// changes. A new one is written beside it, and the link is then replaced in one step. The same origin always makes the
 /// same tree, byte for byte, with the same modification times.
 package struct StaticMirror: Sendable {
     /// What was published.
     package struct Report: Sendable {
-        /// The name of the folder to which `current` points; it is derived from the contents.
+        /// The name of the folder to which `current` points. It is derived from the contents.
         package var tree: String
-        /// Whether the same tree was published before, so that nothing changed.
+        /// Whether the same tree was already published, so that nothing changed.
         package var isUnchanged: Bool
         /// The number of files that have a URL, without compressed copies.
         package var objects: Int
-        /// Bytes of all objects.
+        /// The size of all objects in bytes.
         package var bytes: Int
         /// The resources of the origin that the mirror lacks, one line each.
         package var notes: [String]
     }
 
     package static let configurationName = "nginx.conf"
-    /// The file beside the trees in which undelivered notifications of a new tree are kept; it is not served.
+    /// The file beside the trees that keeps undelivered notifications of a new tree. It is not served.
     package static let notificationsName = "notify.json"
-    /// What the names of files begin with in which an upload notes that it is at work; they are not served.
+    /// The prefix of files in which an upload records that it is at work. They are not served.
     static let uploadPrefix = "upload-"
     static let linkName = "current"
     private static let treePrefix = "tree-"
@@ -35,18 +35,18 @@ package struct StaticMirror: Sendable {
     private let origin: Origin
     private let updates: MirrorUpdates?
 
-    /// - Parameter updates: `nil` for no update channel.
+    /// - Parameter updates: the settings of the update channel; `nil` for none.
     package init(_ origin: Origin, updates: MirrorUpdates? = nil) {
         self.origin = origin
         self.updates = updates
     }
 
-    /// Publishes into a folder, which is made where it is missing. Does I/O.
+    /// Publishes into a folder, and makes the folder if it is missing. Does I/O.
     ///
     /// - Parameter folder: an absolute path.
-    /// - Throws: ``MirrorError`` if the origin's path cannot be a folder, if something else is in the folder, or if another
-    ///   process publishes there; `BundleError` if a bundle cannot be read; `FileError`. After an error, the previous mirror is
-    ///   still published.
+    /// - Throws: ``MirrorError`` if the origin's path cannot be a folder, if something else is in the folder, or if
+    ///   another process publishes there; `BundleError` if a bundle cannot be read; `FileError`. After an error, the
+    ///   previous mirror is still published.
     package func publish(to folder: String) throws -> Report {
         guard MirrorPath(origin.address.path + "/v1/") != nil else { throw MirrorError.unusableURL(origin.address.url) }
         try Self.check(folder)
@@ -74,7 +74,7 @@ package struct StaticMirror: Sendable {
         if try FileStore.isDirectory("\(folder)/\(name)") {
             try FileStore.removeTree(temporary)
         } else {
-            // A tree that has its name is taken for whole by every later run.
+            // Every later run takes a tree with its final name as complete, so its files must be on the disk before.
             try FileStore.flush(tree: temporary)
             try FileStore.rename(temporary, to: "\(folder)/\(name)")
         }
@@ -91,15 +91,16 @@ package struct StaticMirror: Sendable {
             bytes: tree.objects.saturatingSum(\.size), notes: tree.notes)
     }
 
-    /// Whether a publication that was killed may have left a file or folder of this name.
+    /// Whether a killed publication may have left a file or folder with this name.
     private static func isTemporary(_ name: String) -> Bool {
         name.hasPrefix(temporaryPrefix) || name.hasPrefix("\(linkName).") || name == "\(configurationName).tmp"
             || name.hasPrefix("\(notificationsName).")
     }
 
-    /// The collections of the mirror that is published in a folder, with their timestamps; empty where there is none. Does I/O.
+    /// The collections of the mirror that is published in a folder, with their timestamps; empty if there is none. Does
+    /// I/O.
     ///
-    /// - Throws: `FileError` or `ChangesetError` where its monitor cannot be read.
+    /// - Throws: `FileError` or `ChangesetError` if the mirror's monitor cannot be read.
     package static func published(
         in folder: String, address: OriginAddress, limits: Limits = Limits()
     ) throws -> [CollectionID: Timestamp] {
@@ -110,9 +111,9 @@ package struct StaticMirror: Sendable {
         return try MonitorChangeset(parsing: document, limits: limits).collections
     }
 
-    /// Refuses a folder with anything but a mirror in it.
+    /// Refuses a folder that contains anything but a mirror.
     package static func check(_ folder: String) throws {
-        // nginx's configuration has no escapes for these bytes in a path, whatever character they are a part of.
+        // nginx's configuration has no escape for these bytes in a path, whatever character they belong to.
         let isPlain = folder.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && !"\"\\$;{}".utf8.contains($0) }
         guard folder.utf8.first == UInt8(ascii: "/"), isPlain else {
             throw MirrorError.unusablePath(folder)

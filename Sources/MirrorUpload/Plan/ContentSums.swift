@@ -2,12 +2,12 @@ import Crypto
 import FileStorage
 import RemoteSettingsModel
 
-/// What a file's content sums up to: one reading for both.
+/// The hashes and the size of a file's content, from one reading of it.
 struct ContentSums {
     let sha256: String
-    /// Stores list it as the tag of an object.
+    /// The hash that stores list as the tag of an object.
     let md5: String
-    /// Bytes.
+    /// The size in bytes.
     let size: Int
 
     init(of path: String) throws(FileError) {

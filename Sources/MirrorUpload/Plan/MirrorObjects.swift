@@ -2,16 +2,16 @@ import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The objects that a mirror consists of in a store, as its `objects.json` describes them.
+/// The objects that make up a mirror in a store, as its `objects.json` describes them.
 struct MirrorObjects: Sendable {
-    /// The name of the mirror's tree, which its contents decide.
+    /// The name of the mirror's tree. It follows from the contents.
     let tree: String
     let collections: [CollectionID: Timestamp]
     let objects: [UploadObject]
-    /// The longest time for which a cache may keep an answer that is not for ever, in seconds.
+    /// The longest time for which a cache may keep an answer that is not immutable, in seconds.
     let longestCacheSeconds: Int
 
-    /// Under a name that has the state in it a changeset is another one only when the server signs it again.
+    /// A changeset under a name that contains its state differs only when the server signs it again.
     private static let namedStateCaching = "public, max-age=3600"
 
     /// - Parameter folder: a mirror's folder.
@@ -53,7 +53,8 @@ struct MirrorObjects: Sendable {
                         size: Int(clamping: packed ?? size),
                         sha256: packed == nil ? sha256 : entry["gzipSha256"]?.string ?? "", phase: phase))
             }
-            /// A document has a second key, for readers that take gzip, though it may be as it is there.
+            /// Adds a document under two keys. The second is for readers that accept gzip, even if its content is not
+            /// compressed.
             func addDocument(_ key: String, _ caching: String, _ phase: UploadObject.Phase) {
                 add(key, caching, phase, compressed: false)
                 add(key, caching, phase, compressed: true)
@@ -69,7 +70,7 @@ struct MirrorObjects: Sendable {
             }
             guard let state else { throw malformed("an entry lacks a member") }
             guard collection != "monitor/changes" else {
-                // Every answer of the edge has the full list, so that one object makes a state visible.
+                // The edge always answers with the full list, so that one object makes a state visible.
                 if since == nil { addDocument(file, caching, .monitor) }
                 continue
             }

@@ -1,39 +1,41 @@
 import RemoteSettingsModel
 
-/// What uploads know of a store, kept in the store: what they put there, what is no longer named, and who is at work.
+/// What uploads record about a store, in the store itself.
+///
+/// It states what they put there, what is no longer named, and which upload is at work.
 struct StoreState: Hashable, Sendable {
-    /// An upload that is under way, or that was ended in the middle.
+    /// An upload that is under way, or that was killed.
     struct Uploader: Hashable, Sendable {
-        /// A random number, by which an upload knows its own.
+        /// A random number by which an upload recognises itself.
         var token: String
-        /// By the uploader's clock.
+        /// The end of its lease, by the uploader's clock.
         var until: Timestamp
     }
 
-    /// Below the place's prefix. The edge serves nothing of this name.
+    /// The key of the object, relative to the place's prefix. The edge serves nothing under this name.
     static let key = ".rsdump/state.json"
     static let headers = ObjectHeaders(
         contentType: "application/json", cacheControl: "no-store", contentEncoding: nil)
 
     /// The newest state of each collection that an upload has begun to write.
     var collections: [CollectionID: Timestamp] = [:]
-    /// The state that was uploaded last as a whole.
+    /// The last state that was uploaded completely.
     var visible: [CollectionID: Timestamp] = [:]
-    /// The tree that was uploaded last as a whole; `nil` before the first one.
+    /// The tree of the last complete upload; `nil` before the first one.
     var tree: String?
     var uploader: Uploader?
-    /// Whether the store was seen to refuse a write for its condition.
+    /// Whether the store has been seen to refuse a write because of its condition.
     var isConditional = false
-    /// The identity of each object that was written and not changed since.
+    /// The identity of each object that was written and has not been changed since.
     var objects: [String: String] = [:]
-    /// Objects that an upload was about to write when this was written.
+    /// The objects that an upload was about to write when it wrote this state.
     var pending: Set<String> = []
-    /// Objects that no state names any more, with the time at which an upload noticed.
+    /// The objects that no state names any more, each with the time when an upload noticed.
     var superseded: [String: Timestamp] = [:]
 
     init() {}
 
-    /// - Throws: a problem for people.
+    /// - Throws: a problem in words for people.
     init(parsing document: Bytes) throws(StateProblem) {
         let value: JSONValue
         do throws(JSONError) {
@@ -93,7 +95,7 @@ struct StoreState: Hashable, Sendable {
     }
 }
 
-/// Why a state object is of no use.
+/// Why a state object cannot be used.
 struct StateProblem: Error {
     let text: String
 

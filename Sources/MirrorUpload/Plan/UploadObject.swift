@@ -1,36 +1,36 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// An object as it is to be in the store.
+/// An object as it shall be in the store.
 struct UploadObject: Hashable, Sendable {
     /// When an object is written, in this order.
     enum Phase: Int, Comparable, Sendable {
         /// Chains and attachments, under names that no reader knows yet.
         case content
-        /// Changesets under names that have their state. They name chains, which are there before them.
+        /// Changesets under names that contain their state. They name chains, which are written before them.
         case state
-        /// Under a name that readers know, for those that name no state.
+        /// Documents under names that readers know, for readers that name no state.
         case current
         /// The root documents.
         case root
-        /// The list of collections: what makes a new state visible.
+        /// The list of collections, which makes a new state visible.
         case monitor
 
         static func < (left: Phase, right: Phase) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// Below the place's prefix.
+    /// The key, relative to the place's prefix.
     let key: String
     /// The file's path.
     let file: String
     let headers: ObjectHeaders
-    /// Bytes.
+    /// The size in bytes.
     let size: Int
-    /// In hexadecimal.
+    /// The SHA-256 in hexadecimal.
     let sha256: String
     let phase: Phase
 
-    /// What the object is made of: its content, and what the store says of it.
+    /// A value that stands for the content and for what the store says about it.
     var identity: String {
         let parts = [sha256, headers.contentType, headers.cacheControl, headers.contentEncoding ?? ""]
         return String(SHA256Digest(hashing: Bytes(utf8: parts.joined(separator: "\n"))).hex.prefix(32))

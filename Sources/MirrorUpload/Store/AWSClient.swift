@@ -1,14 +1,14 @@
 import FileStorage
 import RemoteSettingsModel
 
-/// A store as the AWS command line reaches it.
+/// A store that is reached by the AWS command line.
 package struct AWSClient: StoreClient {
     package let place: StorePlace
     private let bucket: String
     private let program: ClientProgram
 
     private static let patience = ["--cli-connect-timeout", "15", "--cli-read-timeout", "60"]
-    /// The most keys that one request removes.
+    /// The most keys that one request can remove.
     private static let removals = 1000
 
     package init(_ place: StorePlace, bucket: String) {
@@ -21,7 +21,7 @@ package struct AWSClient: StoreClient {
     package func list() async throws(UploadError) -> [String: StoredObject] {
         let action = "list the objects"
         let output = try await program.check(action, api("list-objects-v2", ["--prefix", place.prefix]))
-        // Nothing at all is printed for a list without an object.
+        // The client prints nothing if the list is empty.
         let list = output.isEmpty ? JSONValue.null : try program.parse(output, action)
         var found: [String: StoredObject] = [:]
         for entry in list["Contents"]?.array ?? [] {
@@ -80,7 +80,7 @@ package struct AWSClient: StoreClient {
                 throw program.failure(action, "\(error)")
             }
             let output = try await program.check(action, api("delete-objects", ["--delete", "file://\(file)"]))
-            // A request that did only a part succeeds, and lists the others.
+            // A request that fails for some keys still succeeds, and lists their errors.
             guard !output.isEmpty, let errors = try program.parse(output, action)["Errors"]?.array,
                 let first = errors.first
             else { continue }

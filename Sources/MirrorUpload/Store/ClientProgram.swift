@@ -1,13 +1,13 @@
 import RemoteSettingsModel
 import Subprocess
 
-/// Runs a store's client: without a shell, with this process's environment, which has the credentials.
+/// Runs a store's client without a shell. It has this process's environment, which holds the credentials.
 struct ClientProgram: Sendable {
     let name: String
-    /// Where it comes from, for people who do not have it.
+    /// How to install the program, for people who do not have it.
     let package: String
     let store: String
-    /// Bytes of output that are taken: a listing has about 150 for each object.
+    /// The most bytes of output that are read. A listing has about 150 bytes for each object.
     private static let outputBytes = 256 << 20
 
     struct Result {
@@ -23,9 +23,11 @@ struct ClientProgram: Sendable {
         }
     }
 
-    /// Runs the program to its end. Its standard input is this process's: a lock, which it holds as long as it runs.
+    /// Runs the program to its end.
     ///
-    /// - Parameter action: what the program is to do, for an error: "list the objects".
+    /// Its standard input is this process's, which is a lock that the program holds as long as it runs.
+    ///
+    /// - Parameter action: what the program does, for an error, such as "list the objects".
     func run(_ action: String, _ arguments: [String]) async throws(UploadError) -> Result {
         do {
             let result = try await Subprocess.run(
@@ -52,7 +54,7 @@ struct ClientProgram: Sendable {
     }
 
     func failure(_ action: String, _ result: Result) -> UploadError {
-        // The reason is in the last lines.
+        // The last lines contain the reason.
         let lines = result.errors.split(whereSeparator: \.isNewline).suffix(4).joined(separator: "; ")
         return failure(action, lines.isEmpty ? "it ended with exit code \(result.status)" : String(lines.suffix(700)))
     }
@@ -71,7 +73,7 @@ struct ClientProgram: Sendable {
 }
 
 extension Limits {
-    /// For lists that have a few values for each of up to a million objects.
+    /// The limits for lists that have a few values for each of up to a million objects.
     static var lists: Limits {
         var limits = Limits()
         limits.jsonMembers = 2_000_000

@@ -2,16 +2,16 @@ import Crypto
 import FileStorage
 import RemoteSettingsModel
 
-/// A store as rclone reaches it.
+/// A store that is reached by rclone.
 package struct RcloneClient: StoreClient {
     package let place: StorePlace
     private let root: String
     private let program: ClientProgram
 
-    /// rclone's exit code for a folder or an object that is not there.
+    /// rclone's exit codes for a folder or an object that does not exist.
     private static let missing: Set<Int32> = [3, 4]
     private static let patience = ["--contimeout", "15s", "--timeout", "60s", "--low-level-retries", "3"]
-    /// Without these, rclone asks for each object before and after it writes it, and for the bucket.
+    /// Without these options, rclone looks up each object before and after writing it, and the bucket as well.
     private static let writing = ["--no-check-dest", "--s3-no-check-bucket", "--s3-no-head"]
 
     package init(_ place: StorePlace, bucket: String) {
@@ -25,7 +25,7 @@ package struct RcloneClient: StoreClient {
         let result = try await program.run(
             action,
             ["lsjson", "--recursive", "--files-only", "--no-modtime", "--no-mimetype", "--hash", root] + Self.patience)
-        // An empty prefix is a missing folder. A missing bucket is told by the first write.
+        // An empty prefix looks like a missing folder. If the bucket is missing, the first write reports it.
         if Self.missing.contains(result.status) { return [:] }
         guard result.status == 0 else { throw program.failure(action, result) }
         var found: [String: StoredObject] = [:]
@@ -55,8 +55,8 @@ package struct RcloneClient: StoreClient {
         let extra =
             switch condition {
             case .always: [String]()
-            // rclone adds this header to every request that it makes; there is only one here. A second try could not tell its
-            // own first one from somebody else's object.
+            // rclone adds this header to all its requests, but here there is only one. After a retry, rclone could not
+            // tell whether the object is its own or somebody else's.
             case .ifAbsent: ["--header", "If-None-Match: *", "--retries", "1"]
             case .ifUnchanged(let tag): ["--header", "If-Match: \(tag)", "--retries", "1"]
             }
@@ -92,7 +92,7 @@ package struct RcloneClient: StoreClient {
             action, ["delete", root, "--files-from-raw", file, "--no-traverse"] + Self.patience)
     }
 
-    /// S3's tag of an object that was written in one piece is the MD5 of its content.
+    /// The tag of S3 for an object that was written in one piece: the MD5 of its content.
     private static func tag(_ bytes: [UInt8]) -> String { "\"\(ContentSums.hex(Insecure.MD5.hash(data: bytes)))\"" }
 
     private static func options(_ headers: ObjectHeaders) -> [String] {

@@ -1,24 +1,25 @@
-/// A bucket, or a prefix in one, as the client that reaches it writes it.
+/// A bucket, or a prefix in a bucket, in the notation of its client.
 package struct StorePlace: Hashable, Sendable, CustomStringConvertible {
     package enum Client: Hashable, Sendable {
         /// The AWS command line, with the bucket's name.
         case aws(bucket: String)
-        /// rclone, with what stands before the first slash: `REMOTE:BUCKET`.
+        /// rclone, with the text before the first slash: `REMOTE:BUCKET`.
         case rclone(bucket: String)
     }
 
     package let client: Client
-    /// What every key begins with; empty, or with a slash at its end.
+    /// The beginning of every key; empty, or with a slash at the end.
     package let prefix: String
 
-    /// - Parameter text: `s3://BUCKET/PREFIX` for the AWS command line, `REMOTE:BUCKET/PREFIX` for rclone. The prefix may be
-    ///   left out.
+    /// - Parameter text: `s3://BUCKET/PREFIX` for the AWS command line, `REMOTE:BUCKET/PREFIX` for rclone. The prefix
+    ///   may be missing.
     /// - Returns: `nil` if the text has another form.
     package init?(_ text: String) {
         let (place, isAWS) = text.hasPrefix("s3://") ? (text.dropFirst(5), true) : (text[...], false)
         guard isAWS || !text.contains("://"), place.first != "-", place.allSatisfy({ $0.isASCII && !$0.isNewline })
         else { return nil }
-        // A connection string of rclone, such as :s3,endpoint="https://…":bucket, may have slashes before its last colon.
+        // An rclone connection string, such as :s3,endpoint="https://…":bucket, may have slashes before its last
+        // colon.
         let start = isAWS ? place.startIndex : place.lastIndex(of: ":").map(place.index(after:)) ?? place.endIndex
         let slash = place[start...].firstIndex(of: "/") ?? place.endIndex
         let bucket = place[start..<slash]

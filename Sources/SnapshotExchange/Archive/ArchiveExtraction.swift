@@ -4,20 +4,20 @@ import SnapshotBundle
 
 /// Extracts files from an untrusted archive into an empty directory.
 ///
-/// Every name is checked first, only regular files and their folders are created, and the extracted bytes are bounded by
-/// ``Limits``. A compressed stream is read to its end before a file is written, so that an archive that is truncated or
-/// expands too much leaves nothing behind.
+/// Every name is checked first. Only regular files and their folders are created, and ``Limits`` bounds the extracted
+/// bytes. A compressed stream is read to its end before any file is written. So an archive that is truncated or expands
+/// too much leaves nothing behind.
 package struct ArchiveExtraction {
     /// How an entry is treated.
     package enum Use: Hashable, Sendable {
         case passOver
-        /// Written under this name: a relative path without `.` and `..`.
+        /// The entry is written under this name: a relative path without `.` and `..`.
         case extract(as: String)
-        /// An archive that is extracted in its place.
+        /// The entry is an archive, and its entries are extracted instead.
         case open
     }
 
-    /// Up to this number of extracted bytes, the compression ratio is not checked.
+    /// The number of extracted bytes up to which the compression ratio is not checked.
     private static let ratioFloor = 64 << 20
 
     private let directory: String
@@ -28,9 +28,9 @@ package struct ArchiveExtraction {
     private var bytes = 0
 
     /// - Parameters:
-    ///   - directory: an existing, empty directory. The caller removes it, also after an error.
-    ///   - use: decides how an entry is treated, by its checked path without a leading `./`, and by whether it is in a nested
-    ///     archive.
+    ///   - directory: an existing, empty directory. The caller removes it, even after an error.
+    ///   - use: decides how an entry is treated. It gets the entry's checked path without a leading `./`, and whether
+    ///     the entry is in a nested archive.
     package init(into directory: String, limits: Limits, use: @escaping (_ name: String, _ isNested: Bool) -> Use) {
         self.directory = directory
         self.limits = limits
@@ -131,7 +131,7 @@ package struct ArchiveExtraction {
         try file.finish(flushing: false)
     }
 
-    /// Reads a compressed file to its end: the tar inside ends before the compressor's last checksum.
+    /// Reads a compressed file to its end, because the tar inside ends before the compressor's last checksum.
     private func checkStream(_ path: String, shown: String, allowed: Int) throws {
         let stream = try ArchiveFile(path, as: .stream)
         guard try stream.next() != nil else { return }
@@ -150,8 +150,9 @@ package struct ArchiveExtraction {
         }
     }
 
-    /// The entry at a position of the decompressed stream, or the entry that cannot be read; where the position is in no
-    /// entry, the one before it.
+    /// The entry at a position of the decompressed stream, or the first entry that cannot be read.
+    ///
+    /// If the position is in no entry, the result is the entry before it.
     private static func entry(at position: Int, of path: String) -> (inside: String?, after: String?) {
         struct Reached: Error {}
         var last: String?

@@ -2,8 +2,9 @@ import CArchive
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// An untrusted archive file, read by libarchive: ZIP, tar, 7z or ar, compressed by gzip, xz or zstd. Owns libarchive's
-/// state and frees it. Not shared between threads.
+/// An untrusted archive file, read by libarchive: ZIP, tar, 7z or ar, compressed by gzip, xz or zstd.
+///
+/// It owns libarchive's state and frees it. It is not shared between threads.
 @safe
 final class ArchiveFile {
     struct Entry {
@@ -17,7 +18,7 @@ final class ArchiveFile {
         /// The name in the archive, unchecked.
         let name: String
         let kind: Kind
-        /// Bytes, as the archive claims; `nil` where it does not say.
+        /// The size in bytes that the archive claims; `nil` if it does not state one.
         let size: Int?
     }
 
@@ -45,7 +46,7 @@ final class ArchiveFile {
         unsafe self.archive = archive
         let supported: [Int32] =
             switch format {
-            // A ZIP is read by its directory: read as a stream, a truncated one would look complete.
+            // A ZIP is read by its directory. If it were read as a stream, a truncated one would look complete.
             case .archive:
                 unsafe [
                     archive_read_support_format_zip_seekable(archive),
@@ -73,7 +74,7 @@ final class ArchiveFile {
         let status = unsafe archive_read_next_header(archive, &entry)
         isCompressed = unsafe archive_filter_count(archive) > 1
         if status == ARCHIVE_EOF { return nil }
-        // libarchive warns of a name that the locale cannot show; that is harmless.
+        // libarchive warns about a name that the locale cannot show. That is harmless.
         guard status == ARCHIVE_OK || status == ARCHIVE_WARN, let entry = unsafe entry else { throw damaged(nil) }
         guard let text = unsafe archive_entry_pathname(entry) ?? archive_entry_pathname_utf8(entry),
             let name = unsafe String(validatingCString: text)

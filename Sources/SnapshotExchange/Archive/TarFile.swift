@@ -2,7 +2,7 @@ import CArchive
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Writes a compressed tar (POSIX pax) that depends on its contents alone: no time, user, group or mask is in it.
+/// Writes a compressed tar (POSIX pax) that depends only on its contents: it contains no time, user, group or mask.
 @safe
 package final class TarFile {
     package enum Compression: Sendable {

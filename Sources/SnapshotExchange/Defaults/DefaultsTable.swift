@@ -21,17 +21,17 @@ struct DefaultsTable {
         let record: String
     }
 
-    /// What messages call the collection.
+    /// The collection's name in messages.
     let name: String
-    /// Sorted by key.
+    /// The rows, sorted by key.
     let rows: [Row]
-    /// What somebody does whose key or value a layout cannot express.
+    /// What the user can do if a layout cannot express a key or a value.
     let remedy: String
 }
 
 extension DefaultsTable {
-    /// - Throws: ``ExchangeError`` that names a record without one of the fields, with a key that is not a string, or with
-    ///   the key of another record.
+    /// - Throws: ``ExchangeError`` that names a record in which one of the fields is missing, whose key is not a
+    ///   string, or whose key another record already has.
     init(_ collection: ExportedCollection, _ fields: DefaultsFields) throws(ExchangeError) {
         var rows: [String: Row] = [:]
         for entry in collection.entries {
@@ -53,9 +53,9 @@ extension DefaultsTable {
             remedy: "export to json, or choose another field with --value")
     }
 
-    /// The file in one of the layouts of defaults; JSON for any other.
+    /// The file in one of the layouts of defaults; JSON for any other layout.
     ///
-    /// - Throws: ``ExchangeError`` that names the record whose key or value the layout cannot express.
+    /// - Throws: ``ExchangeError`` that names the record with a key or value that the layout cannot express.
     func text(_ layout: ExportLayout) throws(ExchangeError) -> [UInt8] {
         let format: DefaultsFormat = layout == .plist ? .propertyList : layout == .xml ? .defaultsMap : .json
         do throws(DefaultsTextError) {

@@ -3,11 +3,12 @@ import SnapshotBundle
 
 /// The files of a C target that makes a `dumps/` directory part of a program.
 ///
-/// The source names the lock and the bundles with `#embed` (C23), by relative paths. The compiler reads them into read-only
-/// data and records them as dependencies, so that a changed bundle is compiled in again. Swift reads them in place, through
-/// the header's one function. A compiler without `#embed` stops at an `#error` that says what to do.
+/// The source names the lock and the bundles with `#embed` (C23), by relative paths. The compiler reads them into
+/// read-only data. It also records them as dependencies, so that a changed bundle is compiled in again. Swift reads
+/// them in place, through the header's only function. A compiler without `#embed` stops at an `#error` that says what
+/// to do.
 package struct EmbeddedTarget: Sendable {
-    /// The target's and its module's name; the prefix of what the header declares.
+    /// The name of the target and of its module. It is also the prefix of the header's declarations.
     package let module: String
     /// The path from the target's folder to the dumps directory, such as `../../dumps`.
     package let dumps: String
@@ -15,12 +16,12 @@ package struct EmbeddedTarget: Sendable {
     package let lockPath: String
     /// Whether the function in ``swift`` is public.
     package let isPublic: Bool
-    /// Sorted.
+    /// The embedded collections, sorted.
     private let collections: [CollectionID]
 
     /// - Parameters:
-    ///   - lock: names exactly the embedded bundles: an app expects every bundle in its lock.
-    ///   - lockPath: the path to the lock, if it is not in the dumps directory.
+    ///   - lock: a lock that names exactly the embedded bundles, because an app expects every bundle in its lock.
+    ///   - lockPath: the path to the lock if it is not in the dumps directory.
     package init(module: String, dumps: String, lock: LockFile, lockPath: String? = nil, isPublic: Bool = false) {
         self.module = module
         self.dumps = dumps
@@ -29,7 +30,7 @@ package struct EmbeddedTarget: Sendable {
         collections = lock.collections.keys.sorted { "\($0)" < "\($1)" }
     }
 
-    /// `<module>.c`
+    /// The content of `<module>.c`.
     package var source: String {
         let arrays = collections.enumerated().map { number, id in
             array("bundle_\(number)", "\(dumps)/\(LockFile.Bundle.path(of: id))")
@@ -63,7 +64,7 @@ package struct EmbeddedTarget: Sendable {
             """
     }
 
-    /// `include/<module>.h`
+    /// The content of `include/<module>.h`.
     package var header: String {
         """
         /* \(Self.origin) */
@@ -97,7 +98,7 @@ package struct EmbeddedTarget: Sendable {
         """
     }
 
-    /// `PackagedSource+<module>.swift`, for the target that uses the bundles.
+    /// The content of `PackagedSource+<module>.swift`, for the target that uses the bundles.
     package var swift: String {
         """
         // \(Self.origin)

@@ -5,13 +5,13 @@ import SnapshotBundle
 
 /// Embeds bundles in a program, by writing a C target whose source includes their bytes.
 ///
-/// Where all bundles of a directory are embedded unchanged, the target refers to them and their lock. Where only some are
-/// embedded, the target has its own lock; where their records are stored uncompressed, it also has its own bundles.
+/// If all bundles of a directory are embedded unchanged, the target refers to them and to their lock. If only some are
+/// embedded, the target has its own lock. If their records are stored uncompressed, it also has its own bundles.
 package struct Embedding: Sendable {
     package struct Options: Sendable {
         /// The collections; an empty list means all collections of the lock.
         package var collections: [CollectionID] = []
-        /// Whether records are stored uncompressed, to be read in place without inflating.
+        /// Whether records are stored uncompressed, so that they are read in place without inflating.
         package var isStored = false
         /// The file for the Swift function that an app calls; `nil` to write none.
         package var swiftFile: String?
@@ -30,7 +30,7 @@ package struct Embedding: Sendable {
     private let verifier: BundleVerifier
     private let limits: Limits
 
-    /// - Parameter output: the target's folder; its last part is the module's name.
+    /// - Parameter output: the target's folder. Its last part is the module's name.
     package init(
         _ directory: DumpsDirectory, to output: String, options: Options, verifier: BundleVerifier,
         limits: Limits = Limits()
@@ -42,7 +42,8 @@ package struct Embedding: Sendable {
         self.limits = limits
     }
 
-    /// Writes the files that are missing or different, and removes bundles that the target no longer has. Does I/O.
+    /// Writes the files that are missing or different, and removes the bundles that the target no longer needs. Does
+    /// I/O.
     ///
     /// - Returns: the paths that changed.
     /// - Throws: ``ExchangeError``, `BundleError` or `FileError`.
@@ -50,7 +51,7 @@ package struct Embedding: Sendable {
         let files = try files()
         var changed: [String] = []
         for (path, content) in files where try FileStore.read(path, limit: .max) != content {
-            // The Swift file was named by itself, and may lie anywhere.
+            // The Swift file has a path of its own, which may be anywhere.
             if path == options.swiftFile {
                 try FileStore.makeDirectories(FileStore.parent(of: path))
                 try FileStore.writeOutput(path, content)
@@ -68,14 +69,14 @@ package struct Embedding: Sendable {
         return changed
     }
 
-    /// The paths that ``write()`` would change. Does I/O, writes nothing.
+    /// The paths that ``write()`` would change. Does I/O; writes nothing.
     package func stale() throws -> [String] {
         let files = try files()
         return try files.filter { try FileStore.read($0.path, limit: .max) != $0.content }.map(\.path)
             + litter(files.map(\.path))
     }
 
-    /// Files that an earlier run with other options left.
+    /// The files that an earlier run with other options has left.
     private func litter(_ wanted: [String]) throws -> [String] {
         var found = try FileStore.size("\(output)/\(Self.lockName)") == nil ? [] : ["\(output)/\(Self.lockName)"]
         let bundles = "\(output)/\(Self.bundlesName)"
@@ -102,7 +103,7 @@ package struct Embedding: Sendable {
             }
         }
         let dumps = options.isStored ? Self.bundlesName : try RelativePath.way(from: output, to: directory.path)
-        // C has no way to write these in the name of a file.
+        // In C the name of a file cannot contain these characters.
         guard
             !dumps.unicodeScalars.contains(where: {
                 "\"\\".unicodeScalars.contains($0) || $0.value < 0x20 || $0.value == 0x7F
@@ -117,7 +118,7 @@ package struct Embedding: Sendable {
         let target = EmbeddedTarget(
             module: module, dumps: dumps, lock: lock, lockPath: hasOwnLock ? Self.lockName : nil,
             isPublic: options.isPublic)
-        // The source comes first: a later run recognises by it that the other files are its own.
+        // The source comes first: by it a later run recognises the other files as its own.
         files.insert(("\(output)/\(module).c", Bytes(utf8: target.source)), at: 0)
         files.append(("\(output)/include/\(module).h", Bytes(utf8: target.header)))
         if let file = options.swiftFile { files.append((file, Bytes(utf8: target.swift))) }
@@ -164,7 +165,7 @@ package struct Embedding: Sendable {
         return name
     }
 
-    /// The same snapshot as a bundle with uncompressed records: other bytes with the same content.
+    /// The same snapshot as a bundle with uncompressed records: the content is the same, but the bytes differ.
     private func stored(
         _ bundle: BundleReader, _ entry: LockFile.Collection
     ) throws -> (Bytes, LockFile.Collection) {

@@ -4,7 +4,7 @@ import FileStorage
 enum RelativePath {
     /// The relative path from one folder to another, such as `../../dumps`.
     ///
-    /// - Throws: `FileError` where the working directory is unknown.
+    /// - Throws: `FileError` if the working directory is unknown.
     static func way(from folder: String, to target: String) throws(FileError) -> String {
         let start = try parts(folder)
         let end = try parts(target)

@@ -3,9 +3,9 @@ import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// An archive of a directory of dumps, `dumps/…`: lock, configuration and bundles, unchanged.
+/// An archive of a dumps directory, `dumps/…`: the lock, the configuration and the bundles, unchanged.
 enum ArchiveExport {
-    /// - Returns: how many files were written, and their size in bytes.
+    /// - Returns: the number of files and their size in bytes.
     static func write(
         _ bundles: [BundleReader], of directory: DumpsDirectory, to output: String, _ compression: TarFile.Compression,
         replaces: Bool, limits: Limits

@@ -1,8 +1,10 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A server's answers: for each collection `<bucket>/<name>.json`, `{"metadata": …, "timestamp": …, "changes": […]}`
-/// with the metadata as served, its chain in `<name>.pem`, and attachments by hash in `attachments/`.
+/// A server's answers: for each collection `<bucket>/<name>.json`, which is `{"metadata": …, "timestamp": …,
+/// "changes": […]}`.
+///
+/// The metadata is as served. Its chain is in `<name>.pem`, and attachments are in `attachments/`, named by hash.
 enum ChangesetsExport {
     static func write(_ bundle: BundleReader, into directory: ExportDirectory, limits: Limits) throws {
         let id = bundle.head.collection

@@ -5,14 +5,14 @@ import SnapshotBundle
 
 /// Writes bundles of a dumps directory in another project's layout.
 package struct Export: Sendable {
-    /// What may happen to a file or directory that is at the output already.
+    /// What may happen to a file or directory that is already at the output path.
     package enum Existing: Hashable, Sendable {
-        /// Nothing: the path must be free.
+        /// Nothing may happen to it: the path must be free.
         case keep
         /// It is replaced.
         case replace
-        /// The exported collections are written into it, and everything else in it is kept. For layouts that are trees of
-        /// other projects.
+        /// The exported collections are written into it, and everything else in it is kept. This is for layouts that
+        /// are another project's tree.
         case update
     }
 
@@ -31,7 +31,7 @@ package struct Export: Sendable {
     private let fields: DefaultsFields?
     private let limits: Limits
 
-    /// - Parameter fields: the fields of the records to take, for a layout of defaults.
+    /// - Parameter fields: the record fields to export, for a layout of defaults.
     package init(
         _ directory: DumpsDirectory, to layout: ExportLayout, fields: DefaultsFields? = nil, limits: Limits = Limits()
     ) {
@@ -47,8 +47,8 @@ package struct Export: Sendable {
     ///   - names: the collections; an empty list means all collections of the lock.
     ///   - output: the path of the directory or file to write.
     ///   - existing: what may happen to an existing output.
-    /// - Throws: ``ExchangeError``, `BundleError` where a bundle is damaged or not what the lock says, or `FileError`;
-    ///   the output is then unchanged.
+    /// - Throws: ``ExchangeError``; `BundleError` if a bundle is damaged or differs from the lock; `FileError`. The
+    ///   output is then unchanged.
     package func write(_ names: [CollectionID], to output: String, existing: Existing = .keep) throws -> Report {
         try check(output, existing)
         let isArchive = layout == .tarZstd || layout == .tarXz
@@ -148,7 +148,7 @@ package struct Export: Sendable {
     }
 }
 
-/// The layouts that bundles can be exported to.
+/// The layouts to which bundles can be exported.
 package enum ExportLayout: String, CaseIterable, Sendable {
     case applicationServices = "application-services"
     case firefox
@@ -159,7 +159,7 @@ package enum ExportLayout: String, CaseIterable, Sendable {
     case json
     case xml
 
-    /// One line of help.
+    /// The layout in one line of help.
     package var summary: String {
         switch self {
         case .applicationServices: "the dumps directory of Mozilla's application-services"
@@ -173,7 +173,7 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether it is a tree of another project, in which an export can replace some collections and keep the rest.
+    /// Whether it is another project's tree, in which an export can replace some collections and keep the rest.
     package var isUpdatable: Bool { self == .firefox || self == .applicationServices }
 
     /// Whether it is a file of one collection's fields, from which an app loads default values.

@@ -2,7 +2,7 @@ import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A directory that is written under a temporary name beside its own, and renamed when it is complete.
+/// A directory that is written under a temporary name beside its own, and is renamed when it is complete.
 final class ExportDirectory {
     let path: String
     private let temporary: String
@@ -10,9 +10,9 @@ final class ExportDirectory {
     /// Whether an existing directory is updated.
     let isUpdate: Bool
     private var isFinished = false
-    /// Folders from which an update removes attachments that were neither written nor kept.
+    /// The folders from which an update removes attachments that were neither written nor kept.
     private var owned: Set<String> = []
-    /// Files written so far, and their bytes.
+    /// The number of files written so far. Their size in bytes follows.
     private(set) var files = 0
     private(set) var size = 0
 
@@ -30,12 +30,12 @@ final class ExportDirectory {
 
     /// Writes one file.
     ///
-    /// - Parameter name: a path below the directory. The caller checks those of its parts that come from outside.
+    /// - Parameter name: a path in the directory. The caller checks those parts that come from outside.
     func write(_ content: [UInt8], to name: String) throws {
         try write(to: name) { write in try write(content.span) }
     }
 
-    /// Whether a file has been written already.
+    /// Whether a file was already written.
     func contains(_ name: String) throws(FileError) -> Bool { try FileStore.size("\(temporary)/\(name)") != nil }
 
     /// Writes one file piece by piece.
@@ -47,12 +47,13 @@ final class ExportDirectory {
             try file.write(piece)
             size += piece.count
         }
-        // All at once, before the directory gets its name.
+        // Files are flushed all together, before the directory gets its name.
         try file.finish(flushing: false)
         files += 1
     }
 
-    /// Declares that a folder holds attachments of an exported collection: an update removes all others from it.
+    /// Declares that a folder holds the attachments of an exported collection. An update removes all other attachments
+    /// from it.
     func own(_ folder: String) { owned.insert(folder) }
 
     /// Whether the directory that is updated has this file.
@@ -61,7 +62,7 @@ final class ExportDirectory {
         return try FileStore.size("\(path)/\(name)") != nil
     }
 
-    /// The content of a file in the directory that is updated; `nil` where there is none.
+    /// The content of a file in the directory that is updated; `nil` if there is none.
     func present(_ name: String, limit: Int) throws(FileError) -> Bytes? {
         isUpdate ? try FileStore.read("\(path)/\(name)", limit: limit) : nil
     }
@@ -80,8 +81,10 @@ final class ExportDirectory {
         return true
     }
 
-    /// Renames the directory to its final name. A previous file or directory of that name changes places with it, so that one
-    /// of them is there at any time, and is then removed.
+    /// Renames the directory to its final name.
+    ///
+    /// If there is already a file or directory with that name, the two are exchanged, so that one of them is always
+    /// there. The old one is then removed.
     ///
     /// - Returns: the files that an update removed.
     func finish() throws -> [String] {
@@ -99,7 +102,7 @@ final class ExportDirectory {
         return dropped
     }
 
-    /// Whether a file of the present directory is one of a pair: an attachment and its `.meta.json`.
+    /// Whether a file of the present directory belongs to a pair: an attachment and its `.meta.json`.
     private func isAttachment(_ place: String) throws(FileError) -> Bool {
         let suffix = ".meta.json"
         if place.hasSuffix(suffix) { return true }

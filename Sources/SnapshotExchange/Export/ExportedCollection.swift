@@ -12,12 +12,12 @@ struct ExportedCollection {
 
     let id: CollectionID
     let timestamp: Timestamp
-    /// Sorted by id.
+    /// The entries, sorted by id.
     let entries: [Entry]
     let bundle: BundleReader
     private let metadata: JSONValue
 
-    /// - Throws: `BundleError`, or `ChangesetError` or `JSONError` where a record is not what a bundle can hold.
+    /// - Throws: `BundleError`; `ChangesetError` or `JSONError` if a bundle cannot hold such a record.
     init(_ bundle: BundleReader, limits: Limits) throws {
         self.bundle = bundle
         id = bundle.head.collection
@@ -36,7 +36,7 @@ struct ExportedCollection {
         entries.compactMap { entry in entry.attachment.map { (entry, $0) } }
     }
 
-    /// Writes an attachment from the bundle, or keeps it where an updated directory has it.
+    /// Writes an attachment from the bundle, or keeps it if the updated directory has it.
     ///
     /// - Returns: whether the directory contains it now.
     func put(_ attachment: RecordAttachment, as name: String, into directory: ExportDirectory) throws -> Bool {
@@ -45,7 +45,7 @@ struct ExportedCollection {
         return true
     }
 
-    /// The collection's file in a project's style, or in the style in which it was imported.
+    /// The collection's file, in the project's style or in the style in which it was imported.
     func text(_ project: DumpStyle) -> [UInt8] {
         let style = DumpMetadata.style(metadata, of: project)
         return DumpText.document(ordered(style.records).map(\.record), timestamp: timestamp, style: style)
@@ -55,7 +55,7 @@ struct ExportedCollection {
         switch order {
         case .byID: return entries
         case .newestFirst:
-            // Records with the same time are sorted by id, so that the order depends on the snapshot alone.
+            // Records with the same time are sorted by id, so that the order depends only on the snapshot.
             return entries.sorted {
                 $0.lastModified == $1.lastModified ? $0.id < $1.id : $0.lastModified > $1.lastModified
             }

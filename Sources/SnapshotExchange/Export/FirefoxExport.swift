@@ -1,7 +1,9 @@
 import RemoteSettingsModel
 
-/// Firefox's `defaults/settings`: for each collection `<bucket>/<name>.json`, for each attachment
-/// `<bucket>/<name>/<file>` and `.meta.json`, and one `last_modified.json` for all.
+/// Firefox's `defaults/settings`.
+///
+/// Each collection has `<bucket>/<name>.json`. Each attachment has `<bucket>/<name>/<file>` and `.meta.json`. One
+/// `last_modified.json` covers all collections.
 enum FirefoxExport {
     static func write(_ collection: ExportedCollection, into directory: ExportDirectory) throws {
         let id = collection.id
@@ -21,11 +23,11 @@ enum FirefoxExport {
 
     /// Writes the time of every collection, as Python's `json.dumps` does.
     ///
-    /// An update starts from the present list. Firefox's build writes that list; it names collections that have no file in
-    /// the tree, and omits some that have one. So the entries of other collections are kept, and a collection whose file is
-    /// present but not listed stays unlisted. A tree without a list gets none, as in Firefox's sources.
+    /// An update starts from the present list, which Firefox's build writes. That list names collections that have no
+    /// file in the tree, and omits some that have one. So the entries of other collections are kept, and a collection
+    /// that has a file but no entry still gets none. A tree without a list gets none, as in Firefox's sources.
     ///
-    /// - Throws: ``ExchangeError`` where the present list cannot be read, or `FileError`.
+    /// - Throws: ``ExchangeError`` if the present list cannot be read, or `FileError`.
     static func writeTimes(
         _ collections: [(id: CollectionID, timestamp: Timestamp)], into directory: ExportDirectory, limits: Limits
     ) throws {
@@ -66,7 +68,7 @@ enum FirefoxExport {
         return times
     }
 
-    /// The name under which Firefox looks for an attachment: its record's id, with exceptions in Firefox's code.
+    /// The name under which Firefox looks for an attachment: its record's id, except for some names in Firefox's code.
     private static func fileName(_ id: CollectionID, _ entry: ExportedCollection.Entry) -> String {
         guard id.description == "blocklists/addons-bloomfilters" else { return entry.id }
         switch entry.record["attachment_type"]?.string {

@@ -3,15 +3,15 @@ import MozillaLZ4
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Saved changesets: one file with one or many, or the directory that an export to changesets makes.
+/// Saved changesets: a file with one or more, or the directory that an export in the layout `changesets` makes.
 struct ChangesetFiles {
     /// A file or a directory.
     let path: String
-    /// For a changeset whose metadata does not name its collection.
+    /// The collection of a changeset whose metadata does not name one.
     let collection: CollectionID?
     let limits: Limits
 
-    /// - Parameter names: an empty list means all.
+    /// - Parameter names: the collections to read; an empty list means all.
     func collections(_ names: [CollectionID]) throws -> [(CollectionID, Result<ImportedCollection, any Error>)] {
         func isWanted(_ id: CollectionID) -> Bool { names.isEmpty || names.contains(id) }
         let found =
@@ -75,7 +75,7 @@ struct ChangesetFiles {
         }
     }
 
-    /// The changesets of a file: one, or a list of them.
+    /// The changesets in a file, which contains one or a list of them.
     private func documents(_ text: Bytes, _ file: String) throws -> [Bytes] {
         guard let first = text.array.first(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }),
             first == UInt8(ascii: "[")

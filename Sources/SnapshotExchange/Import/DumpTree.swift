@@ -2,7 +2,7 @@ import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The trees of Firefox and application-services: `<bucket>/<collection>.json`, and files beside them.
+/// The tree of Firefox or application-services: `<bucket>/<collection>.json`, and files beside them.
 struct DumpTree {
     enum Project {
         case firefox
@@ -13,10 +13,10 @@ struct DumpTree {
     let project: Project
     let limits: Limits
 
-    /// The collections of the tree; an error of one does not affect the others.
+    /// The collections of the tree. An error in one does not affect the others.
     ///
-    /// - Parameter names: an empty list means all.
-    /// - Throws: `FileError`, or ``ExchangeError`` where there is no collection in it.
+    /// - Parameter names: the collections to read; an empty list means all.
+    /// - Throws: `FileError`, or ``ExchangeError`` if the tree has no collection.
     func collections(_ names: [CollectionID]) throws -> [(CollectionID, Result<ImportedCollection, any Error>)] {
         let found = try Self.collections(in: root)
         guard !found.isEmpty else {
@@ -29,7 +29,7 @@ struct DumpTree {
         }
     }
 
-    /// The collections of which a folder has a file `<bucket>/<collection>.json`.
+    /// The collections with a file `<bucket>/<collection>.json` in a folder.
     static func collections(in root: String) throws(FileError) -> [CollectionID] {
         var found: [CollectionID] = []
         for bucket in try FileStore.list(root) ?? [] where try FileStore.isDirectory("\(root)/\(bucket)") {
@@ -51,10 +51,11 @@ struct DumpTree {
         return collection
     }
 
-    /// Reads `{"data": [record…], "timestamp": N}`. Such files have no metadata; the collection gets some with its name.
+    /// Reads `{"data": [record…], "timestamp": N}`. Such a file has no metadata, so the collection gets some with its
+    /// name.
     ///
-    /// - Parameter style: the style of the project's files. If this one has another, its metadata records that, so that an
-    ///   export can write the file as it was.
+    /// - Parameter style: the style of the project's files. If this file's style differs, the metadata records it, so
+    ///   that an export can write the file as it was.
     /// - Throws: `FileError` or ``ExchangeError``.
     private func document(_ path: String, of id: CollectionID, style: DumpStyle) throws -> ImportedCollection {
         guard let text = try FileStore.read(path, limit: limits.changesetBytes) else {
@@ -88,7 +89,7 @@ struct DumpTree {
         }
     }
 
-    /// application-services reads the timestamp from a file of its own, so both must agree.
+    /// Checks the file from which application-services reads the timestamp: both timestamps must agree.
     private func checkTimestamp(_ unverified: UnverifiedSnapshot) throws {
         let id = unverified.collection
         let path = "\(root)/\(id.bucket)/\(id.name).timestamp"

@@ -9,9 +9,9 @@ extension Import {
     ///
     /// - Parameters:
     ///   - path: a directory or an archive.
-    ///   - scratch: an empty directory that an archive is unpacked into.
-    /// - Returns: the directory that is the tree's root.
-    /// - Throws: `BundleError` where an archive is damaged or exceeds a limit, ``ExchangeError`` or `FileError`.
+    ///   - scratch: an empty directory into which an archive is unpacked.
+    /// - Returns: the root directory of the tree.
+    /// - Throws: `BundleError` if an archive is damaged or exceeds a limit; ``ExchangeError`` or `FileError`.
     func root(of path: String, scratch: String) throws -> String {
         if try FileStore.isDirectory(path) {
             for inner in inner where try FileStore.isDirectory("\(path)/\(inner)") { return "\(path)/\(inner)" }
@@ -21,7 +21,7 @@ extension Import {
             throw ExchangeError(
                 .usage, path, expected: "a regular file or a directory", found: "neither", remedy: "name another path")
         }
-        // In Firefox's own archives the tree has a fixed place; in other archives it may begin at the top.
+        // In Firefox's own archives the tree has a fixed place. In other archives it may also begin at the top.
         let isStrict = path.hasSuffix(".ja") || path.hasSuffix(".deb")
         var extraction = ArchiveExtraction(into: scratch, limits: limits) { name, isNested in
             use(name, isStrict: isStrict || isNested)
@@ -31,7 +31,7 @@ extension Import {
         return try FileStore.isDirectory(found) ? found : "\(scratch)/top"
     }
 
-    /// The possible places of the tree below the directory or archive that the user names.
+    /// The possible places of the tree in the directory or archive that the user names.
     private var inner: [String] {
         switch format {
         case .firefox: ["defaults/settings", "browser/defaults/settings"]
@@ -55,9 +55,9 @@ extension Import {
         return isStrict ? .passOver : .extract(as: "top/\(name)")
     }
 
-    /// The bundles of another directory of dumps, verified by its lock.
+    /// The bundles of another dumps directory, verified by its lock.
     ///
-    /// - Parameter names: an empty list means all.
+    /// - Parameter names: the collections to read; an empty list means all.
     func bundles(
         of source: DumpsDirectory, _ names: [CollectionID]
     ) throws -> [(CollectionID, Result<SnapshotIntake.Offer, any Error>)] {

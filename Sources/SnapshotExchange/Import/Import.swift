@@ -4,7 +4,7 @@ import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Imports collections into a directory of dumps from other sources than a server.
+/// Imports collections into a dumps directory from sources other than a server.
 package struct Import: Sendable {
     package struct Options: Sendable {
         /// The trusted roots and signer for signed collections; by default, no root.
@@ -15,7 +15,7 @@ package struct Import: Sendable {
         package var time: Timestamp
         /// The collection of a file that does not name its collection.
         package var collection: CollectionID?
-        /// The server, for a new `dumps.yaml`; `nil` for the default one.
+        /// The server for a new `dumps.yaml`; `nil` for the default one.
         package var server: String?
         /// The root certificates to trust, for a new `dumps.yaml`.
         package var roots: [SHA256Digest] = []
@@ -46,11 +46,12 @@ package struct Import: Sendable {
         self.limits = limits
     }
 
-    /// Imports the named collections, or all, and names them in `dumps.yaml`. Does I/O, no network.
+    /// Imports the named collections, or all, and adds them to `dumps.yaml`. Does I/O; uses no network.
     ///
     /// - Parameter path: a directory, an archive or a file.
-    /// - Throws: ``ExchangeError``, `BundleError` for an archive that is damaged or unsafe, `FileError`, or `DumpsError` where
-    ///   the directory is busy; then nothing has changed. Errors of single collections are in their outcomes.
+    /// - Throws: ``ExchangeError``, `BundleError` for an archive that is damaged or unsafe, `FileError`, or
+    ///   `DumpsError` if the directory is busy. Nothing has changed then. An error of a single collection is in its
+    ///   outcome.
     package func run(_ path: String, _ names: [CollectionID] = []) throws -> [Outcome] {
         let intake = try SnapshotIntake(directory, limits: limits)
         defer { intake.end() }
@@ -79,7 +80,7 @@ package struct Import: Sendable {
         return outcomes
     }
 
-    /// Refuses a state from the future: once it is taken, every correct later state would be refused as a rollback.
+    /// Refuses a state from the future. If it were accepted, every correct later state would be refused as a rollback.
     private func timely(_ offer: SnapshotIntake.Offer) throws(ExchangeError) -> SnapshotIntake.Offer {
         let timestamp = offer.snapshot.timestamp
         guard timestamp > options.time.advanced(by: .seconds(limits.clockToleranceSeconds)) else { return offer }
@@ -90,7 +91,7 @@ package struct Import: Sendable {
             remedy: "check this machine's clock, or import a correct state")
     }
 
-    /// Makes an error about an unpacked file name the archive and its entry instead of the temporary file.
+    /// Changes an error about an unpacked file, so that it names the archive and its entry and not the temporary file.
     private func named(_ error: any Error, of path: String, in intake: SnapshotIntake) -> any Error {
         let root = "\(intake.scratch)/"
         func entry(_ place: String, _ inner: String?) -> String? {
@@ -144,7 +145,7 @@ package struct Import: Sendable {
         let folder = AttachmentFolder(root: root, folder: "", limits: limits)
         if let (bundle, entry) = try intake.held(id) {
             let snapshot = try BundleVerifier(options.policy, limits: limits).snapshot(of: bundle, as: entry)
-            // The directory already has all records of the collection, so only attachments are taken from the zip.
+            // The directory already has all records of the collection, so only attachments are read from the zip.
             var held = ImportedCollection(holding: snapshot)
             try folder.gather(into: &held, isCache: true)
             return (
@@ -174,8 +175,9 @@ package struct Import: Sendable {
         return (id, offer, notes)
     }
 
-    /// Verifies the collection if it has signatures and there is a chain. Then a wrong signature is an error, and never a
-    /// reason to import the collection as unsigned.
+    /// Verifies the collection if it has signatures and there is a chain.
+    ///
+    /// In that case a wrong signature is an error, and never a reason to import the collection as unsigned.
     private func vouched(_ collection: ImportedCollection, _ notes: inout [String]) throws -> Snapshot {
         let unverified = collection.unverified
         var chains = collection.chains
@@ -204,7 +206,7 @@ package struct Import: Sendable {
         throw failure ?? .noSignatures(unverified.collection)
     }
 
-    /// The name of the source for the lock: with an archive's file name, but without a path of this machine.
+    /// The name of the source in the lock. It contains an archive's file name, but no path of this machine.
     private func origin(_ path: String) throws(FileError) -> String {
         guard try FileStore.size(path) != nil, let name = path.split(separator: "/").last else {
             return format.rawValue
@@ -221,7 +223,7 @@ package enum ImportFormat: String, CaseIterable, Sendable {
     case changeset
     case dumps
 
-    /// One line of help.
+    /// The format in one line of help.
     package var summary: String {
         switch self {
         case .firefox: "Firefox's defaults/settings: a directory, an omni.ja or a .deb"

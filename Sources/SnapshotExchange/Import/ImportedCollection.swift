@@ -2,19 +2,20 @@ import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A folder of attachments: files `<name>`, each with an optional `<name>.meta.json` that names its record.
+/// A folder of attachments. Each file `<name>` may have a `<name>.meta.json` that names its record.
 struct AttachmentFolder {
     private static let suffix = ".meta.json"
 
     let root: String
-    /// Below the root.
+    /// The folder's path, relative to the root.
     let folder: String
     let limits: Limits
 
-    /// Takes the files that belong to records. A file without a record is noted and skipped.
+    /// Adds the files that belong to records. A file without a record is noted and skipped.
     ///
-    /// - Parameter isCache: whether a file that does not match its record is skipped too, because the server's zip may lag.
-    /// - Throws: ``ExchangeError`` where a file does not match its record, or `FileError`.
+    /// - Parameter isCache: whether a file that differs from its record is skipped too, because the server's zip may be
+    ///   outdated.
+    /// - Throws: ``ExchangeError`` if a file differs from its record, or `FileError`.
     func gather(into collection: inout ImportedCollection, isCache: Bool = false) throws {
         for name in try FileStore.list("\(root)/\(folder)") ?? [] where !name.hasSuffix(Self.suffix) {
             let place = folder.isEmpty ? name : "\(folder)/\(name)"
@@ -62,13 +63,13 @@ struct AttachmentFolder {
     }
 }
 
-/// A collection as read from a source, not verified yet.
+/// A collection as it was read from a source. It is not verified yet.
 struct ImportedCollection {
     let unverified: UnverifiedSnapshot
     var records: RecordTable { unverified.records }
-    /// PEM texts, one of which may be the chain of the signatures.
+    /// PEM texts. One of them may be the chain of the signatures.
     var chains: [Bytes] = []
-    /// Files with the size and hash of their record, or the reason why the source lacks them.
+    /// The files that have the size and hash of their record.
     var attachments: [SHA256Digest: AttachmentInput] = [:]
     /// What could not be imported from the source, one line each.
     var notes: [String] = []

@@ -1,12 +1,13 @@
 import FileStorage
 import RemoteSettingsModel
 
-/// The unpacked zip of a server: for each record with an attachment `<record>`, and `<record>.meta.json`, the record.
+/// The unpacked zip of a server. For each record with an attachment it holds the file `<record>`, and
+/// `<record>.meta.json`, which is the record.
 struct ServerZIPFolder {
     let root: String
     let limits: Limits
 
-    /// The collection of a zip's name, `BUCKET--COLLECTION.zip`; `nil` for another name.
+    /// The collection in a zip's name, `BUCKET--COLLECTION.zip`; `nil` for another name.
     static func collection(_ path: String) -> CollectionID? {
         let file = path.split(separator: "/").last.map { String($0) } ?? path
         guard file.hasSuffix(".zip"), let dashes = file.firstRange(of: "--") else { return nil }
@@ -14,8 +15,9 @@ struct ServerZIPFolder {
             bucket: String(file[..<dashes.lowerBound]), name: String(file[dashes.upperBound...].dropLast(4)))
     }
 
-    /// The records in the zip, which are those with attachments, as a collection. The zip has no timestamp, so the time of the
-    /// newest record is used.
+    /// The records in the zip as a collection. Only records with attachments are in it.
+    ///
+    /// The zip has no timestamp, so the time of the newest record is used.
     func collection(_ id: CollectionID) throws -> ImportedCollection {
         var records: [Bytes] = []
         var newest: UInt64 = 0

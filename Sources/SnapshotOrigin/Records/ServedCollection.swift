@@ -79,8 +79,8 @@ package final class ServedCollection: Sendable {
     package func changeset() throws(BundleError) -> OriginResource {
         try full.get { () throws(BundleError) in
             let payload = try payload()
-            // The payload is `{"data":[…],"last_modified":"…"}`. The text between its brackets is also that between the
-            // brackets of `changes`.
+            // The payload is `{"data":[…],"last_modified":"…"}`. The text between its brackets is also that between
+            // the brackets of `changes`.
             let start = #"{"data":["#.utf8.count
             let end = payload.count - #"],"last_modified":"\#(timestamp)"}"#.utf8.count
             guard end >= start else {

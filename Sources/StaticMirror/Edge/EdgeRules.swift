@@ -2,18 +2,20 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotOrigin
 
-/// The rules by which an edge in front of a bucket answers as a mirror does, written for several kinds of edges.
+/// The rules by which an edge in front of a bucket answers like a mirror, written for several kinds of edges.
 ///
-/// A bucket knows no queries. The edge maps `_expected` to the objects that an upload has named by that state, so that a client
-/// reads what the list of collections told it of, and `_since` to the delta from that state. If there is no such object, it
-/// redirects to the whole collection. The patterns and names here are the one description; each kind has its own language for it.
+/// A bucket ignores queries. The edge maps `_expected` to the objects that an upload has named by that state, so that a
+/// client reads what the list of collections announced. It maps `_since` to the delta from that state. If there is no
+/// such object, it redirects to the whole collection. The patterns and names here are the only description; each kind
+/// of edge has its own language for it.
 package struct EdgeRules: Sendable {
-    /// Where clients reach the edge.
+    /// The address at which clients reach the edge.
     let address: OriginAddress
-    /// Where the edge reads the bucket's objects: the URL in front of every key, without a slash at its end.
+    /// The address at which the edge reads the bucket's objects: the URL before every key, without a slash at the end.
     let bucket: OriginAddress
 
-    /// - Throws: ``MirrorError/unusableURL(_:)`` if the path of an address has characters that mean something in one of the languages.
+    /// - Throws: ``MirrorError/unusableURL(_:)`` if the path of an address has characters with a meaning in one of the
+    ///   languages.
     package init(address: OriginAddress, bucket: OriginAddress) throws(MirrorError) {
         for each in [address, bucket] {
             let isPlain = each.path.utf8.allSatisfy { byte in
@@ -29,7 +31,7 @@ package struct EdgeRules: Sendable {
         self.bucket = bucket
     }
 
-    /// The files, by their names.
+    /// The files with their names.
     package var files: [(name: String, text: String)] {
         [
             ("cloudfront-request.js", cloudFrontRequest), ("cloudfront-response.js", cloudFrontResponse),
@@ -40,7 +42,7 @@ package struct EdgeRules: Sendable {
 
     // MARK: The description. Patterns are regular expressions of the common kind, without anchors.
 
-    /// The path in front of everything, as a pattern.
+    /// The path before every other path, as a pattern.
     private var prefix: String { PathPattern.escape(address.path) }
     private var version: String { "\(prefix)/v[12]" }
     private var collection: String {
@@ -50,19 +52,20 @@ package struct EdgeRules: Sendable {
     private var monitor: String { "\(version)/buckets/monitor/collections/changes/changeset" }
     private var changeset: String { "(\(collection))/changeset" }
     private var chain: String { "\(prefix)/chains/[A-Za-z0-9._-]+" }
-    /// No part begins with a dot, encoded or not, so that no store reads it as a way up.
+    /// The path of an attachment. No part of it begins with a dot, encoded or not, so that no store reads it as a
+    /// parent folder.
     private var attachment: String {
         "\(prefix)/attachments(?:/(?![.]|%2[eE])(?:(?!%2[fF]|%5[cC])[^/])+)+"
     }
-    /// An object that may be missing, after the redirect of which the whole collection comes.
+    /// An object that may be missing. The edge then redirects to the whole collection.
     private var optional: String {
         "(\(collection))/(?:at/[0-9]+/(?:changeset|since/[a-z0-9]+)|since/[a-z0-9]+)(?:[.]gz)?"
     }
-    /// A value of `_expected` that names a state: 0 names none.
+    /// A value of `_expected` that names a state; 0 names none.
     private static let state = "[1-9][0-9]{0,19}"
     /// A value of `_since`.
     private static let since = "[0-9]{1,20}"
-    /// Quotation marks may stand around both.
+    /// The quotation marks that may surround either value.
     private static let quotation = "(?:%22|\")?"
     /// A value of `Accept-Encoding` that allows gzip.
     private static let gzip = "(?:^|[, ])gzip(?! *; *q=0(?:[.]0*)? *(?:,|$))"

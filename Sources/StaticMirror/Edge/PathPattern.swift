@@ -1,6 +1,6 @@
 /// A path as part of a regular expression.
 enum PathPattern {
-    /// - Parameter path: decoded or not; every character stands for itself.
+    /// - Parameter path: a path, decoded or not. Every character stands for itself.
     static func escape(_ path: String) -> String {
         path.unicodeScalars.reduce(into: "") { text, scalar in
             let isPlain =

@@ -1,8 +1,8 @@
 /// What nginx needs to serve a mirror's update channel.
 package struct MirrorUpdates: Hashable, Sendable {
-    /// The port on 127.0.0.1 on which nginx takes update events, from 1 to 65535.
+    /// The port on 127.0.0.1 at which nginx accepts update events, from 1 to 65535.
     package let port: Int
-    /// Shares the channel between hosts; `nil` for a single one.
+    /// The Redis server that shares the channel between hosts; `nil` for a single host.
     package let redis: RedisAddress?
 
     package init(port: Int, redis: RedisAddress? = nil) {
@@ -11,13 +11,13 @@ package struct MirrorUpdates: Hashable, Sendable {
     }
 }
 
-/// Where a Redis server is, as nchan reads it: `redis://[:PASSWORD@]HOST[:PORT][/DATABASE]`.
+/// The address of a Redis server in nchan's notation: `redis://[:PASSWORD@]HOST[:PORT][/DATABASE]`.
 package struct RedisAddress: Hashable, Sendable {
     let url: String
     let hasPassword: Bool
 
-    /// - Returns: `nil` if the text is of another form. What is accepted has no character with a meaning in nginx's
-    ///   configuration, and nothing percent-encoded, which nchan does not decode.
+    /// - Returns: `nil` if the text has another form. An accepted text has no character with a meaning in nginx's
+    ///   configuration, and nothing percent-encoded, because nchan does not decode it.
     package init?(_ text: String) {
         guard text.hasPrefix("redis://") else { return nil }
         var place = text.dropFirst("redis://".count)

@@ -2,29 +2,31 @@ import FileStorage
 import RemoteSettingsModel
 import SnapshotOrigin
 
-/// The configuration by which nginx serves a mirror: a file to be included in its `http` block.
+/// The configuration with which nginx serves a mirror: a file to include in its `http` block.
 struct NginxConfiguration {
     let address: OriginAddress
     /// The path of this file. Like ``root``, it has no characters with a meaning in nginx's configuration.
     let configuration: String
     /// The link to the tree.
     let root: String
-    /// `nil` for no update channel.
+    /// The settings of the update channel; `nil` for none.
     let updates: MirrorUpdates?
 
-    /// The path that precedes every path, such as `/mirror`: nginx compares it with the decoded path of a request.
+    /// The path before every other path, such as `/mirror`. It is decoded, because nginx compares it with the decoded
+    /// path of a request.
     private var path: String { PercentEncoding.decode(address.path) }
 
     /// The path as part of a quoted regular expression.
     private var prefix: String { PathPattern.escape(path) }
 
-    /// The path of a folder as it is, quoted, for a location that is no regular expression.
+    /// A folder's path, quoted, for a location that is not a regular expression.
     private func literal(_ folder: String) -> String {
-        // There is no backslash in it: MirrorPath has seen to that.
+        // The path has no backslash: MirrorPath refuses it.
         "\"" + (path + folder).split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\\\"") + "\""
     }
 
-    /// The directive `listen`. A loopback address is used as it is; any other address belongs to a proxy in front of nginx.
+    /// The directive `listen`. A loopback address is used as it is; with any other address, a proxy stands in front of
+    /// nginx.
     private var listen: String {
         let parts = address.host.split(separator: ":").map(String.init)
         let isLocal = address.host.hasPrefix("127.") || address.host.hasPrefix("[::1]") || parts.first == "localhost"
@@ -43,16 +45,18 @@ struct NginxConfiguration {
         try FileStore.replace(path, with: text, isPrivate: isSecret)
     }
 
-    /// What the channel is called in nginx and in Redis: by the mirror's address, so that mirrors share it only if they are one.
+    /// The channel's name in nginx and in Redis. It comes from the mirror's address, so that only copies of one mirror
+    /// share it.
     private var channel: String { "remote_settings_\(SHA256Digest(hashing: Bytes(utf8: address.url)).hex.prefix(16))" }
 
     private var redisPass: String { updates?.redis == nil ? "" : "\n        nchan_redis_pass \(channel);" }
 
-    /// How nchan serves the channel.
+    /// The directives by which nchan serves the channel.
     ///
-    /// As one message is kept, `oldest` is the last one, which a newcomer gets at once; `newest` would wait for the next one. With
-    /// `-1`, two newcomers to a channel without a message end the worker (an assertion in nchan 1.3.6). The id that a client
-    /// brings is not looked at: of one from a host whose clock is ahead, nchan would make a subscriber that hears nothing.
+    /// nchan keeps one message. With `oldest` a newcomer gets it at once; with `newest` it would wait for the next one.
+    /// With `-1`, two newcomers to a channel without a message end the worker (an assertion in nchan 1.3.6). The id
+    /// that a client brings is ignored. It may come from a host whose clock is ahead, and nchan would then make a
+    /// subscriber that hears nothing.
     private var subscriber: String {
         """
                 nchan_subscriber eventsource;
@@ -67,7 +71,7 @@ struct NginxConfiguration {
         """
     }
 
-    /// The inside of the public location where nchan itself may answer.
+    /// The body of the public location when nchan itself may answer.
     private var direct: String {
         """
                 if ($remote_settings_reads_nchan = "") { return 418; }
@@ -82,7 +86,7 @@ struct NginxConfiguration {
                 add_header X-Content-Type-Options nosniff;
         """
 
-    /// What the channel needs beside the servers.
+    /// The settings that the channel needs outside the servers.
     private func channelSettings(_ updates: MirrorUpdates) -> String {
         """
         # nchan refuses whoever does not name text/event-stream in Accept, and sends no HTTP/1.1 chunks, without which some
@@ -123,7 +127,7 @@ struct NginxConfiguration {
         """
     }
 
-    /// The subscribers' locations: an event stream at `/v1/updates` and `/v2/updates`.
+    /// The locations for subscribers: an event stream at `/v1/updates` and `/v2/updates`.
     private func subscribers(_ updates: MirrorUpdates) -> String {
         """
             # The update channel, which Debian's libnginx-mod-nchan serves: the last event, and each one that is posted
@@ -161,8 +165,10 @@ struct NginxConfiguration {
         """
     }
 
-    /// The publisher has a server of its own: a proxy on the same machine, which passes on to the public one what comes from
-    /// anywhere, does not reach it. Nor does a web page that is open on the machine: a browser names the page's origin.
+    /// The publisher's server, which is separate from the public one.
+    ///
+    /// So a proxy on the same machine that passes requests from anywhere to the public server does not reach it. A web
+    /// page that is open on the machine does not reach it either, because a browser names the page's origin.
     private func publisher(_ updates: MirrorUpdates) -> String {
         """
 

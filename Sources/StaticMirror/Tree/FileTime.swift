@@ -17,7 +17,7 @@ enum FileTime {
 
 /// A symbolic link that is replaced in one step.
 enum Link {
-    /// The link's target; `nil` where there is no link.
+    /// The link's target; `nil` if there is no link.
     static func target(of path: String) throws(FileError) -> String? {
         var buffer = [UInt8](repeating: 0, count: 1024)
         let count = unsafe buffer.withUnsafeMutableBytes { raw in
@@ -26,7 +26,7 @@ enum Link {
         }
         guard count >= 0 else {
             let error = FileError("read the link", path)
-            // EINVAL: something else is there.
+            // EINVAL means that the path is not a link.
             guard error.isMissing || error.code == EINVAL else { throw error }
             return nil
         }
@@ -34,7 +34,7 @@ enum Link {
         return String(validating: buffer[..<count], as: UTF8.self)
     }
 
-    /// - Parameter target: relative to the link's folder.
+    /// - Parameter target: the target, relative to the link's folder.
     static func replace(_ path: String, with target: String) throws(FileError) {
         let temporary = FileStore.uniquePath(path)
         guard unsafe symlink(target, temporary) == 0 else { throw FileError("link", temporary) }

@@ -1,21 +1,21 @@
 import RemoteSettingsModel
 
-/// One file of a mirror, and how it is served: what an upload to an object store needs to know.
+/// One file of a mirror and how it is served, for an upload to an object store.
 struct MirrorObject {
     /// The URL's path, percent-encoded.
     let path: String
-    /// Below the root of the tree.
+    /// The file's path, relative to the root of the tree.
     let file: String
     let contentType: String
     let cacheControl: String
-    /// Bytes.
+    /// The size in bytes.
     let size: Int
     let sha256: SHA256Digest
-    /// Bytes of the file with `.gz` behind its name; `nil` where there is none.
+    /// The size in bytes of the file with `.gz` after its name; `nil` if there is none.
     let gzipSize: Int?
-    /// Of that file.
+    /// The SHA-256 of the `.gz` file.
     let gzipSHA256: SHA256Digest?
-    /// What the file is a changeset of; `nil` for everything else.
+    /// The changeset in the file; `nil` for any other file.
     let changeset: MirrorChangeset?
     let lastModified: Timestamp
 
@@ -32,12 +32,12 @@ struct MirrorObject {
     }
 }
 
-/// Which state a changeset brings a client to, and from which one.
+/// The state to which a changeset brings a client, and the state from which it starts.
 struct MirrorChangeset {
-    /// As `bucket/name`; the monitor's is `monitor/changes`.
+    /// The collection as `bucket/name`. The monitor is `monitor/changes`.
     let collection: String
     let state: Timestamp
-    /// `nil` for the whole collection.
+    /// The state from which a delta starts; `nil` if the changeset is the whole collection.
     var since: Timestamp?
 
     static let monitor = "monitor/changes"

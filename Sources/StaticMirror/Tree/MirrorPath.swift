@@ -1,15 +1,16 @@
 import RemoteSettingsModel
 
-/// The file of a URL's path, below the root of a mirror.
+/// The file for a URL's path, relative to the root of a mirror.
 ///
-/// Locations of attachments come from records, so a path is accepted only if it can be nothing but a file below the root:
-/// no empty, `.` or `..` segment, no control character, no name that file systems or web servers treat specially.
+/// Locations of attachments come from records. So a path is accepted only if it can be nothing but a file in the tree:
+/// it has no empty, `.` or `..` segment, no control character, and no name that file systems or web servers treat
+/// specially.
 struct MirrorPath: Hashable {
-    /// Relative, with `/`.
+    /// The relative path, with `/`.
     let file: String
 
-    /// - Parameter path: a URL's path, percent-encoded, from `/` on. One that ends in `/` gets `index.json`.
-    /// - Returns: `nil` where the path cannot be a file.
+    /// - Parameter path: a URL's path, percent-encoded, with its first `/`. A path that ends in `/` gets `index.json`.
+    /// - Returns: `nil` if the path cannot be a file.
     init?(_ path: String) {
         guard path.hasPrefix("/") else { return nil }
         let name = path.hasSuffix("/") ? path + "index.json" : path
@@ -24,7 +25,7 @@ struct MirrorPath: Hashable {
             && segment.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\\") }
     }
 
-    /// Every folder that the file lies in, outermost first.
+    /// The folders that contain the file, outermost first.
     var folders: [String] {
         let parts = file.split(separator: "/").dropLast()
         return parts.indices.map { parts[...$0].joined(separator: "/") }

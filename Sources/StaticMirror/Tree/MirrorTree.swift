@@ -3,17 +3,18 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotOrigin
 
-/// The files of a mirror, as they are written into a folder.
+/// The files of a mirror. They are written into a folder.
 struct MirrorTree {
     private let folder: String
-    /// The path of the origin's address, before every path.
+    /// The path of the origin's address, which comes before every other path.
     private let prefix: String
-    /// The modification time of files whose resource has none.
+    /// The modification time of files whose resource has no time.
     private let newest: Timestamp
     private var files: Set<String> = []
     private var folders: Set<String> = []
     private(set) var objects: [MirrorObject] = []
-    /// The paths that cannot be files, and the attachments that two collections name differently, one line each.
+    /// The paths that cannot be files, and the locations that two collections claim for different attachments, one line
+    /// each.
     private(set) var notes: [String] = []
 
     init(folder: String, prefix: String, newest: Timestamp) {
@@ -51,7 +52,7 @@ struct MirrorTree {
         try writeFile(JSONText.indented(.array(objects.map(\.json))), to: "objects.json", newest)
     }
 
-    /// What the paths of whole changesets lead to.
+    /// The states that the paths of whole changesets lead to.
     private func states(of origin: Origin) -> [String: MirrorChangeset] {
         var states: [String: MirrorChangeset] = [:]
         for version in APIVersion.allCases {
@@ -66,14 +67,15 @@ struct MirrorTree {
         return states
     }
 
-    /// Where the answer to a `_since` lies: beside the full changeset.
+    /// The path of the answer to a `_since`, beside the full changeset.
     private static func since(_ time: Timestamp, of collection: String, _ version: APIVersion) -> String {
         let parts = collection.split(separator: "/")
         return "/\(version.rawValue)/buckets/\(parts[0])/collections/\(parts[1])/since/\(time)"
     }
 
-    /// The timestamps that the monitor can have had, which are those of collections, newest first. For a timestamp beyond
-    /// this many, clients get the full list, which is small.
+    /// The timestamps that the monitor can have had, newest first. They are those of the collections.
+    ///
+    /// Their number is limited. For any other timestamp clients get the full list, which is small.
     private func monitorTimes(_ origin: Origin) -> [Timestamp] {
         let times = origin.collections.flatMap { [$0.timestamp] + $0.history.map(\.head.timestamp) }
         return Array(Set(times).sorted(by: >).prefix(1000))
@@ -94,7 +96,7 @@ struct MirrorTree {
         let time = resource.lastModified ?? newest
         let (size, digest) = try write(resource.content, to: place.file, time)
         var gzip: (size: Int, sha256: SHA256Digest)?
-        // Attachments are served uncompressed: clients resume a broken download by ranges of these bytes.
+        // Attachments are served uncompressed, because clients resume a broken download by ranges of these bytes.
         if resource.route != .attachment, let packed = resource.gzip() {
             gzip = try write(.segments(packed), to: place.file + ".gz", time)
         }
