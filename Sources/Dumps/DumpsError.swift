@@ -1,12 +1,12 @@
 import AuthoredText
 import RemoteSettingsModel
 
-/// Why a command on a directory of dumps could not start.
+/// Why a command on a dumps directory could not start.
 package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
     case busy(String)
     case nothingConfigured(String)
     case notConfigured([CollectionID], String)
-    /// Collections that were to be taken out of a dumps.yaml that does not name them.
+    /// Collections that were to be removed from a dumps.yaml that does not name them.
     case notNamed([CollectionID], String)
     case notLocked([CollectionID], String)
     /// The lock lists no bundles.
@@ -37,7 +37,7 @@ package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension ConfigurationError {
-    /// Two collections differ in nothing but case.
+    /// Two collections differ only in case.
     static func sameBundle(_ id: CollectionID, _ other: CollectionID, file: String, line: Int?) -> ConfigurationError {
         ConfigurationError(
             file: file, line: line,

@@ -7,14 +7,15 @@ package struct BundleHistory: Sendable {
     package enum Source: Sendable {
         /// The commits that lead to `HEAD`.
         case git(GitRepository)
-        /// A bundle, or a folder of bundles at any depth, whatever their names are: each is known by its manifest. Hidden
-        /// folders and links are passed over.
+        /// A bundle, or a folder of bundles at any depth, whatever their names are: each is recognised by its manifest.
+        /// Hidden folders and links are skipped.
         case path(String)
     }
 
     /// The bundles that were found for one collection.
     package struct Listing: Sendable {
-        /// Newest data first; of the same data, in the order of the sources, and the newest commit first.
+        /// The bundles, newest data first. Bundles with the same data are in the order of the sources, and then newest
+        /// commit first.
         package var bundles: [HistoricBundle] = []
         /// The files that look like bundles but cannot be read.
         package var unusable: [HistoryError] = []
@@ -28,12 +29,12 @@ package struct BundleHistory: Sendable {
         self.limits = limits
     }
 
-    /// The history of a dumps directory as a command line names it.
+    /// The history of a dumps directory, from the places that a command line names.
     ///
     /// - Parameters:
-    ///   - places: each `git`, for the commits of the directory, or a folder of bundles.
+    ///   - places: each is `git`, for the commits of the directory, or a folder of bundles.
     ///   - directory: the dumps directory.
-    /// - Throws: ``HistoryError`` where git has no such directory, or a folder is not there.
+    /// - Throws: ``HistoryError`` if git has no such directory, or if a folder does not exist.
     package init(of directory: String, in places: [String], limits: Limits = Limits()) async throws(HistoryError) {
         var sources: [Source] = []
         for place in places {
@@ -47,11 +48,12 @@ package struct BundleHistory: Sendable {
         self.init(sources, limits: limits)
     }
 
-    /// Looks for a collection's bundles. Reads locks and the first bytes of files, and a whole bundle only where these do not
-    /// show its timestamp.
+    /// Finds a collection's bundles.
     ///
-    /// - Throws: ``HistoryError`` for a path that does not exist, a named file that is not a bundle of the collection, a folder
-    ///   that cannot be read, and a failure of git.
+    /// It reads locks and the first bytes of files. It reads a whole bundle only if these do not show its timestamp.
+    ///
+    /// - Throws: ``HistoryError`` for a path that does not exist, a named file that is not a bundle of the collection,
+    ///   a folder that cannot be read, or a failure of git.
     package func bundles(of id: CollectionID) async throws(HistoryError) -> Listing {
         var listing = Listing()
         for source in sources {
@@ -60,7 +62,7 @@ package struct BundleHistory: Sendable {
             case .path(let path): try find(id, at: path, &listing)
             }
         }
-        // Swift's sort is stable, which keeps the order within the same data.
+        // Swift's sort is stable, so bundles with the same data keep their order.
         listing.bundles.sort { $0.timestamp > $1.timestamp }
         return listing
     }
@@ -78,7 +80,8 @@ package struct BundleHistory: Sendable {
             guard let blob = blobs[index * 2], seen.insert(blob).inserted else { continue }
             do throws(HistoryError) {
                 var timestamp: Timestamp?
-                // The lock is small and has been read already. The bundle itself is read only if the lock describes another one.
+                // The lock is small and has already been read. The bundle is read only if the lock describes another
+                // one.
                 if let lock = blobs[index * 2 + 1], let entry = entries[lock], entry.bundle.size == blob.size {
                     timestamp = entry.timestamp
                 } else {
@@ -96,7 +99,7 @@ package struct BundleHistory: Sendable {
         }
     }
 
-    /// The collection's entry in each of these locks. A lock that cannot be read has none.
+    /// The collection's entry in each of these locks. A lock that cannot be read has no entry.
     private func entries(
         of id: CollectionID, in locks: Set<GitRepository.Blob>, _ repository: GitRepository
     ) async throws(HistoryError) -> [GitRepository.Blob: LockFile.Collection] {
@@ -107,7 +110,7 @@ package struct BundleHistory: Sendable {
         return entries
     }
 
-    /// A bundle's timestamp, from its own head; `nil` for a bundle of another collection.
+    /// A bundle's timestamp, from its own head; `nil` if it is a bundle of another collection.
     private func timestamp(
         of id: CollectionID, _ blob: GitRepository.Blob, _ path: String, at revision: GitRepository.Revision,
         in repository: GitRepository
@@ -143,7 +146,7 @@ package struct BundleHistory: Sendable {
             let head = try BundleHead.read(path: path)
             if head.collection == id { listing.bundles.append(try bundle(at: path, head)) }
         } catch {
-            // A file that does not begin like a bundle is something else, and is allowed there.
+            // A file that does not begin like a bundle is something else, and may be there.
             if error.kind != .malformed { listing.unusable.append(.bundle(error)) }
         }
     }
@@ -179,7 +182,7 @@ package struct BundleHistory: Sendable {
         try Result { () throws(FileError) in try FileStore.kind(path) }.mapError(HistoryError.file).get()
     }
 
-    /// The names in a folder; `nil` where the path is not a folder.
+    /// The names in a folder; `nil` if the path is not a folder.
     private func names(in folder: String) throws(HistoryError) -> [String]? {
         try Result { () throws(FileError) in try FileStore.list(folder) }.mapError(HistoryError.file).get()
     }

@@ -1,11 +1,12 @@
 import LibC
 import Subprocess
 
-/// Runs git in one directory: without a shell, a terminal or the network, with bounded output.
+/// Runs git in one directory: without a shell, a terminal or the network, and with bounded output.
 ///
-/// Only plumbing commands are run, which ignore aliases, pagers and signature settings. Variables such as `GIT_DIR` are
-/// not passed on: the directory alone decides which repository is read. A directory that looks like a bare repository itself
-/// is refused: a commit can carry all files of one, with settings that name programs to run, in the place of a dumps directory.
+/// It runs only plumbing commands, which ignore aliases, pagers and signature settings. Variables such as `GIT_DIR` are
+/// not passed on, so that the directory alone decides which repository is read. A directory that itself looks like a
+/// bare repository is refused. A commit can carry such a repository in place of a dumps directory, and its settings can
+/// name programs to run.
 struct GitCommand: Sendable {
     struct Result {
         let status: Int32
@@ -17,9 +18,9 @@ struct GitCommand: Sendable {
     let directory: String
 
     /// - Parameters:
-    ///   - input: what git reads from its standard input.
-    ///   - limit: bytes of output that are taken.
-    /// - Throws: ``HistoryError``, `noGit`, `overLimit`, or `git` where it could not be run or was killed.
+    ///   - input: the text for git's standard input.
+    ///   - limit: the most bytes of output that are read.
+    /// - Throws: ``HistoryError``: `noGit`, `overLimit`, or `git` if it could not be run or was killed.
     func run(_ arguments: [String], input: [UInt8] = [], limit: Limit) async throws(HistoryError) -> Result {
         let command = arguments.first ?? ""
         do {
@@ -48,21 +49,21 @@ struct GitCommand: Sendable {
         }
     }
 
-    /// The most bytes of output, and the limit from which that number is derived.
+    /// The most bytes of output, and the limit from which that number comes.
     struct Limit {
         let bytes: Int
         let name: String
         let allowed: Int
     }
 
-    /// The variables that git needs, without any that change what it does.
+    /// The variables that git needs. None of them changes what it does.
     private static var environment: Environment {
         var kept: [Environment.Key: String] = [
             "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_REPLACE_OBJECTS": "1",
             "GIT_LITERAL_PATHSPECS": "1",
-            // A partial clone would otherwise start a transport helper to fetch missing objects. Versions before 2.39.4 do
-            // not know the first variable; of the second, which names a protocol that there is not, no setting of the
-            // repository makes an exception.
+            // Without these, git would start a transport helper in a partial clone to fetch missing objects. Versions
+            // before 2.39.4 do not know the first variable. The second allows only a protocol that does not exist, and
+            // no setting of the repository can override it.
             "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none",
         ]
         for name in ["PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR", "DEVELOPER_DIR"] {

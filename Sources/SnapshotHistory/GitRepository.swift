@@ -1,35 +1,35 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The git repository that a dumps directory lies in, for reading older states of the directory. Nothing in it is changed.
+/// The git repository that contains a dumps directory, for reading older states of it. Nothing in it is changed.
 ///
-/// Each call runs `git`: without a shell, without the network, and whatever `GIT_DIR` and its like say.
+/// Each call runs `git`, without a shell and without the network. Variables such as `GIT_DIR` have no effect.
 package struct GitRepository: Sendable {
     /// A commit.
     package struct Revision: Hashable, Sendable {
         /// The commit's full name, in hexadecimal digits.
         package let commit: String
-        /// When it was committed, to the second, as the committer's machine claims.
+        /// The time of the commit, to the second, as the committer's machine claims.
         package let time: Timestamp
     }
 
     /// A file's content in the repository.
     struct Blob: Hashable, Sendable {
         let name: String
-        /// Bytes.
+        /// The size in bytes.
         let size: Int
     }
 
-    /// The dumps directory, which paths are relative to.
+    /// The dumps directory. Paths are relative to it.
     package let directory: String
-    /// Whether older commits are missing because only the newest ones were cloned, as continuous integration often does.
+    /// Whether older commits are missing because only the newest were cloned, as is common in continuous integration.
     package let isShallow: Bool
     private let git: GitCommand
     private let limits: Limits
 
-    /// Finds the repository whose work tree has the directory.
+    /// Finds the repository whose work tree contains the directory.
     ///
-    /// - Throws: ``HistoryError``, `noGit` or `noRepository`.
+    /// - Throws: ``HistoryError``: `noGit` or `noRepository`.
     package init(containing directory: String, limits: Limits = Limits()) async throws(HistoryError) {
         guard !directory.utf8.contains(0) else { throw .invalidPath(directory) }
         let git = GitCommand(directory: directory.isEmpty ? "." : directory)
@@ -51,7 +51,7 @@ package struct GitRepository: Sendable {
 
     /// The commit that a name refers to: `HEAD`, a branch, a tag, an abbreviated hash, `main~3`.
     ///
-    /// - Throws: ``HistoryError``, `noRevision` where the name refers to no commit.
+    /// - Throws: ``HistoryError``: `noRevision` if the name refers to no commit.
     package func revision(_ name: String) async throws(HistoryError) -> Revision {
         guard let commit = try await commit(name) else {
             throw .noRevision(directory: directory, name: name, isShallow: isShallow)
@@ -63,12 +63,13 @@ package struct GitRepository: Sendable {
         return revision
     }
 
-    /// The commits that changed a path, newest first, up to and including `name`. Empty where nothing was committed yet.
+    /// The commits that changed a path, newest first, up to and including `name`. Empty if nothing has been committed
+    /// yet.
     ///
-    /// Side branches are left out where their merge changed nothing.
+    /// Side branches are left out if their merge changed nothing.
     ///
     /// - Parameter path: a file or a folder, relative to the dumps directory; empty for the directory itself.
-    /// - Throws: ``HistoryError``, `noRevision` where the name refers to no commit.
+    /// - Throws: ``HistoryError``: `noRevision` if the name refers to no commit.
     package func revisions(
         touching path: String, upTo name: String = "HEAD"
     ) async throws(HistoryError) -> [Revision] {
@@ -82,17 +83,17 @@ package struct GitRepository: Sendable {
         return Self.revisions(try await checked(["rev-list", "--timestamp", commit, "--", path], limit: limit))
     }
 
-    /// A file's bytes in a commit; `nil` where the commit has no such file.
+    /// A file's bytes in a commit; `nil` if the commit has no such file.
     ///
-    /// - Parameter path: relative to the dumps directory.
+    /// - Parameter path: the path, relative to the dumps directory.
     package func file(_ path: String, at revision: Revision) async throws(HistoryError) -> Bytes? {
         guard let blob = try await blobs([path], at: [revision]).first ?? nil else { return nil }
         return try await contents(blob, of: path, at: revision)
     }
 
-    /// The lock in a commit; `nil` where the commit has none.
+    /// The lock in a commit; `nil` if the commit has none.
     ///
-    /// - Throws: ``HistoryError``, `bundle` where it is not a lock of a known version.
+    /// - Throws: ``HistoryError``: `bundle` if the file is not a lock of a known version.
     package func lock(at revision: Revision) async throws(HistoryError) -> LockFile? {
         guard let text = try await file(Self.lockPath, at: revision) else { return nil }
         return try Result { () throws(BundleError) in
@@ -127,7 +128,7 @@ extension GitRepository {
                 directory: directory, command: "cat-file", problem: "expected \(count) lines, found \(lines.count)")
         }
         return lines.map { line in
-            // git prints "<name> missing" where there is nothing. A folder or a submodule is not a file either.
+            // git prints "<name> missing" if there is nothing. A folder or a submodule is not a file either.
             let words = line.split(separator: UInt8(ascii: " "))
             guard words.count == 3, words[0].elementsEqual("blob".utf8),
                 let size = Int(String(decoding: words[1], as: UTF8.self))
@@ -155,7 +156,7 @@ extension GitRepository {
         return Bytes(bytes)
     }
 
-    /// Reads many small blobs with few processes, and calls `visit` once for each, in no particular order.
+    /// Reads many small blobs with few processes. Calls `visit` once for each, in no particular order.
     func read(_ blobs: Set<Blob>, _ visit: (Blob, Bytes) -> Void) async throws(HistoryError) {
         var rest = Array(blobs)[...]
         while !rest.isEmpty {
@@ -184,11 +185,11 @@ extension GitRepository {
         }
     }
 
-    /// The most bytes that one process is asked for.
+    /// The most bytes that one process reads.
     private static let chunkBytes = 16 << 20
 
     private func commit(_ name: String) async throws(HistoryError) -> String? {
-        // The name is passed as a line of input, where git takes it neither for an option nor for a range.
+        // The name is a line of input, so that git takes it neither for an option nor for a range.
         guard !name.utf8.contains(where: { $0 < 0x20 }) else { return nil }
         let answer = try await checked(
             ["cat-file", "--batch-check=%(objecttype) %(objectname)"], input: Array("\(name)^{commit}\n".utf8),
@@ -199,7 +200,7 @@ extension GitRepository {
         return commit.utf8.count >= 40 && commit.allSatisfy(\.isHexDigit) ? commit : nil
     }
 
-    /// The path with a leading `./`: git then takes it as relative to the directory and never as an option.
+    /// The path with a leading `./`, so that git takes it as relative to the directory and never as an option.
     private func relative(_ path: String) throws(HistoryError) -> String {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." }), !path.utf8.contains(where: { $0 < 0x20 })
@@ -219,11 +220,11 @@ extension GitRepository {
         return answer.output
     }
 
-    /// Parses lines that consist of a time in seconds and a commit.
+    /// Parses lines, each of which has a time in seconds and a commit.
     private static func revisions(_ output: [UInt8]) -> [Revision] {
         output.split(separator: UInt8(ascii: "\n")).compactMap { line in
             let words = line.split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
-            // A commit can claim a time before 1970, which counts as 1970.
+            // A commit can claim a time before 1970. It counts as 1970.
             guard words.count == 2 else { return nil }
             let seconds = UInt64(words[0]) ?? 0
             return Revision(

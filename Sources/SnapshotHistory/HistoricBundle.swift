@@ -4,7 +4,7 @@ import SnapshotBundle
 
 /// An older bundle of a collection, found but not opened. Nothing in it is verified yet.
 package struct HistoricBundle: Sendable {
-    /// Where an older bundle is.
+    /// The place of an older bundle.
     package enum Location: Hashable, Sendable, CustomStringConvertible {
         /// In a git repository, at a path relative to the dumps directory.
         case revision(GitRepository.Revision, path: String)
@@ -21,13 +21,13 @@ package struct HistoricBundle: Sendable {
     package let collection: CollectionID
     package let timestamp: Timestamp
     package let origin: Location
-    /// Bytes.
+    /// The size in bytes.
     package let size: Int
     /// The bundle in a repository; `nil` for a file.
     let blob: (content: GitRepository.Blob, repository: GitRepository)?
     let limits: Limits
 
-    /// The bundle's bytes: of a file, mapped; from git, read into memory.
+    /// The bundle's bytes. A file is mapped; a bundle from git is read into memory.
     package func contents() async throws(HistoryError) -> Bytes {
         if case .revision(let revision, let path) = origin, let blob {
             return try await blob.repository.contents(blob.content, of: path, at: revision)
@@ -36,9 +36,9 @@ package struct HistoricBundle: Sendable {
             .mapError(HistoryError.bundle).get()
     }
 
-    /// Opens the bundle: from a file, mapped; from git, read into memory.
+    /// Opens the bundle. A file is mapped; a bundle from git is read into memory.
     ///
-    /// - Throws: ``HistoryError``, also where the file has been replaced since it was found.
+    /// - Throws: ``HistoryError``, also if the file has been replaced since it was found.
     package func open() async throws(HistoryError) -> BundleReader {
         let bytes = try await contents()
         let bundle = try Result { () throws(BundleError) in
@@ -53,12 +53,14 @@ package struct HistoricBundle: Sendable {
         return bundle
     }
 
-    /// The bundle's entry in its own lock: for a bundle from git, the lock of the same commit; for a file
-    /// `DIR/<bucket>/<collection>.zip`, the lock `DIR/dumps.lock.json`.
+    /// The bundle's entry in its own lock.
     ///
-    /// - Returns: `nil` where there is no lock, or where its entry describes another bundle: size and hash are compared with
+    /// For a bundle from git, that is the lock of the same commit. For a file `DIR/<bucket>/<collection>.zip`, it is
+    /// the lock `DIR/dumps.lock.json`.
+    ///
+    /// - Returns: `nil` if there is no lock, or if its entry describes another bundle. Size and hash are compared with
     ///   the bundle's bytes.
-    /// - Throws: ``HistoryError``, also where the lock exists but cannot be read.
+    /// - Throws: ``HistoryError``, also if the lock exists but cannot be read.
     package func lockEntry() async throws(HistoryError) -> LockFile.Collection? {
         let lock: LockFile?
         if case .revision(let revision, _) = origin, let blob {

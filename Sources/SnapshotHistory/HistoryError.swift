@@ -5,17 +5,17 @@ import SnapshotBundle
 package enum HistoryError: Error, Hashable, Sendable {
     /// The program `git` is not on the `PATH`.
     case noGit
-    /// The directory is not in a work tree that git reads; `problem` is git's own message.
+    /// The directory is not in a work tree that git can read. `problem` is git's own message.
     case noRepository(directory: String, problem: String)
     /// The name refers to no commit of the repository.
     case noRevision(directory: String, name: String, isShallow: Bool)
-    /// The place of older bundles is neither `git` nor an existing folder.
+    /// The place for older bundles is neither `git` nor an existing folder.
     case noPlace(String)
-    /// The path is not below the dumps directory.
+    /// The path is not in the dumps directory.
     case invalidPath(String)
-    /// git failed; `problem` is its own message.
+    /// git failed. `problem` is git's own message.
     case git(directory: String, command: String, problem: String)
-    /// Something is larger than `Limits` allow; `limit` names the limit.
+    /// Something exceeds `Limits`. `limit` names the limit.
     case overLimit(place: String, limit: String, allowed: Int)
     /// A bundle or a lock cannot be read, or has been replaced since it was found.
     case bundle(BundleError)

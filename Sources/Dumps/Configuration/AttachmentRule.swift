@@ -1,16 +1,18 @@
-/// Which of a collection's attachments its bundle contains.
+/// The rule that decides which of a collection's attachments its bundle contains.
 package struct AttachmentRule: Hashable, Sendable {
     package enum Selection: Hashable, Sendable {
         case all
         case none
-        /// Those of records for which the filter expression is true; it refers to the record's fields by name.
+        /// The attachments of records for which the filter expression is true. The expression names the record's
+        /// fields.
         case include(String)
     }
 
     package var selection: Selection
-    /// Bytes that a single attachment may have; larger ones are left out.
+    /// The most bytes of a single attachment. Larger ones are left out.
     package var maxSize: UInt64?
-    /// Bytes that all attachments may have together; taken in the order of record ids, what no longer fits is left out.
+    /// The most bytes of all attachments together. They are taken in the order of record ids, and what no longer fits
+    /// is left out.
     package var maxTotal: UInt64?
 
     package init(_ selection: Selection = .all, maxSize: UInt64? = nil, maxTotal: UInt64? = nil) {
@@ -19,7 +21,7 @@ package struct AttachmentRule: Hashable, Sendable {
         self.maxTotal = maxTotal
     }
 
-    /// The rule as one line of text, for the lock, so that a refresh notices a changed rule.
+    /// The rule as one line of text. It is in the lock, so that a refresh notices a changed rule.
     package var text: String {
         var parts: [String]
         switch selection {

@@ -14,7 +14,7 @@ package struct AttachmentSelector {
     private let rule: AttachmentRule
     private let expression: FilterExpression?
 
-    /// - Throws: where the rule's expression is not in the filter language.
+    /// - Throws: an error if the rule's expression is not in the filter language.
     package init(_ rule: AttachmentRule) throws(AttachmentSelectionError) {
         self.rule = rule
         guard case .include(let text) = rule.selection else {
@@ -25,9 +25,10 @@ package struct AttachmentSelector {
             .mapError { AttachmentSelectionError(description: "include is not an expression: \($0)") }.get()
     }
 
-    /// The attachments that the records name: those to take, in the order of record ids, and those left out with why.
+    /// The attachments that the records name: those to include, in the order of record ids, and those left out, with
+    /// the reason.
     ///
-    /// - Throws: `ChangesetError` where a record describes its attachment wrongly.
+    /// - Throws: `ChangesetError` if a record describes its attachment wrongly.
     package func select(
         _ records: RecordTable
     ) throws(ChangesetError) -> (wanted: [WantedAttachment], omitted: [SHA256Digest: OmissionReason]) {
@@ -56,7 +57,7 @@ package struct AttachmentSelector {
     private func reason(against attachment: RecordAttachment, of record: Record, total: UInt64) -> OmissionReason? {
         if case .none = rule.selection { return OmissionReason.none }
         if let expression {
-            // A record that cannot be put into a context, or that the expression fails on, is not what was asked for.
+            // A record that cannot be put into a context, or on which the expression fails, does not match.
             guard let context = try? FilterContext(record: record), expression.matches(context) else { return .filter }
         }
         if let limit = rule.maxSize, attachment.size > limit { return .maxSize }

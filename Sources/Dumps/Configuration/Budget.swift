@@ -1,15 +1,15 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// How large bundles and attachments may become before a refresh refuses to write them. Bytes; `nil` for no limit.
+/// The largest bundles and attachments that a refresh writes, in bytes; `nil` for no limit.
 package struct Budget: Hashable, Sendable {
-    /// A bundle's file.
+    /// The size of a bundle's file.
     package var bundle: UInt64?
-    /// A single attachment, uncompressed.
+    /// The size of a single attachment, uncompressed.
     package var attachment: UInt64?
 }
 
-/// Something that is larger than `dumps.yaml` allows, and its largest parts.
+/// Something that is larger than `dumps.yaml` allows, with its largest parts.
 package struct BudgetExcess: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Subject: String, Hashable, Sendable {
         case attachment
@@ -17,18 +17,18 @@ package struct BudgetExcess: Error, Hashable, Sendable, CustomStringConvertible 
         case total
     }
 
-    /// A part of what is too large.
+    /// A part of something that is too large.
     package struct Contributor: Hashable, Sendable {
         package let name: String
-        /// Bytes.
+        /// The size in bytes.
         package let size: UInt64
     }
 
     package let subject: Subject
-    /// Bytes: of the largest attachment, of the bundle, or of all bundles.
+    /// The size in bytes: of the largest attachment, of the bundle, or of all bundles.
     package let size: UInt64
     package let limit: UInt64
-    /// The largest first, at most five. The parts of a bundle are counted uncompressed.
+    /// The largest parts, the largest first, at most five. The parts of a bundle are counted uncompressed.
     package let largest: [Contributor]
 
     package init(_ subject: Subject, size: UInt64, limit: UInt64, contributors: [Contributor]) {
@@ -54,7 +54,7 @@ package struct BudgetExcess: Error, Hashable, Sendable, CustomStringConvertible 
         }
     }
 
-    /// The same of what is there already, in short: a budget was lowered, or never kept.
+    /// A short sentence for a state that is already there: the budget was lowered, or was never kept.
     package var sentence: String {
         switch subject {
         case .attachment:
@@ -64,7 +64,7 @@ package struct BudgetExcess: Error, Hashable, Sendable, CustomStringConvertible 
         }
     }
 
-    /// The size as people read it, and in bytes where that is not the same.
+    /// The size as people read it, and also in bytes if that differs.
     private func exact(_ bytes: UInt64) -> String {
         bytes < 1024 ? ByteSize.text(bytes) : "\(ByteSize.text(bytes)) (\(bytes) bytes)"
     }
@@ -100,7 +100,7 @@ extension Budget {
 }
 
 extension DumpsDirectory {
-    /// By how much the bundle that is there exceeds a budget; `nil` if it does not. Reads its manifest only if it has to.
+    /// How much the present bundle exceeds a budget; `nil` if it does not. Reads its manifest only if needed.
     ///
     /// - Throws: `BundleError` if the bundle cannot be read.
     package func excess(
@@ -123,7 +123,7 @@ extension DumpsDirectory {
 }
 
 extension LockFile {
-    /// By how much all bundles together exceed the budget; `nil` if they do not.
+    /// How much all bundles together exceed the budget; `nil` if they do not.
     package func excess(over limit: UInt64?) -> BudgetExcess? {
         guard let limit else { return nil }
         let bundles = collections.map { id, entry in

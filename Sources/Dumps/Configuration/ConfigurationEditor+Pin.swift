@@ -3,9 +3,9 @@ import RemoteSettingsModel
 import Yams
 
 extension ConfigurationEditor {
-    /// Pins a collection, replacing its present pin; its other settings are unchanged.
+    /// Pins a collection, and replaces its present pin. Its other settings are unchanged.
     ///
-    /// - Throws: ``ConfigurationError`` where the collection is not in the file.
+    /// - Throws: ``ConfigurationError`` if the collection is not in the file.
     package mutating func setPin(_ pin: Pin, of id: CollectionID) throws(ConfigurationError) {
         _ = try removePin(of: id)
         var lines = self.lines
@@ -24,7 +24,7 @@ extension ConfigurationEditor {
     /// Removes a collection's pin.
     ///
     /// - Returns: the removed pin; `nil` if there was none.
-    /// - Throws: ``ConfigurationError`` where the collection is not in the file.
+    /// - Throws: ``ConfigurationError`` if the collection is not in the file.
     package mutating func removePin(of id: CollectionID) throws(ConfigurationError) -> Pin? {
         let before = try ConfigurationReader.read(text, file: file)
         guard let settings = before.collections.first(where: { $0.id == id }) else { throw notThere(id) }
@@ -44,10 +44,10 @@ extension ConfigurationEditor {
     }
 
     private struct Place {
-        /// The line of the collection's name, from 0.
+        /// The line of the collection's name, counted from 0.
         var line: Int
         var keyIndent: Int
-        /// Of its settings.
+        /// The indentation of its settings.
         var indent: Int
         var mapping: Node.Mapping?
     }

@@ -2,22 +2,22 @@ import AuthoredText
 import RemoteSettingsModel
 import Yams
 
-/// Edits `dumps.yaml` as text, so that comments, order and spelling of everything else are preserved.
+/// Edits `dumps.yaml` as text. Comments, order and spelling of everything else are preserved.
 ///
-/// Every result is parsed again: an edit that would not have the intended effect is refused.
+/// Every result is parsed again. An edit that would not have the intended effect is refused.
 package struct ConfigurationEditor {
     package private(set) var text: String
     let file: String
 
-    /// - Parameter text: the file's content; `nil` where there is no file yet, which starts one.
-    /// - Throws: ``ConfigurationError`` where the file is not valid as it is.
+    /// - Parameter text: the file's content; `nil` to start a new file.
+    /// - Throws: ``ConfigurationError`` if the file is already invalid.
     package init(_ text: String?, file: String) throws(ConfigurationError) {
         self.text = text ?? Self.start
         self.file = file
         _ = try ConfigurationReader.read(self.text, file: file)
     }
 
-    /// What a new file begins with.
+    /// The beginning of a new file.
     static let start = """
         # Which Remote Settings collections are kept as snapshot bundles here. Refresh them with: rsdump refresh
         version: 1
@@ -31,15 +31,15 @@ package struct ConfigurationEditor {
 
     /// Adds a collection, as ``add(_:attachments:)-([CollectionID],_)`` does.
     ///
-    /// - Returns: `false` where it was there already; nothing is changed then.
+    /// - Returns: `false` if it was already there. Nothing is changed then.
     package mutating func add(_ id: CollectionID, attachments: String?) throws(ConfigurationError) -> Bool {
         try !add([id], attachments: attachments).isEmpty
     }
 
-    /// Adds collections, in one edit: the text is parsed as often as for one of them.
+    /// Adds collections in one edit. The text is parsed only as often as for one collection.
     ///
-    /// - Parameter attachments: `all` or `none`; `nil` leaves it to the file's default.
-    /// - Returns: those that were not there already. Where there are none, nothing is changed.
+    /// - Parameter attachments: `all` or `none`; `nil` to use the file's default.
+    /// - Returns: the collections that were not there before. If there are none, nothing is changed.
     package mutating func add(
         _ ids: [CollectionID], attachments: String?
     ) throws(ConfigurationError) -> Set<CollectionID> {
@@ -64,9 +64,9 @@ package struct ConfigurationEditor {
         return new
     }
 
-    /// Removes a collection and its settings; comments stay.
+    /// Removes a collection and its settings. Comments stay.
     ///
-    /// - Returns: `false` where it was not there; nothing is changed then.
+    /// - Returns: `false` if it was not there. Nothing is changed then.
     package mutating func remove(_ id: CollectionID) throws(ConfigurationError) -> Bool {
         let before = try ConfigurationReader.read(text, file: file)
         guard before.collections.contains(where: { $0.id == id }) else { return false }
@@ -96,7 +96,7 @@ package struct ConfigurationEditor {
         try adopt(lines) { $0.server == server }
     }
 
-    /// Adds a root to the trusted ones.
+    /// Adds a root certificate to the trusted ones.
     package mutating func addRoot(_ root: SHA256Digest) throws(ConfigurationError) {
         guard try !ConfigurationReader.read(text, file: file).trust.roots.contains(root) else { return }
         var lines = self.lines
@@ -125,14 +125,16 @@ package struct ConfigurationEditor {
 extension ConfigurationEditor {
     struct Block {
         var indent: Int
-        /// Line numbers count from 0.
+        /// The keys with their lines, which count from 0.
         var keys: [(name: String, line: Int)]
         var endLine: Int
 
-        /// Where new collections go: each before the first one that comes later in the alphabet, if those that are there
-        /// are sorted; else at the end, in the order in which they are given.
+        /// The places for new collections.
         ///
-        /// - Returns: each collection once, with the line before which it goes, by lines.
+        /// If the present collections are sorted, each new one goes before the first that follows it in the alphabet.
+        /// Otherwise they go to the end, in the given order.
+        ///
+        /// - Returns: each collection once, with the line before which it goes, sorted by line.
         func places(for ids: [CollectionID]) -> [(line: Int, id: CollectionID)] {
             var seen: Set<CollectionID> = []
             let ids = ids.filter { seen.insert($0).inserted }
@@ -146,7 +148,8 @@ extension ConfigurationEditor {
         }
     }
 
-    /// The lines, each with the carriage return that may end it: as characters, CR and LF together are one.
+    /// The lines, each with the carriage return that may end it. Scalars are split, because CR and LF are one
+    /// character.
     var lines: [String] {
         text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { String($0) }
     }
@@ -165,7 +168,7 @@ extension ConfigurationEditor {
         var keys: [(name: String, line: Int)] = []
         for (key, _) in mapping {
             guard let name = key.string, let mark = key.mark else { throw byHand(keyLine) }
-            // In the form {a: b} a key has more than white space before it.
+            // In the flow form {a: b}, something other than spaces precedes the key.
             guard lines[mark.line - 1].prefix(mark.column - 1).allSatisfy({ $0 == " " }) else { throw byHand(keyLine) }
             keys.append((name, mark.line - 1))
         }
@@ -174,7 +177,7 @@ extension ConfigurationEditor {
         return Block(indent: indent, keys: keys, endLine: Self.end(of: last.line, indent: indent, in: lines))
     }
 
-    /// Where a new key of the file's top level goes: before `collections:` and the comments right above it.
+    /// The line for a new key of the file's top level: before `collections:` and the comments right above it.
     private func topLevelLine() throws(ConfigurationError) -> Int {
         let root = try ConfigurationReader.compose(text, file: file)
         guard let mark = root.first(where: { $0.key.string == "collections" })?.key.mark else { return lines.count - 1 }
@@ -187,7 +190,7 @@ extension ConfigurationEditor {
     mutating func adopt(
         _ lines: [String], _ isMeant: (DumpsConfiguration) -> Bool
     ) throws(ConfigurationError) {
-        // New lines end as the first one does.
+        // New lines end like the first one.
         let hasReturns = self.lines.count > 1 && self.lines[0].unicodeScalars.last == "\r"
         let ended = lines.enumerated().map { number, line in
             hasReturns && number < lines.count - 1 && line.unicodeScalars.last != "\r" ? line + "\r" : line
@@ -204,7 +207,8 @@ extension ConfigurationEditor {
             remedy: "make the change by hand")
     }
 
-    /// The line behind a key and all that is indented deeper; blank lines and comments at the end are not the key's.
+    /// The line after a key and everything that is indented deeper. Blank lines and comments at the end do not belong
+    /// to the key.
     static func end(of key: Int, indent: Int, in lines: [String]) -> Int {
         let rest = lines.indices.dropFirst(key + 1)
         let own = rest.prefix { isBlankOrComment(lines[$0]) || indentation(lines[$0]) > indent }

@@ -79,7 +79,8 @@ extension ConfigurationReader {
 }
 
 extension Duration {
-    /// Reads a time as people write it: a whole number of at most 6 digits and `d`, `h` or `m` for days, hours or minutes.
+    /// Reads a duration as people write it: a whole number of at most 6 digits, and `d`, `h` or `m` for days, hours or
+    /// minutes.
     package init?(age text: String) {
         let factors: [Character: Int] = ["d": 86_400, "h": 3600, "m": 60]
         guard let unit = text.last, let factor = factors[unit], text.utf8.count <= 7, let count = Int(text.dropLast()),
@@ -90,7 +91,7 @@ extension Duration {
 }
 
 extension ConfigurationReader {
-    /// Reads a mapping of `bundle` and `attachment`, and of `total` where `isOfAll`.
+    /// Reads a mapping of `bundle` and `attachment`, and also of `total` if `isOfAll` is set.
     func budget(_ node: Node, isOfAll: Bool) throws(ConfigurationError) -> (budget: Budget, total: UInt64?) {
         let known = isOfAll ? ["bundle", "attachment", "total"] : ["bundle", "attachment"]
         var budget = Budget()

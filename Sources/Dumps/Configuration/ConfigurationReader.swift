@@ -4,7 +4,7 @@ import ContentSignature
 import RemoteSettingsModel
 import Yams
 
-/// Reads `dumps.yaml`, strictly: an unknown key, a wrong type or an impossible value is an error that names its line.
+/// Reads `dumps.yaml` strictly: an unknown key, a wrong type or an impossible value is an error that names its line.
 package struct ConfigurationReader {
     private let file: String
 
@@ -14,7 +14,7 @@ package struct ConfigurationReader {
         try ConfigurationReader(file: file).configuration(from: text)
     }
 
-    /// The document's root, and its marks, for an editor that keeps comments.
+    /// The document's root with its marks, for an editor that keeps comments.
     static func compose(_ text: String, file: String) throws(ConfigurationError) -> Node.Mapping {
         let reader = ConfigurationReader(file: file)
         return try reader.mapping(try reader.compose(text), "the file")
@@ -30,7 +30,7 @@ package struct ConfigurationReader {
         for (key, value) in root {
             switch key.string {
             case "version":
-                // Yams converts numbers with Foundation, whose first use takes a fraction of a millisecond.
+                // Yams converts numbers with Foundation, and its first use takes a fraction of a millisecond.
                 guard value.string.flatMap({ Int($0) }) ?? value.int == DumpsConfiguration.version else {
                     throw error(
                         value, "unknown version \(shown(value))",
@@ -164,10 +164,10 @@ extension ConfigurationReader {
         try YAMLText.check(Bytes(utf8: text), file: file, canBeJSON: false)
         let composed: Node?
         do {
-            // Some editors begin a file with a byte order mark, which libyaml takes for text in a string.
+            // Some editors begin a file with a byte order mark. In a string, libyaml would read it as text.
             let scalars = text.unicodeScalars
             let marked = scalars.first == "\u{FEFF}" ? String(scalars.dropFirst()) : text
-            // Only texts are read from the nodes; the default resolver would compile seven regular expressions.
+            // Only texts are read from the nodes, and the default resolver would compile seven regular expressions.
             composed = try Yams.compose(yaml: marked, .basic)
         } catch let error as YamlError {
             throw invalidYAML(error, text)
@@ -199,7 +199,7 @@ extension ConfigurationReader {
         }
     }
 
-    /// The line of a key's second occurrence; YAML's own error only has the line at which its mapping begins.
+    /// The line of a key's second occurrence. YAML's own error names only the line at which the mapping begins.
     private func secondLine(of names: [String], from start: Mark, in text: String) -> Int {
         let indent = String(repeating: " ", count: start.column - 1)
         let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { String($0) }

@@ -6,11 +6,12 @@ package struct DumpsConfiguration: Hashable, Sendable {
     /// The only version of `dumps.yaml`.
     package static let version = 1
 
-    /// The section `trust:`. The roots of a named server are not filled in yet: `ContentSignature.TrustPolicy` has them.
+    /// The section `trust:`. It does not contain the roots of a named server: `ContentSignature.TrustPolicy` has them.
     package struct Trust: Hashable, Sendable {
-        /// SHA-256 of root certificates; empty for the roots of the named server (`prod`, `stage`, `dev`).
+        /// The SHA-256 of each trusted root certificate; empty for the roots of the named server (`prod`, `stage`,
+        /// `dev`).
         package var roots: [SHA256Digest] = []
-        /// The leaf certificate's name; `nil` for the one that Mozilla uses for the bucket.
+        /// The name in the leaf certificate; `nil` for the name that Mozilla uses for the bucket.
         package var signer: String?
         /// Whether a collection without any signature is accepted. Its bundle and its lock entry then say `unsigned`.
         package var acceptsUnsigned = false
@@ -18,10 +19,10 @@ package struct DumpsConfiguration: Hashable, Sendable {
         package init() {}
     }
 
-    /// The section `release:`: what the directory holds are states of one release of this origin.
+    /// The section `release:`. The directory then holds the states of one release of this origin.
     package struct Release: Hashable, Sendable {
         package var origin: OriginName
-        /// How long a confirmation lasts, for those who publish.
+        /// How long a confirmation lasts. Only a publisher uses this.
         package var expiresAfter = Duration.seconds(7 * 86_400)
 
         package init(origin: OriginName) {
@@ -45,26 +46,28 @@ package struct DumpsConfiguration: Hashable, Sendable {
 
     /// `prod`, `stage`, `dev`, or a base URL.
     package var server = "prod"
-    /// Whether the server may be a plain-HTTP one that is not on this machine.
+    /// Whether the server may use plain HTTP although it is not on this machine.
     package var allowsPlainHTTP = false
     package var trust = Trust()
-    /// `nil` for a directory whose collections are independent of each other.
+    /// The release; `nil` if the directory's collections are independent of each other.
     package var release: Release?
-    /// For collections that do not say otherwise.
+    /// The rule for collections that have none of their own.
     package var attachments = AttachmentRule()
-    /// For collections that do not say otherwise.
+    /// The budget for collections that have none of their own.
     package var budget = Budget()
-    /// Bytes that all bundles together may have; `nil` for no limit.
+    /// The most bytes that all bundles together may have; `nil` for no limit.
     package var totalBudget: UInt64?
-    /// Where `--notify NAME` posts update events, by name.
+    /// The targets to which `--notify NAME` posts update events, by name.
     package var notificationTargets: [String: NotificationTarget] = [:]
-    /// Sorted by id.
+    /// The collections that the file names, sorted by id.
     package var collections: [Collection] = []
 
     package init() {}
 
-    /// The collections that the directory holds, sorted by id: those that the file names, and with ``release`` the catalogue,
-    /// which it need not name.
+    /// The collections that the directory holds, sorted by id.
+    ///
+    /// They are those that the file names. With ``release``, the catalogue belongs to them even if the file does not
+    /// name it.
     package var held: [Collection] {
         guard release != nil, !collections.contains(where: { $0.id == Catalogue.collection }) else {
             return collections
@@ -72,7 +75,7 @@ package struct DumpsConfiguration: Hashable, Sendable {
         return (collections + [settings(of: Catalogue.collection)]).sorted { $0.id < $1.id }
     }
 
-    /// A collection's settings: its own, or the defaults if the file does not name it.
+    /// A collection's own settings, or the defaults if the file does not name it.
     package func settings(of id: CollectionID) -> Collection {
         if let own = collections.first(where: { $0.id == id }) { return own }
         var settings = Collection(id: id, attachments: attachments)

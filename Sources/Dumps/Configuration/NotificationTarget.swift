@@ -1,24 +1,25 @@
-/// Where a message goes after a change, and what the message looks like.
+/// The address and the format of a message that is sent after a change.
 package struct NotificationTarget: Hashable, Sendable {
     package enum Format: String, CaseIterable, Hashable, Sendable {
         /// The update event, for nginx with nchan and for webhooks.
         case event
-        /// A data message to a topic, by Firebase Cloud Messaging's HTTP v1 API.
+        /// A data message to a topic, through Firebase Cloud Messaging's HTTP v1 API.
         case fcm
-        /// A background notification, by Apple's push service.
+        /// A background notification, through Apple's push service.
         case apns
     }
 
-    /// As it was written.
+    /// The URL, as it was written.
     package let url: String
     package let format: Format
-    /// FCM's topic; for APNs the app's bundle identifier.
+    /// FCM's topic, or the app's bundle identifier for APNs.
     package let topic: String?
-    /// The environment variable that holds further header fields, one `Name: value` a line; `nil` for none. Credentials are
-    /// never in a file or on a command line.
+    /// The environment variable that holds further header fields, one `Name: value` on each line; `nil` for none.
+    ///
+    /// Credentials are never in a file or on a command line.
     package let headersVariable: String?
 
-    /// - Throws: ``NotificationTargetError`` if the topic does not go with the format.
+    /// - Throws: ``NotificationTargetError`` if the topic does not fit the format.
     package init(
         url: String, format: Format = .event, topic: String? = nil, headersVariable: String? = nil
     ) throws(NotificationTargetError) {
@@ -38,7 +39,7 @@ package struct NotificationTarget: Hashable, Sendable {
         self.headersVariable = headersVariable
     }
 
-    /// FCM: `[a-zA-Z0-9-_.~%]+`. Bundle identifiers have fewer characters.
+    /// FCM allows `[a-zA-Z0-9-_.~%]+`. Bundle identifiers use fewer characters.
     private static func isTopic(_ text: String) -> Bool {
         (1...900).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
@@ -48,7 +49,7 @@ package struct NotificationTarget: Hashable, Sendable {
     }
 }
 
-/// Why a notification cannot be sent as it is configured.
+/// Why a configured notification cannot be sent.
 package struct NotificationTargetError: Error, Hashable, Sendable, CustomStringConvertible {
     package let description: String
 

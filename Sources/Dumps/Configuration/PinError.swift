@@ -1,18 +1,18 @@
 import RemoteSettingsModel
 
-/// Why a collection is not, or cannot be brought, at its pinned state.
+/// Why a collection is not at its pinned state, or cannot be brought there.
 package enum PinError: Error, Hashable, Sendable {
     /// Neither the present bundle nor the server has the pinned state.
     case unmet(CollectionID, Pin, reason: String)
-    /// The pin's last day is over, and the bundle is older than is allowed then.
+    /// The pin's last day is over, and the bundle is older than is then allowed.
     case overdue(CollectionID, Pin)
     /// There is no bundle to pin.
     case nothingHeld(CollectionID)
-    /// The bundle is at another state than the configuration pins it to.
+    /// The bundle is at another state than the one that the configuration pins.
     case elsewhere(CollectionID, Pin, held: Timestamp)
-    /// A folder has several states, and none was named.
+    /// A folder has several states, and the user named none.
     case several(CollectionID, place: String, found: [Timestamp])
-    /// No bundle of that time was found. `places` names the searched places, `found` the other states there.
+    /// No bundle with that timestamp was found. `places` names the searched places, `found` the other states there.
     case notFound(CollectionID, wanted: String, places: String, found: [Timestamp], remedy: String)
     /// The bundle that was found could not be verified.
     case notVouchedFor(CollectionID, place: String, problem: String)

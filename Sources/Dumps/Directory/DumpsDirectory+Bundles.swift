@@ -4,10 +4,11 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension DumpsDirectory {
-    /// The lock, including the bundles of an interrupted refresh: if a bundle's file is the one in its note, the note becomes
-    /// its lock entry. Reads files, writes none.
+    /// The lock, with the bundles of an interrupted refresh added. Reads files; writes none.
     ///
-    /// - Throws: ``FileError`` or `BundleError` where the lock or a note cannot be read.
+    /// If a bundle's file is the one that its note describes, the note becomes its lock entry.
+    ///
+    /// - Throws: ``FileError`` or `BundleError` if the lock or a note cannot be read.
     package func recoveredLock(limits: Limits) throws -> (lock: LockFile, recovered: [CollectionID]) {
         var lock = try lockFile(limits: limits)
         var recovered: [CollectionID] = []
@@ -31,7 +32,7 @@ extension DumpsDirectory {
     /// Packs a snapshot at ``packPath(_:)``, checks the bundle against the budget and reads it back. Does I/O.
     ///
     /// - Parameters:
-    ///   - records: the snapshot's payload, if it was compressed beforehand.
+    ///   - records: the snapshot's payload, if it was already compressed.
     ///   - server: the URL of the server that the snapshot came from, or the source of an import.
     ///   - flushing: see `OutputFile.create`.
     /// - Returns: the bundle's future lock entry.
@@ -55,18 +56,20 @@ extension DumpsDirectory {
         }
     }
 
-    /// Whether the present bundle of a collection has the bytes that `entry` describes, and is locked with them as `held`.
+    /// Whether the present bundle of a collection has the bytes that `entry` describes, and `held`, its lock entry,
+    /// agrees.
     package func hasBundle(
         _ id: CollectionID, _ entry: LockFile.Collection, lockedAs held: LockFile.Collection?
     ) -> Bool {
         guard let held, held.bundle == entry.bundle, held.content == entry.content else { return false }
-        // A present bundle that cannot be read is replaced.
+        // A bundle that cannot be read is replaced.
         return (try? FileStore.size(bundlePath(id))) == entry.bundle.size
             && (try? bundleHash(id)) == entry.bundle.sha256
     }
 
-    /// Renames a finished bundle into place, after writing down its future lock entry. Writing the lock flushes the name to
-    /// the disk.
+    /// Renames a finished bundle into place. Its future lock entry is written down first.
+    ///
+    /// Writing the lock flushes the name to the disk.
     package func name(_ id: CollectionID, _ entry: LockFile.Collection) throws(FileError) {
         try writePending(id, entry)
         try FileStore.rename(packPath(id), to: bundlePath(id), below: path, flushing: false)
@@ -74,13 +77,14 @@ extension DumpsDirectory {
 }
 
 extension DumpsDirectory {
-    /// Opens the named bundles, or all that the lock lists, sorted by collection, and checks that each holds exactly the
-    /// content that the lock names. Reads every byte of them.
+    /// Opens the named bundles, or all bundles of the lock, sorted by collection. Reads every byte of them.
     ///
-    /// Signatures are not verified: `rsdump verify` does that.
+    /// Each bundle must hold exactly the content that the lock names. Signatures are not verified: `rsdump verify` does
+    /// that.
     ///
-    /// - Parameter keepingRelease: whether the catalogue is among them where they are states of a release.
-    /// - Throws: ``DumpsError`` where a name is not in the lock, or the lock lists no bundles; `BundleError` or `FileError`.
+    /// - Parameter keepingRelease: whether to include the catalogue if the bundles are states of a release.
+    /// - Throws: ``DumpsError`` if a name is not in the lock, or if the lock lists no bundles; `BundleError` or
+    ///   `FileError`.
     package func lockedBundles(
         _ names: [CollectionID], keepingRelease: Bool = false, limits: Limits
     ) throws -> [BundleReader] {

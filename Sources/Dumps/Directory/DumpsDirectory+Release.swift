@@ -5,10 +5,11 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension DumpsDirectory {
-    /// A bundle's state as a catalogue lists it, from the bundle's manifest: nothing is inflated. Does I/O.
+    /// A bundle's state as a catalogue lists it. It comes from the bundle's manifest, and nothing is inflated. Does
+    /// I/O.
     ///
-    /// - Parameter isPacked: whether the bundle waits at ``packPath(_:)`` for its name.
-    /// - Throws: `BundleError` if the bundle cannot be read, or is not the one that `entry` is of.
+    /// - Parameter isPacked: whether the bundle is still at ``packPath(_:)``.
+    /// - Throws: `BundleError` if the bundle cannot be read, or is not the one that `entry` describes.
     package func listedState(
         of id: CollectionID, _ entry: LockFile.Collection, isPacked: Bool = false, limits: Limits
     ) throws(BundleError) -> Catalogue.Entry {
@@ -25,7 +26,7 @@ extension DumpsDirectory {
             timestamp: manifest.head.timestamp, payload: manifest.entries[0].sha256, records: manifest.head.records)
     }
 
-    /// Which release the packaged catalogue says that it is; `nil` if there is none. Nothing is verified. Does I/O.
+    /// The release that the packaged catalogue names; `nil` if there is no catalogue. Nothing is verified. Does I/O.
     ///
     /// - Throws: `BundleError`, or `CatalogueError` if the bundle has no catalogue.
     package func packagedRelease(_ lock: LockFile, limits: Limits) throws -> LockFile.Release? {
@@ -37,7 +38,8 @@ extension DumpsDirectory {
 
     /// The packaged catalogue, verified at the time in the lock; `nil` if there is none. Does I/O.
     ///
-    /// - Throws: `BundleError`, `CatalogueError`, or `ContentSignatureError` if no root that the verifier trusts vouches for it.
+    /// - Throws: `BundleError`, `CatalogueError`, or `ContentSignatureError` if no root that the verifier trusts
+    ///   vouches for it.
     package func packagedCatalogue(
         _ lock: LockFile, by verifier: BundleVerifier, limits: Limits
     ) throws -> VerifiedCatalogue? {
@@ -48,13 +50,15 @@ extension DumpsDirectory {
 }
 
 extension DumpsDirectory {
-    /// The note on bundles that are given their names together. Ids have no dots, and notes on single bundles have one in their
-    /// names, so that no such note has this one.
+    /// The note about bundles that are renamed together. The note of a single bundle has a dot in its name and ids have
+    /// none, so no such note has this name.
     private var togetherPath: String { "\(path)/\(LockFile.notes)/release.json" }
 
-    /// Gives finished bundles of one release their names. From the moment at which a note on all of them is on the disk, they
-    /// are the directory's: where the process is killed among the renames, ``finishNaming(limits:)`` goes on with them. The
-    /// caller holds the directory's lock, and writes the lock file, which flushes the names to the disk.
+    /// Gives the finished bundles of one release their names.
+    ///
+    /// They belong to the directory as soon as one note about all of them is on the disk. If the process is killed
+    /// during the renames, ``finishNaming(limits:)`` completes them. The caller holds the directory's lock. The caller
+    /// also writes the lock file, which flushes the names to the disk.
     ///
     /// - Parameter release: the release that the directory then has.
     package func name(
@@ -62,7 +66,7 @@ extension DumpsDirectory {
     ) throws(FileError) {
         guard !entries.isEmpty else { return }
         let sorted = entries.sorted { $0.key < $1.key }
-        // Readers that meet a bundle before its entry is in the lock look for the note on it alone.
+        // A reader that finds a bundle before its entry is in the lock looks only for the bundle's own note.
         for (id, entry) in sorted { try writePending(id, entry) }
         try FileStore.replace(
             togetherPath, below: path, with: Bytes(LockFile(collections: entries, release: release).text))
@@ -71,15 +75,14 @@ extension DumpsDirectory {
         }
     }
 
-    /// What a killed run had begun to name together; `nil` if there is nothing of the kind.
+    /// The bundles that a killed run had begun to rename together; `nil` if there are none.
     func bundlesNamedTogether(limits: Limits) throws -> LockFile? {
         guard let bytes = try FileStore.read(togetherPath, limit: limits.lockBytes) else { return nil }
-        // A failure of the machine may have left half a note: then no bundle has got its name.
+        // If the machine failed, the note may be incomplete. No bundle has been renamed then.
         return try? LockFile(parsing: bytes, path: togetherPath, limits: limits)
     }
 
-    /// Gives the bundles that a killed run had begun to name together the names that are missing. The caller holds the
-    /// directory's lock. Does I/O.
+    /// Completes the renames that a killed run had begun. The caller holds the directory's lock. Does I/O.
     ///
     /// - Throws: `FileError`; nothing is lost then.
     package func finishNaming(limits: Limits) throws {

@@ -5,10 +5,10 @@ import SnapshotBundle
 
 /// A `dumps/` directory: the paths of its files, and how they are read and replaced.
 ///
-/// It contains `dumps.yaml`, `dumps.lock.json` and `<bucket>/<collection>.zip`. `.rsdump/` is a refresh's work directory:
-/// downloads that are not packed yet, lock entries of bundles that are not in the lock yet, pauses that the server asked for,
-/// and notifications that could not be delivered. It contains a `.gitignore` for itself, and a refresh that leaves nothing
-/// to do removes it.
+/// It contains `dumps.yaml`, `dumps.lock.json` and `<bucket>/<collection>.zip`. A refresh works in `.rsdump/`. That
+/// holds downloads that are not packed yet, lock entries that are not in the lock yet, pauses that the server asked
+/// for, and undelivered notifications. It ignores itself by a `.gitignore`, and a refresh that leaves nothing to do
+/// removes it.
 package struct DumpsDirectory: Sendable {
     package let path: String
 
@@ -18,13 +18,13 @@ package struct DumpsDirectory: Sendable {
 
     /// Whether `other` is a path of this directory, with links resolved. Does I/O.
     ///
-    /// - Throws: `FileError` where a path cannot be resolved for another reason than that nothing is there.
+    /// - Throws: `FileError` if a path cannot be resolved although something is there.
     package func isAt(_ other: String) throws(FileError) -> Bool {
         guard let own = try FileStore.resolved(path) else { return false }
         return try own == FileStore.resolved(other)
     }
 
-    /// Whether a path is this directory or below it, with links resolved, although nothing may be there yet. Does I/O.
+    /// Whether a path is this directory or in it, with links resolved, even if nothing is there yet. Does I/O.
     package func holds(_ other: String) throws(FileError) -> Bool {
         guard let own = try FileStore.resolved(path) else { return false }
         var place = try FileStore.absolute(other)
@@ -36,10 +36,11 @@ package struct DumpsDirectory: Sendable {
         }
     }
 
-    /// Whether `dumps.yaml`, the lock or a bundle in the lock is at or below `other`, with links resolved: replacing `other`
-    /// would lose it. Does I/O.
+    /// Whether `dumps.yaml`, the lock or a locked bundle is at `other` or in it, with links resolved. Does I/O.
     ///
-    /// - Throws: `FileError` or `BundleError` where the lock cannot be read, or a path cannot be resolved.
+    /// If so, replacing `other` would lose it.
+    ///
+    /// - Throws: `FileError` or `BundleError` if the lock cannot be read, or if a path cannot be resolved.
     package func hasFiles(at other: String, limits: Limits) throws -> Bool {
         guard let other = try FileStore.resolved(other) else { return false }
         let folder = other == "/" ? other : "\(other)/"
@@ -52,7 +53,7 @@ package struct DumpsDirectory: Sendable {
 
     package func bundlePath(_ id: CollectionID) -> String { "\(path)/\(LockFile.Bundle.path(of: id))" }
 
-    /// The SHA-256 of a bundle's file; `nil` where there is none. Reads the file.
+    /// The SHA-256 of a bundle's file; `nil` if there is none. Reads the file.
     package func bundleHash(_ id: CollectionID) throws(FileError) -> SHA256Digest? {
         let path = bundlePath(id)
         return try FileStore.size(path) == nil ? nil : FileStore.digest(of: path)
@@ -62,27 +63,27 @@ package struct DumpsDirectory: Sendable {
     package var stagingPath: String { "\(workPath)/staging" }
     private var pendingDirectory: String { "\(path)/\(LockFile.notes)" }
 
-    /// A name for a collection's work files. Ids have no dots, so that no two collections share a name.
+    /// The base name of a collection's work files. Ids have no dots, so no two collections share a name.
     private func workName(_ id: CollectionID) -> String { "\(id.bucket).\(id.name)" }
 
-    /// Where a bundle is written before it is renamed into place.
+    /// The path at which a bundle is written before it is renamed into place.
     package func packPath(_ id: CollectionID) -> String { "\(workPath)/\(workName(id)).zip.tmp" }
 
-    /// Where the server's zip of attachments is kept while it is read.
+    /// The path of the server's zip of attachments while it is read.
     package func serverZIPPath(_ id: CollectionID) -> String { "\(workPath)/\(workName(id)).server.zip.tmp" }
 
-    /// Where a collection's small attachments wait to be packed.
+    /// The path at which a collection's small attachments wait to be packed.
     package func stagedPath(_ id: CollectionID) -> String { "\(stagingPath)/\(workName(id)).attachments" }
 
-    /// Where a large attachment waits to be packed.
+    /// The path at which a large attachment waits to be packed.
     package func stagedPath(_ digest: SHA256Digest) -> String { "\(stagingPath)/\(digest)" }
 
-    /// Where an attachment is written while it is downloaded.
+    /// The path of an attachment while it is downloaded.
     package func partPath(_ digest: SHA256Digest) -> String { "\(stagingPath)/\(digest).part" }
 
     /// Reads `dumps.yaml`.
     ///
-    /// - Throws: ``FileError``, or ``ConfigurationError`` that says how to make the file where it is missing.
+    /// - Throws: ``FileError`` or ``ConfigurationError``. If the file is missing, the error says how to make one.
     package func configuration() throws -> DumpsConfiguration {
         guard let text = try configurationText() else {
             throw ConfigurationError(
@@ -92,7 +93,7 @@ package struct DumpsDirectory: Sendable {
         return try ConfigurationReader.read(text, file: configurationPath)
     }
 
-    /// Reads `dumps.yaml`; the defaults where there is none.
+    /// Reads `dumps.yaml`; returns the defaults if there is none.
     ///
     /// - Throws: ``FileError`` or ``ConfigurationError``.
     package func configurationOrDefault() throws -> DumpsConfiguration {
@@ -100,7 +101,7 @@ package struct DumpsDirectory: Sendable {
         return try text.map { try ConfigurationReader.read($0, file: configurationPath) } ?? DumpsConfiguration()
     }
 
-    /// The text of `dumps.yaml`; `nil` where there is none.
+    /// The text of `dumps.yaml`; `nil` if there is none.
     package func configurationText() throws -> String? {
         guard let bytes = try FileStore.read(configurationPath, limit: Limits().configurationBytes) else { return nil }
         guard let text = String(validating: bytes.array, as: UTF8.self) else {
@@ -110,13 +111,13 @@ package struct DumpsDirectory: Sendable {
         return text
     }
 
-    /// Replaces `dumps.yaml`, making the directory where it is missing.
+    /// Replaces `dumps.yaml`, and makes the directory if it is missing.
     package func writeConfiguration(_ text: String) throws(FileError) {
         try FileStore.makeDirectories(path)
         try FileStore.replace(configurationPath, with: Bytes(utf8: text))
     }
 
-    /// Reads the lock; an empty one where there is none.
+    /// Reads the lock; returns an empty one if there is none.
     ///
     /// - Throws: ``FileError`` or `BundleError`.
     package func lockFile(limits: Limits) throws -> LockFile {
@@ -133,8 +134,9 @@ package struct DumpsDirectory: Sendable {
         try FileStore.replace(lockPath, with: Bytes(lock.text))
     }
 
-    /// A pull request can carry a link in place of a work directory; everything behind it would be taken for the work of an
-    /// earlier run, and removed.
+    /// Refuses links in place of work directories, because a pull request can carry one.
+    ///
+    /// Everything behind the link would be mistaken for the work of an earlier run, and removed.
     private func refuseLinks() throws(FileError) {
         for path in [workPath, stagingPath, pendingDirectory] { try FileStore.refuseLink(path) }
     }
@@ -153,14 +155,14 @@ package struct DumpsDirectory: Sendable {
     private func ignoreWork() throws(FileError) {
         let ignore = "\(workPath)/.gitignore"
         if try FileStore.size(ignore) == nil {
-            // Collections that are refreshed at the same time may come here together.
+            // Collections that are refreshed at the same time may write this file together.
             try FileStore.replace(ignore, below: path, with: Bytes(utf8: "*\n"), isContended: true)
         }
     }
 
     /// Removes what is no longer needed after a refresh.
     ///
-    /// - Parameter keepingDownloads: keeps downloads for the next refresh, because a collection failed.
+    /// - Parameter keepingDownloads: whether to keep downloads for the next refresh, because a collection failed.
     package func finishWork(keepingDownloads: Bool) throws(FileError) {
         try refuseLinks()
         try FileStore.removeTree(pendingDirectory, below: path)
@@ -175,7 +177,7 @@ package struct DumpsDirectory: Sendable {
         try removeIdleWork()
     }
 
-    /// Removes the work directory if nothing waits in it.
+    /// Removes the work directory if nothing in it is still needed.
     private func removeIdleWork() throws(FileError) {
         let left = try FileStore.list(workPath) ?? []
         if left.allSatisfy({ $0 == ".gitignore" }) { try FileStore.removeTree(workPath, below: path) }
@@ -183,7 +185,7 @@ package struct DumpsDirectory: Sendable {
 }
 
 extension DumpsDirectory {
-    /// Where it is kept which targets of `--notify` still have to be told, and what they know.
+    /// The file that records which targets of `--notify` must still be told, and what they know.
     package var notificationsPath: String { "\(workPath)/notify.json" }
 
     /// Makes the directory of ``notificationsPath``.
@@ -194,7 +196,7 @@ extension DumpsDirectory {
         try ignoreWork()
     }
 
-    /// Removes what ``prepareNotifications()`` made in vain.
+    /// Removes what ``prepareNotifications()`` made if it was not used.
     package func finishNotifications() throws(FileError) {
         try refuseLinks()
         try removeIdleWork()
@@ -203,21 +205,23 @@ extension DumpsDirectory {
 }
 
 extension DumpsDirectory {
-    /// The lock entries of bundles that an interrupted refresh renamed into place before it could write the lock.
+    /// The lock entries of bundles that an interrupted refresh had renamed into place before it could write the lock.
     package func pendingEntries(limits: Limits) throws -> [CollectionID: LockFile.Collection] {
         var entries: [CollectionID: LockFile.Collection] = [:]
         for name in try FileStore.list(pendingDirectory) ?? [] where name.hasSuffix(".json") {
             let path = "\(pendingDirectory)/\(name)"
             guard let bytes = try FileStore.read(path, limit: limits.lockBytes) else { continue }
-            // A failure of the machine may have left half a note: then nothing is known of the bundle.
+            // If the machine failed, the note may be incomplete. Nothing is known about the bundle then.
             guard let lock = try? LockFile(parsing: bytes, path: path, limits: limits) else { continue }
             entries.merge(lock.collections) { _, new in new }
         }
         return entries
     }
 
-    /// Writes down a bundle's future lock entry, before the bundle is renamed into place. The note is flushed to the disk: if
-    /// the machine fails and the bundle's new name lasts, nothing else explains to a reader why it is not the lock's.
+    /// Writes down a bundle's future lock entry, before the bundle is renamed into place.
+    ///
+    /// The note is flushed to the disk. If the machine fails and the bundle's new name survives, only the note explains
+    /// to a reader why the bundle differs from the lock.
     package func writePending(_ id: CollectionID, _ entry: LockFile.Collection) throws(FileError) {
         let lock = LockFile(collections: [id: entry])
         try FileStore.replace("\(path)/\(LockFile.notePath(of: id))", below: path, with: Bytes(lock.text))

@@ -4,19 +4,19 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension DumpsDirectory {
-    /// Names collections in `dumps.yaml`, which is made where there is none. Does I/O.
+    /// Adds collections to `dumps.yaml`, and makes the file if there is none. Does I/O.
     ///
-    /// Of two processes that do so at once, one would undo what the other has done: call it within ``exclusively(_:)``, or hold
-    /// the directory's lock.
+    /// If two processes did this at once, one would undo the other's work. So call it within ``exclusively(_:)``, or
+    /// hold the directory's lock.
     ///
     /// - Parameters:
-    ///   - ids: those that are named already keep their settings.
-    ///   - attachments: `all` or `none`, for the new ones; `nil` leaves it to the file's default.
-    ///   - server: becomes the file's server; `nil` leaves it as it is.
-    ///   - roots: are added to those that the file trusts.
-    ///   - check: looks at the result before it is written, and may throw.
-    /// - Returns: the collections that are new, and what the file says now.
-    /// - Throws: ``ConfigurationError``, ``FileError``, or what `check` throws; then the file is as it was.
+    ///   - ids: the collections. Those that are already named keep their settings.
+    ///   - attachments: `all` or `none`, for the new ones; `nil` to use the file's default.
+    ///   - server: the file's new server; `nil` to leave it as it is.
+    ///   - roots: root certificates to add to those that the file trusts.
+    ///   - check: checks the result before it is written, and may throw.
+    /// - Returns: the new collections, and the resulting configuration.
+    /// - Throws: ``ConfigurationError``, ``FileError``, or what `check` throws. The file is then unchanged.
     package func addCollections(
         _ ids: [CollectionID], attachments: String? = nil, server: String? = nil, roots: [SHA256Digest] = [],
         check: (DumpsConfiguration) throws -> Void = { _ in }
@@ -32,14 +32,15 @@ extension DumpsDirectory {
         return (new, configuration)
     }
 
-    /// Takes collections out of `dumps.yaml`, and unless they are kept, their bundles out of the lock and the directory. Does
-    /// I/O.
+    /// Removes collections from `dumps.yaml`. Unless bundles are kept, it also removes them from the lock and the
+    /// directory. Does I/O.
     ///
-    /// `dumps.yaml` is written last: where something fails before, the same call can be made again. The lock is written
-    /// before the bundles go: one that it does not name does no harm, one that it names and that is missing would be a fault.
+    /// `dumps.yaml` is written last, so that the same call can be repeated if something fails before. The lock is
+    /// written before the bundles are removed: a bundle that the lock does not name is harmless, but a missing one that
+    /// it names is a fault.
     ///
-    /// - Throws: ``DumpsError/notNamed(_:_:)`` where one of them is not in it, or ``ConfigurationError``; then nothing was
-    ///   removed. ``DumpsError/busy(_:)``, ``FileError``, or `BundleError` where the lock cannot be read.
+    /// - Throws: ``DumpsError/notNamed(_:_:)`` if the file does not name one of them, or ``ConfigurationError``;
+    ///   nothing was removed then. ``DumpsError/busy(_:)``, ``FileError``, or `BundleError` if the lock cannot be read.
     package func removeCollections(
         _ ids: [CollectionID], keepingBundles: Bool = false, limits: Limits = Limits()
     ) throws {
@@ -47,7 +48,7 @@ extension DumpsDirectory {
         try exclusively {
             guard let before = try configurationText() else { throw DumpsError.notNamed(ids, configurationPath) }
             var editor = try ConfigurationEditor(before, file: configurationPath)
-            // With `release:`, the catalogue is there without a name in the file.
+            // With `release:`, the catalogue is there even if the file does not name it.
             let isRelease = try ConfigurationReader.read(before, file: configurationPath).release != nil
             let missing = try ids.filter { id in
                 try !editor.remove(id) && !(isRelease && id == Catalogue.collection)
@@ -58,12 +59,12 @@ extension DumpsDirectory {
         }
     }
 
-    /// Does something with the directory, which is made where it is missing, while no other process works in it.
+    /// Runs `body` while no other process works in the directory. Makes the directory if it is missing.
     ///
-    /// Another one that holds the lock for a moment only, as it takes to edit `dumps.yaml`, is waited for.
+    /// It waits for a process that holds the lock only for a moment, as an edit of `dumps.yaml` does.
     ///
-    /// - Throws: ``DumpsError/busy(_:)`` where another process works in it for more than a second, ``FileError``, or what
-    ///   `body` throws; a directory that was made for it is then removed again, if nothing is in it.
+    /// - Throws: ``DumpsError/busy(_:)`` if another process works in it for more than a second; ``FileError``, or what
+    ///   `body` throws. If the directory was made for this call and is empty, an error of `body` removes it again.
     package func exclusively<Value>(_ body: () throws -> Value) throws -> Value {
         let isNew = try !FileStore.exists(path)
         try FileStore.makeDirectories(path)
@@ -91,7 +92,7 @@ extension DumpsDirectory {
         if after != before { try writeLock(after) }
         for id in ids {
             try FileStore.remove(bundlePath(id), below: path)
-            // It must not come back when dumps.yaml no longer says that it is to go.
+            // The bundle must not reappear after dumps.yaml no longer names it.
             let bucket = FileStore.parent(of: bundlePath(id))
             if try FileStore.isDirectory(bucket) { try FileStore.flush(directory: bucket) }
             try FileStore.removeIfEmpty(FileStore.parent(of: bundlePath(id)))

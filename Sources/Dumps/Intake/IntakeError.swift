@@ -4,9 +4,9 @@ import SnapshotBundle
 /// Why a snapshot does not replace the present one.
 package enum IntakeError: Error, Hashable, Sendable {
     case rollback(CollectionID, held: Timestamp, offered: Timestamp)
-    /// Both snapshots are signed and have the same timestamp, but other records.
+    /// Both snapshots are signed and have the same timestamp, but their records differ.
     case equivocation(CollectionID, Timestamp)
-    /// The present snapshot is signed, the new one is not.
+    /// The present snapshot is signed, but the new one is not.
     case signatureLost(CollectionID)
     case pinned(CollectionID, at: Timestamp, offered: Timestamp)
 

@@ -4,17 +4,17 @@ import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Adds snapshots that did not come from a server to a directory of dumps.
+/// Adds snapshots that did not come from a server to a dumps directory.
 ///
-/// It holds the directory's lock as long as it exists. Each collection is accepted or refused separately: its bundle is
-/// written to a temporary file, read back and renamed, and the lock file is written last.
+/// It holds the directory's lock as long as it exists. Each collection is accepted or refused separately. Its bundle is
+/// written to a temporary file, read back and renamed. The lock file is written last.
 package final class SnapshotIntake {
-    /// A snapshot that is offered.
+    /// A snapshot to add.
     package struct Offer: Sendable {
         package let snapshot: Snapshot
-        /// The attachments that came with it; the bytes are checked while they are packed.
+        /// The attachments that came with it. Their bytes are checked while they are packed.
         package let attachments: [SHA256Digest: AttachmentInput]
-        /// Where it came from, for the lock. It must not contain paths of this machine.
+        /// The source of the snapshot, for the lock. It must not contain paths of this machine.
         package let origin: String
 
         package init(snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput], origin: String) {
@@ -27,7 +27,7 @@ package final class SnapshotIntake {
     package enum Outcome: Hashable, Sendable {
         case created
         case updated
-        /// The present bundle is the same, or the same and signed.
+        /// The present bundle has the same content, or the same records with a signature.
         case unchanged
     }
 
@@ -35,19 +35,19 @@ package final class SnapshotIntake {
     private let configuration: DumpsConfiguration
     private let limits: Limits
     private let lock: DirectoryLock
-    /// Whether bundles get their names together, when ``commit()`` is called: what is taken is one release.
+    /// Whether bundles are renamed together by ``commit()``, because the snapshots are one release.
     private let holdsBack: Bool
-    /// The bundles that wait for their names, with their entries.
+    /// The bundles that wait to be renamed, with their entries.
     private var heldBack: [CollectionID: LockFile.Collection] = [:]
     private let isNewDirectory: Bool
     private var lockFile: LockFile
-    /// Whether bundles have their names that the written lock does not list: their notes must stay.
+    /// Whether bundles were renamed that the written lock does not list. Their notes must stay.
     private var isAheadOfLock: Bool
     /// A temporary directory for unpacked archives; ``end()`` removes it.
     package let scratch: String
 
-    /// - Parameter new: what `dumps.yaml` will say, for a directory that has none yet.
-    /// - Throws: ``DumpsError/busy(_:)``, `FileError`, `BundleError` where the lock cannot be read, or
+    /// - Parameter new: the configuration for a directory that has no `dumps.yaml` yet.
+    /// - Throws: ``DumpsError/busy(_:)``, `FileError`, `BundleError` if the lock cannot be read, or
     ///   ``ConfigurationError``.
     package init(
         _ directory: DumpsDirectory, new: DumpsConfiguration = DumpsConfiguration(), limits: Limits
@@ -79,7 +79,7 @@ package final class SnapshotIntake {
         return (try BundleReader(path: directory.bundlePath(id), limits: limits), entry)
     }
 
-    /// The entries of the collections as they will be in the lock.
+    /// The lock entries of the collections, as the lock will have them.
     package var entries: [CollectionID: LockFile.Collection] { lockFile.collections }
 
     /// The state of a collection as a catalogue lists it; `nil` if there is none. Nothing is verified.
@@ -90,10 +90,10 @@ package final class SnapshotIntake {
         return try directory.listedState(of: id, entry, isPacked: heldBack[id] != nil, limits: limits)
     }
 
-    /// Packs an offer, unless the present bundle is better.
+    /// Packs an offered snapshot, unless the present bundle is better.
     ///
-    /// - Throws: ``IntakeError`` if it must not replace the present bundle; `BundleError` if an attachment does not match
-    ///   its record; `FileError`. The present bundle is then unchanged.
+    /// - Throws: ``IntakeError`` if it must not replace the present bundle; `BundleError` if an attachment does not
+    ///   match its record; `FileError`. The present bundle is then unchanged.
     package func take(_ offer: Offer) throws -> Outcome {
         let snapshot = offer.snapshot
         let id = snapshot.collection
@@ -106,7 +106,7 @@ package final class SnapshotIntake {
         }
         if let held {
             try IntakeError.check(offer, against: held, samePayload: samePayload)
-            // The same records without a signature do not replace signed ones.
+            // Unsigned records do not replace the same records with a signature.
             if samePayload, held.trust.isSigned, !snapshot.provenance.isSigned { return .unchanged }
         }
         let sources = try sources(offer, settings: settings, present: present)
@@ -115,8 +115,9 @@ package final class SnapshotIntake {
         return held == nil ? .created : .updated
     }
 
-    /// The present bundle; `nil` where there is none, or where what is there is damaged and may be replaced. A bundle that
-    /// cannot be read at the moment says nothing about an offer, and is an error.
+    /// The present bundle; `nil` if there is none, or if it is damaged and may be replaced.
+    ///
+    /// A bundle that cannot be read at the moment says nothing about an offer, so it is an error.
     private func presentBundle(_ id: CollectionID) throws -> BundleReader? {
         let path = directory.bundlePath(id)
         guard case .file? = try FileStore.kind(path) else { return nil }
@@ -166,7 +167,7 @@ package final class SnapshotIntake {
         return entry
     }
 
-    /// Checks the total size against the budget, with the new size of this bundle.
+    /// Checks the total size against the budget, with this bundle at its new size.
     private func checkTotal(_ id: CollectionID, _ size: Int) throws(BudgetExcess) {
         var sizes = lockFile.collections.mapValues { UInt64(clamping: $0.bundle.size) }
         sizes[id] = UInt64(size)
@@ -176,11 +177,11 @@ package final class SnapshotIntake {
             .total, size: total, limit: limit, contributors: sizes.map { .init(name: "\($0.key)", size: $0.value) })
     }
 
-    /// Gives bundles that were held back their names, and writes the lock file if a bundle changed. Call it once, before
+    /// Renames the bundles that were held back, and writes the lock file if a bundle changed. Call it once, before
     /// ``end()``.
     ///
-    /// - Parameter release: the release that the collections are states of, where the caller has made it; else the lock names
-    ///   the one of the catalogue that is there.
+    /// - Parameter release: the release that the caller has made of the collections. If it is `nil`, the lock names the
+    ///   release of the present catalogue.
     package func commit(release: LockFile.Release? = nil) throws {
         if !heldBack.isEmpty {
             isAheadOfLock = true
@@ -192,8 +193,9 @@ package final class SnapshotIntake {
         isAheadOfLock = false
     }
 
-    /// Removes temporary files, and the directory itself if it was made in vain. Where the lock could not be written, the
-    /// notes stay, and the next run takes the bundles over.
+    /// Removes temporary files, and the directory itself if it was made for nothing.
+    ///
+    /// If the lock could not be written, the notes stay, and the next run adds the bundles to the lock.
     package func end() {
         try? FileStore.removeTree(scratch, below: directory.path)
         guard !isAheadOfLock else { return }

@@ -3,7 +3,7 @@ import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Verifies a bundle against the lock: every byte, hash, signature and entry again, offline.
+/// Verifies a bundle against the lock, offline: every byte, hash, signature and entry.
 package struct BundleVerifier: Sendable {
     private let signatures: KeptSnapshotVerifier
     private let limits: Limits
@@ -20,7 +20,7 @@ package struct BundleVerifier: Sendable {
         try snapshot(of: bundle, payload: bundle.payload(), as: entry)
     }
 
-    /// Like ``snapshot(of:as:)``, for a caller that has read the bundle's payload already.
+    /// Like ``snapshot(of:as:)``, for a caller that has already read the bundle's payload.
     package func snapshot(
         of bundle: BundleReader, payload: Payload, as entry: LockFile.Collection
     ) throws -> Snapshot {
@@ -33,7 +33,7 @@ package struct BundleVerifier: Sendable {
             throw BundleError(.disagreement, file: bundle.name, entry: "chain.pem", expected: "a chain", found: "none")
         }
         let verified = try signatures.verified(unverified, chain: pem, at: verdict.verifiedAt)
-        // Of a bundle with several chains, the lock speaks of one, and the configuration may trust another.
+        // If a bundle has several chains, the lock names one of them, and the configuration may trust another.
         let claimed = KeptSnapshotVerifier(
             TrustPolicy(roots: TrustAnchors([verdict.root]), signer: SignerName(verdict.signer)), limits: limits)
         guard
@@ -56,10 +56,10 @@ package struct BundleVerifier: Sendable {
         return try signatures.verified(bundle.unverifiedSnapshot(), chain: pem, at: time).provenance
     }
 
-    /// Opens the file once, and checks everything that was opened; does I/O.
+    /// Opens the file once, and checks everything through that one opening. Does I/O.
     ///
-    /// - Returns: the bundle that was verified. Further reads must use it, because the path may lead to another file by now.
-    /// - Throws: `BundleError`, `FileError` or `ContentSignatureError` for the first thing that is wrong.
+    /// - Returns: the verified bundle. Further reads must use it, because the path may lead to another file by now.
+    /// - Throws: `BundleError`, `FileError` or `ContentSignatureError` for the first fault.
     @discardableResult
     package func verify(_ path: String, of id: CollectionID, against entry: LockFile.Collection) throws -> BundleReader
     {
@@ -76,7 +76,7 @@ package struct BundleVerifier: Sendable {
         }
         let bundle = try BundleReader(file, limits: limits)
         let (manifest, payload) = try bundle.verifiedContents()
-        // The contents come first: they say what is damaged, where the hash of the file only says that something is.
+        // The contents come first: they tell what is damaged, but the hash of the file tells only that something is.
         let digest = file.digest()
         guard digest == entry.bundle.sha256 else {
             throw differs("SHA-256", expected: "\(entry.bundle.sha256)", found: "\(digest)")

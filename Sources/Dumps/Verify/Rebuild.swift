@@ -3,14 +3,14 @@ import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Writes bundles again from their own uncompressed contents, beside the directory, and compares them with the lock.
+/// Writes bundles again from their own uncompressed contents, outside the directory, and compares them with the lock.
 package struct Rebuild: Sendable {
     package enum Verdict: Sendable {
-        /// The same bytes as locked.
+        /// The bytes are as locked.
         case identical
-        /// The same contents in other bytes: another compressor wrote the bundle that is locked.
+        /// The contents are the same but the bytes differ: another compressor wrote the locked bundle.
         case sameContent(size: Int, sha256: SHA256Digest)
-        /// Other contents than locked, which would be a bug in the writer.
+        /// The contents differ from the locked ones. That would be a bug in the writer.
         case different(content: SHA256Digest)
         /// The bundle does not match the lock, or cannot be written again.
         case failed(any Error)
@@ -27,7 +27,7 @@ package struct Rebuild: Sendable {
     private let verifier: BundleVerifier
     private let limits: Limits
 
-    /// - Parameter output: an existing directory outside of `directory`, which gets `<bucket>/<collection>.zip`.
+    /// - Parameter output: an existing directory outside `directory`, which gets `<bucket>/<collection>.zip`.
     package init(
         _ directory: DumpsDirectory, to output: String, policy: TrustPolicy, limits: Limits
     ) {
@@ -37,11 +37,11 @@ package struct Rebuild: Sendable {
         self.limits = limits
     }
 
-    /// Does I/O, no network. Each bundle is verified before it is written again.
+    /// Rebuilds the bundles. Each one is verified before it is written again. Does I/O; uses no network.
     ///
-    /// - Parameter names: none for all that the lock has.
-    /// - Throws: `BundleError` or ``FileError`` where the lock cannot be read, ``DumpsError`` for names not in it, and where the
-    ///   output is the directory itself.
+    /// - Parameter names: the collections; an empty list means all in the lock.
+    /// - Throws: `BundleError` or ``FileError`` if the lock cannot be read; ``DumpsError`` if a name is not in the
+    ///   lock, or if the output is the directory itself.
     package func run(_ names: [CollectionID]) async throws -> [Outcome] {
         guard try !directory.isAt(output) else { throw DumpsError.ownDirectory(output) }
         let lock = try directory.lockFile(limits: limits)

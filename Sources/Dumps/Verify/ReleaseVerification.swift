@@ -3,17 +3,19 @@ import ContentSignature
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Whether what a directory holds is one release, as its configuration asks.
+/// Whether a directory holds one release, as its configuration asks.
 package struct ReleaseVerification: Sendable {
     /// The packaged catalogue; `nil` if there is none that a trusted root vouches for.
     package let catalogue: Catalogue?
-    /// Pinned collections whose state is not that of the release.
+    /// The pinned collections whose state is not that of the release.
     package let left: [CollectionID]
-    /// What is wrong, a sentence each.
+    /// The faults, one sentence each.
     package let problems: [String]
 
-    /// Compares the lock with the packaged catalogue, by the manifests of the bundles: nothing but the catalogue is inflated.
-    /// That the bundles hold what their manifests say is for ``Verification``. Does I/O, no network.
+    /// Compares the lock with the packaged catalogue. Does I/O; uses no network.
+    ///
+    /// It uses the manifests of the bundles, and inflates only the catalogue. ``Verification`` checks that the bundles
+    /// hold what their manifests say.
     ///
     /// - Returns: `nil` if the configuration asks for no release.
     /// - Throws: `BundleError` or `FileError` if the lock cannot be read.
@@ -78,6 +80,6 @@ package struct ReleaseVerification: Sendable {
 }
 
 extension Catalogue {
-    /// Whether clients take the release for the present one at a time.
+    /// Whether clients accept the release as the present one at a given time.
     package func isConfirmed(at time: Timestamp) -> Bool { time <= expires }
 }

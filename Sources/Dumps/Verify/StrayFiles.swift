@@ -3,12 +3,12 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension DumpsDirectory {
-    /// What lies in the directory and is neither a bundle of the lock nor one of the files that may lie there, sorted:
-    /// paths relative to the directory.
+    /// The paths in the directory that are neither locked bundles nor allowed files, relative to the directory and
+    /// sorted.
     ///
-    /// At the top these may: `dumps.yaml`, `dumps.lock.json`, `.gitattributes`, `.gitignore`, files whose names begin with
-    /// README, NOTICE, LICENSE or COPYING, and `.rsdump/`, which is a refresh's own. Nothing else, and nothing in a
-    /// bucket's folder but its bundles. Links are stray, whatever they point to.
+    /// At the top level these are allowed: `dumps.yaml`, `dumps.lock.json`, `.gitattributes`, `.gitignore`, files whose
+    /// names begin with README, NOTICE, LICENSE or COPYING, and `.rsdump/`, the work directory of a refresh. A bucket's
+    /// folder may contain only its bundles. Links are stray, whatever they point to.
     ///
     /// - Throws: ``FileError`` or `BundleError`.
     package func strayFiles(limits: Limits = Limits()) throws -> [String] {
@@ -29,7 +29,7 @@ extension DumpsDirectory {
     }
 
     private func isAllowed(_ name: String) throws(FileError) -> Bool {
-        // A regular file only: not a link, a pipe or a device.
+        // Only a regular file is allowed: not a link, a pipe or a device.
         guard try FileStore.size("\(path)/\(name)") != nil else { return false }
         return ["dumps.yaml", "dumps.lock.json", ".gitattributes", ".gitignore"].contains(name)
             || ["README", "NOTICE", "LICENSE", "COPYING"].contains { name.hasPrefix($0) }

@@ -3,14 +3,14 @@ import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Verifies the bundles of a directory, in parallel and offline.
+/// Verifies the bundles of a directory in parallel, offline.
 package struct Verification: Sendable {
     package struct Outcome: Sendable {
         package enum Verdict: Sendable {
             case good
             /// The bundle is intact, but a refresh was interrupted before it wrote the lock.
             case interrupted
-            /// The configuration names the collection, and it was never fetched.
+            /// The configuration names the collection, but it was never fetched.
             case missing
             case bad(any Error)
         }
@@ -18,9 +18,9 @@ package struct Verification: Sendable {
         package let id: CollectionID
         package let entry: LockFile.Collection?
         package let verdict: Verdict
-        /// The pin that the bundle is at, where the configuration has one.
+        /// The pin at which the bundle is, if the configuration has one.
         package var pin: Pin?
-        /// By how much the bundle exceeds its budget, which may have been lowered since it was written.
+        /// How much the bundle exceeds its budget. The budget may have been lowered since the bundle was written.
         package var excess: BudgetExcess?
     }
 
@@ -35,9 +35,9 @@ package struct Verification: Sendable {
     }
 
     /// - Parameters:
-    ///   - names: none for all that the lock has, and all that the configuration names.
-    ///   - configured: the configuration's collections, each of which has a bundle, at its pin where it has one.
-    /// - Throws: `BundleError` or ``FileError`` where the lock cannot be read, ``DumpsError`` for names not in it.
+    ///   - names: the collections; an empty list means all in the lock and all that the configuration names.
+    ///   - configured: the configuration's collections. Each must have a bundle, and a pinned one must be at its pin.
+    /// - Throws: `BundleError` or ``FileError`` if the lock cannot be read; ``DumpsError`` if a name is not in it.
     package func run(_ names: [CollectionID], configured: [DumpsConfiguration.Collection]) async throws -> [Outcome] {
         let lock = try directory.lockFile(limits: limits)
         let pending = try directory.pendingEntries(limits: limits)

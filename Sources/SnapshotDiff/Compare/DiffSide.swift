@@ -4,21 +4,21 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotHistory
 
-/// One side of a comparison, opened: which collections it has, and how each of them is read.
+/// One side of a comparison, opened: its collections, and how to read each of them.
 package struct DiffSide: Sendable {
-    /// The place of a side.
+    /// The place that a side comes from.
     package enum Place: Hashable, Sendable, CustomStringConvertible {
-        /// A bundle (`.zip`) or a directory of dumps.
+        /// A bundle (`.zip`) or a dumps directory.
         case path(String)
-        /// The dumps directory, or the directory or bundle at a path, in a commit.
+        /// In a commit: the dumps directory, or the directory or bundle at a path.
         case git(revision: String, path: String?)
         /// The server's present state.
         case server
-        /// What publishing the sources in this directory would make.
+        /// The state that publishing the sources in this directory would make.
         case sources(String)
 
         /// - Parameter text: `server`, `git:REV`, `git:REV:PATH`, `sources:DIR` or a path.
-        /// - Returns: `nil` where the text is empty or lacks the revision or the path behind a colon.
+        /// - Returns: `nil` if the text is empty, or if the revision or path after a colon is missing.
         package init?(_ text: String) {
             if text.hasPrefix("sources:") {
                 guard text.utf8.count > 8 else { return nil }
@@ -35,7 +35,7 @@ package struct DiffSide: Sendable {
             self = .git(revision: String(revision), path: parts.count == 2 ? String(parts[1]) : nil)
         }
 
-        /// As ``init(_:)`` reads it.
+        /// The text that ``init(_:)`` reads.
         package var description: String {
             switch self {
             case .path(let path): path
@@ -55,10 +55,10 @@ package struct DiffSide: Sendable {
     }
 
     private let source: Source
-    /// Notes for the reader of the comparison about this side, one line each.
+    /// Notes about this side for the reader of the comparison, one line each.
     package let notes: [String]
 
-    /// The one collection of a side that is a bundle.
+    /// The only collection, if the side is a bundle.
     var onlyCollection: CollectionID? {
         if case .bundle(let bundle) = source { bundle.head.collection } else { nil }
     }
@@ -71,9 +71,9 @@ package struct DiffSide: Sendable {
         }
     }
 
-    /// Opens a bundle or a directory of dumps. Does I/O.
+    /// Opens a bundle or a dumps directory. Does I/O.
     ///
-    /// - Throws: ``DiffError`` where there is neither, `BundleError` or `FileError`.
+    /// - Throws: ``DiffError`` if the path is neither; `BundleError` or `FileError`.
     package init(path: String) throws {
         notes = []
         guard try FileStore.isDirectory(path) else {
@@ -89,9 +89,9 @@ package struct DiffSide: Sendable {
         source = .directory(directory, lock)
     }
 
-    /// Opens a directory of dumps, or a bundle, in a commit; the path is one of the work tree. Runs git.
+    /// Opens a dumps directory or a bundle in a commit, by its path in the work tree. Runs git.
     ///
-    /// - Throws: `HistoryError`, ``DiffError`` where the commit has no such bundle, or `BundleError`.
+    /// - Throws: `HistoryError`, ``DiffError`` if the commit has no such bundle, or `BundleError`.
     package init(revision name: String, path: String) async throws {
         if path.hasSuffix(".zip") {
             let parts = path.split(separator: "/", omittingEmptySubsequences: false)
@@ -117,15 +117,15 @@ package struct DiffSide: Sendable {
         self.init(states: snapshots.mapValues { ComparedSnapshot($0) })
     }
 
-    /// - Parameter states: what is compared, wherever it comes from.
+    /// - Parameter states: the states to compare, from any source.
     package init(states: [CollectionID: ComparedSnapshot]) {
         source = .states(states)
         notes = []
     }
 
-    /// The state of one collection; `nil` where the side does not have it.
+    /// The state of one collection; `nil` if the side does not have it.
     ///
-    /// - Throws: `BundleError` or `HistoryError` where the collection cannot be read.
+    /// - Throws: `BundleError` or `HistoryError` if the collection cannot be read.
     func state(of id: CollectionID) async throws -> ComparedSnapshot? {
         switch source {
         case .bundle(let bundle): return bundle.head.collection == id ? try ComparedSnapshot(bundle) : nil
@@ -146,14 +146,15 @@ package struct DiffSide: Sendable {
         }
     }
 
-    /// Whether both sides have the same bundle, by their hashes. `false` where reading a bundle would be needed to know.
+    /// Whether both sides have the same bundle, by its hash. `false` if that cannot be told without reading a bundle.
     func isSameBundle(of id: CollectionID, as other: DiffSide) throws -> Bool {
         guard let mine = try bundleHash(of: id), let others = try other.bundleHash(of: id) else { return false }
         return mine == others
     }
 
-    /// The bundle's SHA-256: for a commit from its lock, for a directory from the file; `nil` for other sides, whose bundle
-    /// would have to be read.
+    /// The bundle's SHA-256: from the lock of a commit, or from the file of a directory.
+    ///
+    /// `nil` for any other side, because its bundle would have to be read.
     private func bundleHash(of id: CollectionID) throws -> SHA256Digest? {
         switch source {
         case .revision(_, _, let lock): return lock.collections[id]?.bundle.sha256
@@ -190,18 +191,18 @@ package enum DiffError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension DiffReport {
-    /// Compares two sides. Reads bundles; runs git where a side is a commit.
+    /// Compares two sides. Reads bundles, and runs git if a side is a commit.
     ///
-    /// - Parameter names: the collections to compare; none for all.
-    /// - Throws: ``DiffError`` where neither side has a named collection; `BundleError`, `FileError` or `HistoryError`
-    ///   where one cannot be read.
+    /// - Parameter names: the collections to compare; an empty list means all.
+    /// - Throws: ``DiffError`` if neither side has a named collection; `BundleError`, `FileError` or `HistoryError` if
+    ///   one cannot be read.
     package init(
         from old: (name: DiffSide.Place, side: DiffSide), to new: (name: DiffSide.Place, side: DiffSide),
         names: [CollectionID]
     ) async throws {
         let (before, after) = (old.side, new.side)
         if let one = before.onlyCollection, let other = after.onlyCollection, names.isEmpty {
-            // Two bundles are compared whatever they are called: a collection has a preview in another bucket.
+            // Two bundles are compared whatever their names are: a collection can have a preview in another bucket.
             let diff = SnapshotDiff(from: try await before.state(of: one), to: try await after.state(of: other))
             self.init(old: "\(old.name)", new: "\(new.name)", collections: [diff].compactMap(\.self))
             return

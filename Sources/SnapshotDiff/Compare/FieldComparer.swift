@@ -1,12 +1,12 @@
 import RemoteSettingsModel
 
-/// Finds the fields in which two records, or two objects inside of them, differ.
+/// Finds the fields in which two records, or two objects in them, differ.
 enum FieldComparer {
     private typealias Member = (name: String, json: Bytes)
 
     /// - Parameters:
-    ///   - old: a record's canonical JSON; `nil` where there is none.
-    ///   - new: the same of the other side.
+    ///   - old: the canonical JSON of the old record; `nil` if there is none.
+    ///   - new: the canonical JSON of the new record; `nil` if there is none.
     static func changes(from old: Bytes?, to new: Bytes?) -> [FieldChange] {
         var changes: [FieldChange] = []
         compare(old.map(members) ?? [], with: new.map(members) ?? [], at: [], into: &changes)
@@ -45,8 +45,9 @@ enum FieldComparer {
 
     private static func isObject(_ member: Member) -> Bool { member.json.starts(with: [UInt8(ascii: "{")]) }
 
-    /// The members of an object, sorted by name, as canonical JSON has them; an object that cannot be read is one member
-    /// without a name, so that it is still compared and shown.
+    /// The members of an object, sorted by name.
+    ///
+    /// An object that cannot be read becomes one member without a name, so that it is still compared and shown.
     private static func members(_ object: Bytes) -> [Member] {
         var reader = JSONReader(object, limits: Limits())
         var members: [Member] = []
@@ -60,7 +61,7 @@ enum FieldComparer {
         return members.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     }
 
-    /// The value; JSON that cannot be read becomes a string, so that it is still shown.
+    /// The value. JSON that cannot be read becomes a string, so that it is still shown.
     private static func value(_ json: Bytes) -> JSONValue {
         (try? JSONValue(parsing: json, limits: Limits())) ?? .string(json.text)
     }

@@ -1,10 +1,13 @@
 import RemoteSettingsModel
 
-/// A comparison as one JSON document. All members are always present, in this order, except those of a side that does not
-/// exist: a field without `old` was created, one with `"old": null` was null.
+/// A comparison as one JSON document.
+///
+/// All members are always present, in this order, except those of a side that does not exist. So a field without `old`
+/// was created, and a field with `"old": null` was null.
 package enum DiffJSON {
-    /// Passes the document's text to `consume` in pieces, as `JSONText.indented` writes it. The text of a million changes is
-    /// never in memory as a whole.
+    /// Passes the document's text to `consume` in pieces, in the form of `JSONText.indented`.
+    ///
+    /// The text of a million changes is never in memory as a whole.
     package static func write(_ report: DiffReport, to consume: ([UInt8]) -> Void) {
         write(head(report), last: "collections", report.collections, level: 0, to: consume) { diff, level in
             write(head(diff), last: "records", diff.records, level: level, to: consume) { change, level in
@@ -16,13 +19,13 @@ package enum DiffJSON {
 
     /// Writes an object whose last member is an array, element by element.
     ///
-    /// - Parameter element: writes one element, at the level that it gets.
+    /// - Parameter element: writes one element at the given level.
     private static func write<Elements: Sequence>(
         _ members: JSONValue, last name: String, _ elements: Elements, level: Int, to consume: ([UInt8]) -> Void,
         element: (Elements.Element, Int) -> Void
     ) {
         func newline(_ level: Int) -> String { "\n" + String(repeating: "  ", count: level) }
-        // Everything but the line with the closing brace.
+        // This is everything except the line with the closing brace.
         let object = JSONText.text(members, .indented, level: level)
         consume(object.dropLast(newline(level).utf8.count + 1) + Array(",\(newline(level + 1))\"\(name)\": [".utf8))
         var isFirst = true

@@ -1,7 +1,9 @@
 import RemoteSettingsModel
 
-/// A comparison as Markdown for a pull request's body: bounded in length, the largest changes first, with the counts of
-/// what is left out. No text from a record can become markup or an `@mention`.
+/// A comparison as Markdown for a pull request's body.
+///
+/// Its length is bounded. The largest changes come first, and the rest is only counted. No text from a record can
+/// become markup or an `@mention`.
 package struct DiffMarkdown {
     /// GitHub refuses a pull request's body of more than 65,536 characters; a summary stands before this one.
     package static let defaultLimit = 50_000
@@ -13,13 +15,14 @@ package struct DiffMarkdown {
     private let report: DiffReport
     private let limit: Int
 
-    /// - Parameter limit: bytes of the whole text; at least 2,000 are taken, for the counts.
+    /// - Parameter limit: the most bytes of the whole text. A value below 2,000 counts as 2,000, so that the counts
+    ///   have room.
     package init(_ report: DiffReport, limit: Int = DiffMarkdown.defaultLimit) {
         self.report = report
         self.limit = max(2_000, limit)
     }
 
-    /// The whole text, with a line feed at its end.
+    /// The whole text, with a line feed at the end.
     package var text: String {
         var page = BoundedText(limit: limit)
         page.append("### Changes from \(MarkdownText.code(report.old)) to \(MarkdownText.code(report.new))\n\n")
@@ -38,7 +41,7 @@ package struct DiffMarkdown {
         return page.text
     }
 
-    /// More records first, then more bytes of attachments, then by name.
+    /// Whether `left` goes first: more records first, then more bytes of attachments, then by name.
     private func isLarger(_ left: SnapshotDiff, _ right: SnapshotDiff) -> Bool {
         if left.records.count != right.records.count { return left.records.count > right.records.count }
         let (a, b) = (left.attachments.addedBytes, right.attachments.addedBytes)
@@ -89,7 +92,7 @@ package struct DiffMarkdown {
         return true
     }
 
-    /// Room for the lines that say what was left out.
+    /// The bytes reserved for the lines that say what was left out.
     private static let room = 300
 
     private func item(_ change: RecordChange) -> String {
@@ -97,13 +100,13 @@ package struct DiffMarkdown {
         if let attachment = change.attachment {
             lines.append("  - attachment \(MarkdownText.code(bounded(DiffWords.attachment(attachment))))")
         }
-        // The fields of a deleted record are in the old bundle; its id is enough here.
+        // The old bundle has the fields of a deleted record, so its id is enough here.
         let fields = change.kind == .deleted ? [] : DiffWords.fields(change)
         lines += self.lines(fields, isNew: change.kind == .created)
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// A line for each field, of the first few.
+    /// A line for each of the first few fields.
     private func lines(_ fields: [FieldChange], isNew: Bool) -> [String] {
         var lines: [String] = []
         for field in fields.prefix(Self.fieldsPerRecord) {
@@ -130,7 +133,7 @@ package struct DiffMarkdown {
     }
 }
 
-/// Text that stays under a limit of bytes: a part that does not fit is left out as a whole.
+/// A text that stays under a limit of bytes. A part that does not fit is left out as a whole.
 private struct BoundedText {
     let limit: Int
     private(set) var text = ""
@@ -139,8 +142,8 @@ private struct BoundedText {
         self.limit = limit
     }
 
-    /// - Parameter reserving: bytes that must stay free behind the part.
-    /// - Returns: whether there was room for it.
+    /// - Parameter reserving: the bytes that must stay free after the part.
+    /// - Returns: whether there was room for the part.
     @discardableResult
     mutating func append(_ part: String, reserving room: Int = 0) -> Bool {
         guard text.utf8.count + part.utf8.count + room <= limit else { return false }
@@ -148,6 +151,6 @@ private struct BoundedText {
         return true
     }
 
-    /// Appends what ends the text; room for it was reserved.
+    /// Appends the end of the text, for which room was reserved.
     mutating func appendLast(_ part: String) { append(part) }
 }

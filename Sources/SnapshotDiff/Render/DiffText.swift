@@ -1,8 +1,8 @@
 import RemoteSettingsModel
 
-/// A comparison as text for a terminal. What comes from records is shown with its control characters escaped.
+/// A comparison as text for a terminal. Control characters from records are escaped.
 package struct DiffText {
-    /// The role of a part of the text, which decides its colour.
+    /// The role of a part of the text. It decides the colour.
     package enum Role: Hashable, Sendable {
         case created
         case updated
@@ -10,7 +10,7 @@ package struct DiffText {
         case dim
     }
 
-    /// Characters of a value that are shown at most.
+    /// The most characters of a value that are shown.
     static let valueLimit = 400
 
     private let report: DiffReport
@@ -18,8 +18,8 @@ package struct DiffText {
     private let paint: (String, Role) -> String
 
     /// - Parameters:
-    ///   - showsRecords: whether each record is shown, or only how many of a collection changed.
-    ///   - paint: adds the colour of a role to a text; by default, texts are not coloured.
+    ///   - showsRecords: whether to show each record, or only how many records of a collection changed.
+    ///   - paint: adds the colour of a role to a text. By default, texts are not coloured.
     package init(
         _ report: DiffReport, showsRecords: Bool = true, paint: @escaping (String, Role) -> String = { text, _ in text }
     ) {
@@ -28,14 +28,14 @@ package struct DiffText {
         self.paint = paint
     }
 
-    /// The whole text, without a line feed at its end.
+    /// The whole text, without a line feed at the end.
     package var text: String {
         var lines: [String] = []
         forEachLine { lines.append($0) }
         return lines.joined(separator: "\n")
     }
 
-    /// Passes the lines to `body`, each without its line feed. The text of a million changes is never in memory as a whole.
+    /// Passes the lines to `body`, without line feeds. The text of a million changes is never in memory as a whole.
     package func forEachLine(_ body: (String) -> Void) {
         for diff in report.changed {
             head(diff).forEach(body)
@@ -46,7 +46,7 @@ package struct DiffText {
         body(DiffWords.total(report))
     }
 
-    /// The lines of a collection without those of its records.
+    /// The lines of a collection, except those of its records.
     private func head(_ diff: SnapshotDiff) -> [String] {
         let name = "\(diff.collection)"
         var lines: [String]

@@ -1,8 +1,9 @@
 import RemoteSettingsModel
 
-/// Texts that the renderers share: counts and values in words. Nothing here is escaped.
+/// Texts that the renderers share: counts and values in words. They are not escaped.
 enum DiffWords {
-    /// Such as `3 of 31 collections changed: 5 records created, 1 deleted; 2 attachments added (12 KiB)`.
+    /// The summary of a report, such as `3 of 31 collections changed: 5 records created, 1 deleted; 2 attachments added
+    /// (12 KiB)`.
     static func total(_ report: DiffReport) -> String {
         let count = report.collections.count
         let collections = Counted.text(count, "collection")
@@ -11,7 +12,7 @@ enum DiffWords {
         return "\(report.changed.count) of \(collections) changed: \(counts ?? "no records")"
     }
 
-    /// The counts of one collection's changed records and attachments; `nil` where nothing changed.
+    /// The counts of one collection's changed records and attachments; `nil` if nothing changed.
     static func counts(_ diff: SnapshotDiff) -> String? { counts({ diff.count($0) }, diff.attachments) }
 
     private static func counts(
@@ -24,7 +25,7 @@ enum DiffWords {
         return words.isEmpty ? nil : words.joined(separator: "; ")
     }
 
-    /// Such as `2 attachments added (12 KiB), 1 removed (300 B)`; `nil` where none changed.
+    /// The counts of attachments, such as `2 attachments added (12 KiB), 1 removed (300 B)`; `nil` if none changed.
     static func attachments(_ counts: AttachmentCounts) -> String? {
         guard
             let words = counted(
@@ -60,7 +61,7 @@ enum DiffWords {
         }
     }
 
-    /// Changes of a collection besides its records. The texts contain names from outside.
+    /// Changes of a collection apart from its records. The texts contain names from outside.
     static func notes(_ diff: SnapshotDiff) -> [String] {
         guard let old = diff.old, let new = diff.new else { return [] }
         var notes: [String] = []
@@ -70,12 +71,12 @@ enum DiffWords {
             notes.append("only the timestamp changed")
         }
         let (before, after) = (trust(old), trust(new))
-        // A signer that one side does not know is not a difference.
+        // If one side does not know the signer, that is not a difference.
         let isOnlyUnnamed = old.trust == new.trust && (old.signer == nil || new.signer == nil)
         if diff.status == .changed, before != after, !isOnlyUnnamed {
             notes.append("\(before) → \(after)")
         }
-        // A change of counts that follows from the records' changes needs no note.
+        // If the counts changed only because the records changed, no note is needed.
         if let before = old.packagedAttachments, let after = new.packagedAttachments,
             after - before != diff.attachments.added - diff.attachments.removed
                 || (diff.status == .changed && diff.records.isEmpty && diff.metadata.isEmpty
@@ -86,7 +87,8 @@ enum DiffWords {
         return notes
     }
 
-    /// The fields worth showing: without the time of the change, and without those that the attachment's line covers.
+    /// The fields worth showing. The time of the change is left out, and so are fields that the attachment's line
+    /// covers.
     static func fields(_ change: RecordChange) -> [FieldChange] {
         change.fields.filter { field in
             switch field.path.first {
@@ -97,7 +99,7 @@ enum DiffWords {
         }
     }
 
-    /// `2 records created, 1 deleted`; `nil` where all are zero.
+    /// The counts in words, such as `2 records created, 1 deleted`; `nil` if all are zero.
     private static func counted(_ counts: [(count: Int, word: String)], of noun: String) -> String? {
         let present = counts.filter { $0.count > 0 }
         guard let first = present.first else { return nil }

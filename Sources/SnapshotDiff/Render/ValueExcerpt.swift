@@ -2,13 +2,14 @@ import ConfigParameters
 import RemoteSettingsModel
 import TargetFilter
 
-/// A field's values as bounded, visible text. Where long values differ only far from their start, the excerpts begin
-/// near the difference.
+/// A field's values as bounded, visible text.
+///
+/// If long values differ only far from their start, the excerpts begin near the difference.
 package struct ValueExcerpt {
     package let old: String?
     package let new: String?
 
-    /// - Parameter limit: characters of each value that are shown at most.
+    /// - Parameter limit: the most characters of each value that are shown.
     package init(_ change: FieldChange, limit: Int) {
         let isFilter = change.path.last == RecordFilter.fieldName
         let old = change.old.map { Self.text($0, isFilter: isFilter) }
@@ -24,7 +25,7 @@ package struct ValueExcerpt {
         self.new = Self.cut(new, from: start, limit)
     }
 
-    /// The plan of a ramp comes first: nobody reads it from its filter.
+    /// The text of a value. For a ramp it begins with the plan, because nobody can read the plan from its filter.
     private static func text(_ value: JSONValue, isFilter: Bool) -> String {
         let text = VisibleText.escape(String(decoding: JSONText.compact(value), as: UTF8.self))
         guard isFilter, let ramp = value.string.flatMap(Ramp.init(in:)) else { return text }

@@ -1,19 +1,19 @@
 import RemoteSettingsModel
 
-/// How many attachments changed, and how large they are together.
+/// How many attachments changed, and their sizes together.
 package struct AttachmentCounts: Hashable, Sendable {
     package var added = 0
     package var removed = 0
-    /// Attachments of the same record with other bytes.
+    /// The records whose attachment now has other bytes.
     package var changed = 0
-    /// Bytes of the new files, including changed ones, as their records state.
+    /// The bytes of the new files, including changed ones, as their records state.
     package var addedBytes: UInt64 = 0
-    /// Bytes of the old files, including changed ones.
+    /// The bytes of the old files, including changed ones.
     package var removedBytes: UInt64 = 0
 
     package init() {}
 
-    /// Adds one change, unless it is only of the description.
+    /// Adds one change, unless only the description of the file changed.
     mutating func add(_ change: AttachmentChange) {
         guard !change.isSameFile else { return }
         switch change {

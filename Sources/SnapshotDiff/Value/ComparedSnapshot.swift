@@ -1,24 +1,26 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A collection's state on one side of a comparison: its records at one timestamp, their provenance, and the attachments
-/// that are packaged with them.
+/// A collection's state on one side of a comparison.
+///
+/// It has the records at one timestamp, their provenance, and the hashes of the attachments that are packaged with
+/// them.
 package struct ComparedSnapshot: Sendable {
     package let collection: CollectionID
     package let payload: Payload
-    /// The provenance that the side itself states; a comparison verifies nothing.
+    /// The provenance that the side itself states. A comparison verifies nothing.
     package let trust: Provenance.Kind
-    /// The leaf certificate's name; `nil` where nothing is signed, and where only the bundle is at hand.
+    /// The name in the leaf certificate; `nil` if the state is not signed, or if only the bundle is at hand.
     package let signer: String?
-    /// The metadata's members that people write, as an object; `nil` where the side does not say.
+    /// The metadata members that people write, as an object; `nil` if the side does not state them.
     let metadata: Bytes?
-    /// The hashes of the attachments in the bundle, sorted; `nil` where the state is not a bundle's.
+    /// The hashes of the attachments in the bundle, sorted; `nil` if the state is not from a bundle.
     package let packaged: [SHA256Digest]?
 
     package var timestamp: Timestamp { payload.timestamp }
     package var records: RecordTable { payload.records }
 
-    /// The state of a snapshot, such as one that was just fetched and verified. No I/O.
+    /// The state of a snapshot, such as one that was just fetched and verified. Does no I/O.
     package init(_ snapshot: Snapshot) {
         collection = snapshot.collection
         payload = snapshot.payload
@@ -28,7 +30,7 @@ package struct ComparedSnapshot: Sendable {
         packaged = nil
     }
 
-    /// A state that is not signed yet, and will be. No I/O.
+    /// A state that will be signed but is not yet. Does no I/O.
     package init(planned state: UnverifiedSnapshot) {
         collection = state.collection
         payload = state.payload
@@ -41,13 +43,13 @@ package struct ComparedSnapshot: Sendable {
     /// The state of a bundle. Inflates the bundle's payload; verifies nothing.
     ///
     /// - Parameter signer: the name in the lock.
-    /// - Throws: `BundleError` where the payload is damaged or not what the bundle's head says.
+    /// - Throws: `BundleError` if the payload is damaged or differs from the bundle's head.
     package init(_ bundle: BundleReader, signer: String? = nil) throws(BundleError) {
         collection = bundle.head.collection
         payload = try bundle.payload()
         trust = bundle.head.trust
         self.signer = trust == .signed ? signer : nil
-        // The dumps of others have no metadata; what stands in its place says nothing.
+        // Imported dumps have no metadata of their own, and what replaces it says nothing.
         metadata = trust == .imported ? nil : Self.written(try bundle.metadata())
         packaged = Array(bundle.attachments)
     }

@@ -1,9 +1,9 @@
-/// The comparison of two sides, collection by collection, as the renderers show it.
+/// The comparison of two sides, collection by collection, for the renderers.
 package struct DiffReport: Sendable {
     /// The name of the old side, such as `git:HEAD`.
     package let old: String
     package let new: String
-    /// Sorted by name, with those that are equal on both sides.
+    /// The collections, sorted by name, including those that are equal on both sides.
     package let collections: [SnapshotDiff]
 
     package init(old: String, new: String, collections: [SnapshotDiff]) {

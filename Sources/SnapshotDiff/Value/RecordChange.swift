@@ -2,8 +2,8 @@ import RemoteSettingsModel
 
 /// How one record differs between two states of its collection.
 ///
-/// It refers to the two records. What differs in them is found when it is asked for, and not kept: a comparison may have a
-/// million of these.
+/// It refers to the two records. The differences in them are computed when asked for, and not kept, because a
+/// comparison may have a million of these.
 package struct RecordChange: Sendable {
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         case created
@@ -31,8 +31,9 @@ package struct RecordChange: Sendable {
     /// The differing fields, sorted by name; of a created or deleted record, every field.
     package var fields: [FieldChange] { FieldComparer.changes(from: old, to: new) }
 
-    /// `nil` where the record's attachment is the same on both sides, or is not fully described: its fields are compared
-    /// as fields.
+    /// The change of the attachment; `nil` if it is the same on both sides, or if it is not fully described.
+    ///
+    /// In the latter case its fields are compared like other fields.
     package var attachment: AttachmentChange? {
         func attachment(_ json: Bytes?) -> RecordAttachment? {
             json.flatMap { try? Record(id: id, json: $0).attachment() }
@@ -45,22 +46,23 @@ package struct RecordChange: Sendable {
         }
     }
 
-    /// Bytes of the record's canonical JSON on both sides: a measure of how much there is to read.
+    /// The bytes of the record's canonical JSON on both sides. It measures how much there is to read.
     package var bytes: Int { (old?.count ?? 0) + (new?.count ?? 0) }
 }
 
-/// The records in which two states of a collection differ, in the order of ids: their places in both tables. A
-/// ``RecordChange`` is made when it is asked for.
+/// The records in which two states of a collection differ, in the order of ids.
+///
+/// It keeps their positions in both tables, and makes a ``RecordChange`` when it is asked for.
 package struct RecordChanges: RandomAccessCollection, Sendable {
     private let old: RecordTable
     private let new: RecordTable
-    /// The places of each record; -1 where a table does not have it.
+    /// The positions of each record; -1 if a table does not have it.
     private var places: [(old: Int, new: Int)] = []
     private var counts: [RecordChange.Kind: Int] = [:]
     /// The sums over all changes of attachments.
     package private(set) var attachments = AttachmentCounts()
 
-    /// Compares all records; two empty tables have no changes.
+    /// Compares all records. Two empty tables have no changes.
     init(from old: RecordTable = RecordTable(), to new: RecordTable = RecordTable()) {
         self.old = old
         self.new = new
@@ -84,9 +86,9 @@ package struct RecordChanges: RandomAccessCollection, Sendable {
     /// How many records changed in this way.
     package func count(_ kind: RecordChange.Kind) -> Int { counts[kind] ?? 0 }
 
-    /// The changes with the most bytes, the largest first; those of equal size in the order of ids.
+    /// The changes with the most bytes, the largest first. Changes of equal size are in the order of ids.
     package func largest(_ most: Int) -> [RecordChange] {
-        // A few more than are wanted are kept, so that sorting is rare.
+        // More candidates than needed are kept, so that sorting is rare.
         var found: [(bytes: Int, position: Int)] = []
         func sortFound() {
             found.sort { $0.bytes == $1.bytes ? $0.position < $1.position : $0.bytes > $1.bytes }

@@ -2,7 +2,7 @@ import RemoteSettingsModel
 
 /// How two states of a collection differ: by records and their ids, fields and their names, and attachments.
 ///
-/// Computed from two values without I/O. Two states of equal bytes are recognised without reading a record.
+/// It is computed from two values without I/O. Two states with equal bytes are recognised without reading a record.
 package struct SnapshotDiff: Sendable {
     /// One side without its records.
     package struct Side: Hashable, Sendable {
@@ -10,9 +10,9 @@ package struct SnapshotDiff: Sendable {
         package let timestamp: Timestamp
         package let records: Int
         package let trust: Provenance.Kind
-        /// The leaf certificate's name; `nil` where nothing is signed, and where only the bundle is at hand.
+        /// The name in the leaf certificate; `nil` if the state is not signed, or if only the bundle is at hand.
         package let signer: String?
-        /// Attachments in the bundle; `nil` where the side is no bundle.
+        /// How many attachments the bundle has; `nil` if the side is not a bundle.
         package let packagedAttachments: Int?
     }
 
@@ -21,7 +21,7 @@ package struct SnapshotDiff: Sendable {
         case changed
         /// Only the new side has the collection.
         case added
-        /// Only the old side has it.
+        /// Only the old side has the collection.
         case removed
     }
 
@@ -29,15 +29,15 @@ package struct SnapshotDiff: Sendable {
     package let status: Status
     package let old: Side?
     package let new: Side?
-    /// In the order of ids.
+    /// The changed records, in the order of ids.
     package let records: RecordChanges
-    /// The members of the metadata that people write, where both sides say what they are; sorted by name.
+    /// The changes of the metadata members that people write, sorted by name; empty unless both sides state them.
     package let metadata: [FieldChange]
 
     /// - Parameters:
-    ///   - old: `nil` where that side does not have the collection; then every record is created.
-    ///   - new: `nil` where that side does not have it; then every record is deleted.
-    /// - Returns: `nil` where neither side has it.
+    ///   - old: the old state; `nil` if that side does not have the collection. Every record is then created.
+    ///   - new: the new state; `nil` if that side does not have the collection. Every record is then deleted.
+    /// - Returns: `nil` if neither side has it.
     package init?(from old: ComparedSnapshot?, to new: ComparedSnapshot?) {
         guard let collection = new?.collection ?? old?.collection else { return nil }
         self.collection = collection
@@ -60,7 +60,8 @@ package struct SnapshotDiff: Sendable {
     /// How many records changed in this way.
     package func count(_ kind: RecordChange.Kind) -> Int { records.count(kind) }
 
-    /// Attachments that records name on the new side only, whose bytes are others, and that only the old side names.
+    /// The counts of attachments that only the new side's records name, whose bytes changed, or that only the old
+    /// side's name.
     package var attachments: AttachmentCounts { records.attachments }
 }
 
@@ -73,7 +74,7 @@ extension SnapshotDiff.Side {
 }
 
 extension ComparedSnapshot {
-    /// Whether signer and packaged attachments are the same, as far as both sides say.
+    /// Whether signer and packaged attachments agree, as far as both sides state them.
     fileprivate func isSameSeal(as other: ComparedSnapshot) -> Bool {
         if let packaged, let others = other.packaged, packaged != others { return false }
         guard trust == other.trust else { return false }
