@@ -2,10 +2,10 @@ import RemoteSettingsModel
 
 /// What one origin published together: the state of each of its collections, and until when that is confirmed.
 ///
-/// It travels as the records of the collection ``collection``, so that every server, mirror, cache and client carries it
+/// It travels as the records of the collection ``collection``. So every server, mirror, cache and client carries it
 /// without knowing what it is. A catalogue is believed only if the snapshot that it was read from is verified.
 package struct Catalogue: Hashable, Sendable {
-    /// The collection whose records are the catalogue of an origin.
+    /// The collection whose records are an origin's catalogue.
     package static let collection: CollectionID = {
         do {
             return try CollectionID(bucket: "releases", name: "catalogue")
@@ -14,13 +14,13 @@ package struct Catalogue: Hashable, Sendable {
         }
     }()
 
-    /// The form of the records that this version reads and writes.
+    /// The format of the records that this version reads and writes.
     package static let format: UInt64 = 1
 
     /// The state of one collection.
     package struct Entry: Hashable, Sendable {
         package var timestamp: Timestamp
-        /// SHA-256 of the signed payload: canonical JSON of the records and the timestamp.
+        /// The SHA-256 of the signed payload, which is canonical JSON of the records and the timestamp.
         package var payload: SHA256Digest
         /// The number of records.
         package var records: Int
@@ -32,23 +32,25 @@ package struct Catalogue: Hashable, Sendable {
         }
     }
 
-    /// The name that the origin gives itself, so that another one under the same keys cannot stand in for it.
+    /// The name that the origin gives itself. It prevents another origin with the same keys from standing in for this
+    /// one.
     package var origin: OriginName
-    /// Which release this is; from 1 to 2^53 - 1. Each release of an origin has a higher number than the one before it.
+    /// The number of the release, from 1 to 2^53 - 1. Each release of an origin has a higher number than the one before
+    /// it.
     package var number: UInt64
     /// When the release was published.
     package var made: Timestamp
-    /// When the origin last said that this release is its present one.
+    /// When the origin last confirmed that this release is its present one.
     package var confirmed: Timestamp
-    /// Until when clients may take the release for the present one. Records are served beyond that time; they count as
-    /// unconfirmed then.
+    /// Until when clients may accept the release as the present one. Records are still served after that time, but they
+    /// count as unconfirmed.
     package var expires: Timestamp
     /// The collections of the release.
     package var entries: [CollectionID: Entry]
-    /// Collections that earlier releases had, with the number of the release that no longer has them.
+    /// The collections that earlier releases had, with the number of the release that removed them.
     package var removed: [CollectionID: UInt64]
 
-    /// The highest number of a release, as every JSON reader keeps it exactly (RFC 8259, section 6).
+    /// The highest number of a release. Every JSON reader keeps it exactly (RFC 8259, section 6).
     package static let highestNumber: UInt64 = (1 << 53) - 1
 
     package init(
@@ -64,18 +66,19 @@ package struct Catalogue: Hashable, Sendable {
         self.removed = removed
     }
 
-    /// Whether both list the same states; the times of confirmation may differ.
+    /// Whether both list the same states. Their times of confirmation may differ.
     package func hasSameStates(as other: Catalogue) -> Bool {
         origin == other.origin && entries == other.entries && removed == other.removed
     }
 }
 
-/// The name that an origin gives itself: 1 to 64 of the characters `a` to `z`, `0` to `9`, `.` and `-`, beginning with a
-/// letter or a digit. Names are compared by their characters.
+/// The name that an origin gives itself. Names are compared by their characters.
+///
+/// It has 1 to 64 of the characters `a` to `z`, `0` to `9`, `.` and `-`, and begins with a letter or a digit.
 package struct OriginName: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
-    /// - Returns: `nil` if the text is no such name.
+    /// - Returns: `nil` if the text is not such a name.
     package init?(_ text: String) {
         func isPlain(_ byte: UInt8) -> Bool {
             UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
@@ -86,27 +89,27 @@ package struct OriginName: Hashable, Sendable, CustomStringConvertible {
         description = text
     }
 
-    /// What a name has to look like, for errors.
+    /// The rule for names, for errors.
     package static let rule = "1 to 64 of the characters a to z, 0 to 9, . and -, beginning with a letter or a digit"
 }
 
-/// Why records are no catalogue, or why a catalogue cannot follow the one that is held.
+/// Why records are not a catalogue, or why a catalogue cannot follow the one that is held.
 package enum CatalogueError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The records are no catalogue.
+    /// The records are not a catalogue.
     case malformed(String)
-    /// A later version of the format.
+    /// The records have a later version of the format.
     case laterFormat(UInt64)
-    /// The catalogue is of another origin, such as a staging one with the same keys.
+    /// The catalogue belongs to another origin, such as a staging one with the same keys.
     case otherOrigin(found: OriginName, expected: OriginName)
     /// Its number is lower than that of the release that is held.
     case olderRelease(found: UInt64, held: UInt64)
-    /// It has the number of the release that is held, and lists other states.
+    /// Its number is that of the held release, but it lists other states.
     case sameNumberOtherStates(UInt64)
-    /// It confirms the release that is held, and was made before the confirmation that is held.
+    /// It confirms the held release, but was made before the held confirmation.
     case olderConfirmation(found: Timestamp, held: Timestamp)
     /// Collections that were listed are missing, and it does not say that they were removed.
     case unlisted([CollectionID])
-    /// It is signed by a certificate that was issued before that of the catalogue that is held.
+    /// The certificate that signed it was issued before that of the held catalogue.
     case earlierCertificate(found: Timestamp, held: Timestamp)
 
     package var description: String {

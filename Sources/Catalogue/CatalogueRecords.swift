@@ -5,7 +5,7 @@ extension Catalogue {
 
     /// Reads the records of ``collection``.
     ///
-    /// Members that this version does not know are left aside, so that later versions can add some.
+    /// Members that this version does not know are ignored, so that later versions can add some.
     ///
     /// - Throws: ``CatalogueError/malformed(_:)`` or ``CatalogueError/laterFormat(_:)``.
     package init(_ records: RecordTable) throws(CatalogueError) {
@@ -30,7 +30,7 @@ extension Catalogue {
             let id = try Self.collection(of: record)
             guard entries[id] == nil, removed[id] == nil else { throw .malformed("two records of \(id)") }
             if record.field("removed") != nil {
-                // Of two readers, one would take it for listed and the other for removed.
+                // One reader would take the collection for listed, and another would take it for removed.
                 if let state = ["timestamp", "sha256", "records"].first(where: { record.field($0) != nil }) {
                     throw .malformed("both \(state) and removed in the record \(record.id)")
                 }
@@ -71,8 +71,9 @@ extension Catalogue {
         Timestamp(milliseconds: try number(name, of: record, in: 0...highestNumber))
     }
 
-    /// The id of the record about a collection: `BUCKET_-NAME`, with `__` for each `_` of the two, so that no two collections
-    /// share one.
+    /// The id of the record about a collection: `BUCKET_-NAME`.
+    ///
+    /// Each `_` in the two names becomes `__`, so that no two collections share an id.
     package static func recordID(of id: CollectionID) -> String {
         func doubled(_ text: String) -> String {
             text.split(separator: "_", omittingEmptySubsequences: false).joined(separator: "__")
@@ -80,7 +81,7 @@ extension Catalogue {
         return "\(doubled(id.bucket))_-\(doubled(id.name))"
     }
 
-    /// The records, without `last_modified`: their ids, and their other members.
+    /// The id and the other members of each record, without `last_modified`.
     package var records: [(id: String, members: [JSONValue.Member])] {
         let release: [JSONValue.Member] = [
             .init(key: "format", value: .count(Self.format)), .init(key: "origin", value: .string("\(origin)")),

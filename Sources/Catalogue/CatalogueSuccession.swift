@@ -1,12 +1,12 @@
 import ContentSignature
 import RemoteSettingsModel
 
-/// A catalogue as it was verified: with the time from which the certificate that signed it is valid.
+/// A verified catalogue, with the time from which the certificate that signed it is valid.
 package struct VerifiedCatalogue: Hashable, Sendable {
     package let catalogue: Catalogue
-    /// From when the signer's own certificate is valid; `nil` if nothing is signed.
+    /// When the signer's own certificate becomes valid; `nil` if nothing is signed.
     package let certificateBegins: Timestamp?
-    /// SHA-256 of the root to which the certificate leads; `nil` if nothing is signed.
+    /// The SHA-256 of the root certificate of that chain; `nil` if nothing is signed.
     package let root: SHA256Digest?
 
     package init(_ catalogue: Catalogue, certificateBegins: Timestamp?, root: SHA256Digest?) {
@@ -15,11 +15,11 @@ package struct VerifiedCatalogue: Hashable, Sendable {
         self.root = root
     }
 
-    /// Reads the catalogue of a snapshot, and what signed it.
+    /// Reads the catalogue of a snapshot, and what signed it. Does no I/O.
     ///
-    /// Of several valid signatures under the root that the snapshot was verified by, the one with the latest certificate
-    /// counts: a key that was replaced may still be used by somebody to add a signature. The certificate is the signer's own:
-    /// a renewed intermediate or cross-certificate makes no replaced key younger. No I/O.
+    /// Several signatures may be valid under the root that the snapshot was verified by. The one with the latest
+    /// certificate counts, because somebody may still add a signature by a key that was replaced. Only the signer's own
+    /// certificate counts: a renewed intermediate or cross-certificate does not make a replaced key any younger.
     ///
     /// - Throws: ``CatalogueError/malformed(_:)`` or ``CatalogueError/laterFormat(_:)``.
     package init(_ snapshot: Snapshot, limits: Limits = Limits()) throws(CatalogueError) {
@@ -29,10 +29,11 @@ package struct VerifiedCatalogue: Hashable, Sendable {
             try Catalogue(snapshot.records), certificateBegins: chains.map(\.leafNotBefore).max(), root: root)
     }
 
-    /// Checks that this catalogue may take the place of one that was verified before.
+    /// Checks that this catalogue may replace one that was verified before.
     ///
-    /// Numbers only grow under one certificate. A later certificate of the same root makes a new beginning: whoever had the
-    /// key before it could have published any number (The Update Framework, specification 5.3.11: fast-forward attacks).
+    /// Under one certificate, numbers only grow. A later certificate of the same root starts anew, because whoever had
+    /// the earlier key could have published any number (The Update Framework, specification 5.3.11: fast-forward
+    /// attacks).
     ///
     /// - Throws: ``CatalogueError``.
     package func checkSuccession(of held: VerifiedCatalogue) throws(CatalogueError) {

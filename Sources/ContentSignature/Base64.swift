@@ -1,9 +1,9 @@
-/// Decoding of RFC 4648 base64, strictly: no white space, no foreign characters, no stray bits after the last byte.
+/// Decodes RFC 4648 base64 strictly: no white space, no foreign characters, no stray bits after the last byte.
 enum Base64 {
     enum Alphabet {
-        /// RFC 4648 section 4 (`+`, `/`), padding required.
+        /// RFC 4648 section 4 (`+`, `/`). Padding is required.
         case standard
-        /// RFC 4648 section 5 (`-`, `_`), padding allowed but not required.
+        /// RFC 4648 section 5 (`-`, `_`). Padding is optional.
         case url
     }
 

@@ -1,10 +1,10 @@
-/// Which certificate of a chain an error is about.
+/// The certificate of a chain that an error is about.
 public struct CertificateLabel: Hashable, Sendable, CustomStringConvertible {
     /// The position in the chain's text; the leaf is 1.
     public let position: Int
-    /// How many certificates the chain has.
+    /// The number of certificates in the chain.
     public let count: Int
-    /// The subject's common name, or its whole distinguished name where it has none. It is untrusted text.
+    /// The subject's common name, or its whole distinguished name if it has none. It is untrusted text.
     public let subject: String
 
     public var description: String {
@@ -18,7 +18,8 @@ public struct CertificateLabel: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Foreign text for a message: escaped, so that it cannot pass for a part of the message, and not too long.
+/// Text from outside, for a message. It is escaped, so that it cannot pass for a part of the message, and it is
+/// shortened.
 func quoted(_ text: String) -> String {
     let shown = text.prefix(120)
     return String(reflecting: String(shown)) + (shown.endIndex == text.endIndex ? "" : "…")

@@ -7,14 +7,14 @@ import RemoteSettingsModel
 import SwiftASN1
 import X509
 
-/// One certificate of a chain, decoded, with its place there. Nothing about it is checked.
+/// One decoded certificate of a chain, with its position. Nothing about it is verified.
 struct ChainCertificate: Sendable {
     let label: CertificateLabel
     let x509: Certificate
     let notBefore: Timestamp
     let notAfter: Timestamp
 
-    /// - Parameter position: counted from 1, the leaf.
+    /// - Parameter position: the position in the chain; the leaf is 1.
     init(der: [UInt8], position: Int, count: Int) throws(ContentSignatureError) {
         x509 = try Result { try Certificate(derEncoded: der) }
             .mapError { ContentSignatureError.malformedCertificate(certificate: position, reason: "\($0)") }.get()
@@ -28,7 +28,7 @@ struct ChainCertificate: Sendable {
     /// Whether subject and issuer are the same name (RFC 5280 section 3.2).
     var isSelfIssued: Bool { x509.subject == x509.issuer }
 
-    /// An extension's decoded value; `nil` where the certificate does not carry it.
+    /// An extension's decoded value; `nil` if the certificate does not have the extension.
     func value<Value>(
         of oid: ASN1ObjectIdentifier, _ read: (Certificate.Extensions) throws -> Value?
     ) throws(ContentSignatureError) -> Value? {
@@ -36,7 +36,7 @@ struct ChainCertificate: Sendable {
             .mapError { ContentSignatureError.malformedExtension(label, oid: "\(oid)", reason: "\($0)") }.get()
     }
 
-    /// Every alternative name of the subject, empty where the certificate has none.
+    /// Every alternative name of the subject; empty if the certificate has none.
     func alternativeNames() throws(ContentSignatureError) -> [GeneralName] {
         Array(try value(of: .X509ExtensionID.subjectAlternativeName, { try $0.subjectAlternativeNames }) ?? .init())
     }
@@ -50,7 +50,7 @@ struct ChainCertificate: Sendable {
 }
 
 extension Timestamp {
-    /// Dates before 1970 become 1970.
+    /// The date as a timestamp. A date before 1970 becomes 1970.
     fileprivate init(_ date: Date) {
         self.init(milliseconds: UInt64(clamping: Int64(date.timeIntervalSince1970)) * 1000)
     }

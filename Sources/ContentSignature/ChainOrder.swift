@@ -1,9 +1,10 @@
 import X509
 
-/// Checks by the names alone that each certificate of a chain was issued by the next one, and finds out what is wrong if not.
+/// Checks, by names alone, that each certificate of a chain was issued by the next one. If not, it finds out what is
+/// wrong.
 ///
-/// Names prove nothing: signatures are checked separately. They distinguish a chain in the wrong order from one that lacks a
-/// certificate or has one too many.
+/// Names prove nothing, and signatures are checked separately. But names tell a chain in the wrong order from one in
+/// which a certificate is missing, or which has one too many.
 struct ChainOrder {
     let certificates: [ChainCertificate]
 

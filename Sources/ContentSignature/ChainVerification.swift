@@ -4,15 +4,16 @@ import SwiftASN1
 import X509
 
 extension CertificateChain {
-    /// Verifies the chain for signing content: its order, its root, every validity, the leaf's name and key, every
-    /// constraint that a certificate carries (RFC 5280 sections 4.2 and 6.1, as far as this use has them) and every
-    /// signature. Does no I/O and reads no clock.
+    /// Verifies the chain for signing content. Does no I/O and reads no clock.
+    ///
+    /// It checks the order, the root, every validity, the leaf's name and key, every signature, and every constraint
+    /// that a certificate carries (RFC 5280 sections 4.2 and 6.1, as far as they apply here).
     ///
     /// - Parameters:
-    ///   - anchors: the hashes of which the root's must be one.
-    ///   - signer: the name that the leaf must carry as a DNS subject alternative name.
-    ///   - time: when every certificate must be valid, both ends of its validity included.
-    /// - Throws: ``ContentSignatureError`` that names the first rule broken and the certificate that breaks it.
+    ///   - anchors: the pinned hashes. The root's must be among them.
+    ///   - signer: the name that the leaf must have as a DNS subject alternative name.
+    ///   - time: the time at which every certificate must be valid. Both ends of a validity are included.
+    /// - Throws: ``ContentSignatureError`` that names the first broken rule and the certificate that breaks it.
     package func verified(
         anchors: TrustAnchors, signer: SignerName, at time: Timestamp
     ) throws(ContentSignatureError) -> VerifiedChain {
@@ -33,7 +34,7 @@ extension CertificateChain {
         for (certificate, issuer) in zip(certificates, issuers) {
             try certificate.checkSignature(by: issuer)
         }
-        // The pin vouches for every byte of the root already. This catches a pin on a certificate that is no root.
+        // The pin already vouches for every byte of the root. This catches a pin on a certificate that is not a root.
         if let last = certificates.last { try last.checkSignature(by: last) }
 
         return VerifiedChain(
@@ -44,8 +45,9 @@ extension CertificateChain {
 }
 
 extension ChainCertificate {
-    /// RFC 5280 section 4.1.2.9: extensions need version 3. Every certificate of a chain has some: an issuer its basic
-    /// constraints, the leaf its names.
+    /// Checks the version. RFC 5280 section 4.1.2.9 says that extensions need version 3.
+    ///
+    /// Every certificate of a chain has some: an issuer has basic constraints, and the leaf has names.
     fileprivate func checkVersion() throws(ContentSignatureError) {
         guard x509.version == .v3 else { throw .notVersion3(label) }
     }
@@ -57,7 +59,7 @@ extension ChainCertificate {
         guard time <= notAfter else { throw .expired(label, notBefore: notBefore, notAfter: notAfter, time: time) }
     }
 
-    /// RFC 5280 section 4.2: a critical extension that is not supported makes the certificate invalid.
+    /// Refuses unknown critical extensions. RFC 5280 section 4.2 says that such a certificate is invalid.
     fileprivate func checkCriticalExtensions() throws(ContentSignatureError) {
         let understood: [ASN1ObjectIdentifier] = [
             .X509ExtensionID.basicConstraints, .X509ExtensionID.keyUsage, .X509ExtensionID.extendedKeyUsage,
@@ -68,8 +70,10 @@ extension ChainCertificate {
         }
     }
 
-    /// Content signatures are code signing. RFC 5280 section 4.2.1.12 leaves it to the application whether "any purpose"
-    /// is enough: here it is not, and an issuer's purposes bind what it issues, as in Firefox.
+    /// Checks that the certificate may sign code, because content signatures are code signing.
+    ///
+    /// RFC 5280 section 4.2.1.12 lets the application decide whether "any purpose" is enough. Here it is not. As in
+    /// Firefox, an issuer's purposes also bind the certificates below it.
     fileprivate func checkExtendedKeyUsage() throws(ContentSignatureError) {
         let usages = try value(of: .X509ExtensionID.extendedKeyUsage) { try $0.extendedKeyUsage }
         guard let usages, !usages.contains(.codeSigning) else { return }
@@ -89,7 +93,7 @@ extension ChainCertificate {
         return key
     }
 
-    /// - Parameter issued: all the certificates below this one, leaf first.
+    /// - Parameter issued: all certificates below this one, leaf first.
     fileprivate func checkIssuer(of issued: ArraySlice<ChainCertificate>) throws(ContentSignatureError) {
         guard case .isCertificateAuthority(let pathLength) = try basicConstraints() else {
             throw .notAnAuthority(label)

@@ -1,11 +1,11 @@
 import RemoteSettingsModel
 
-/// Why a chain, a signature or a snapshot is not to be trusted.
+/// Why a chain, a signature or a snapshot cannot be trusted.
 ///
-/// Every case says one thing that is wrong; ``description`` adds what was expected, what was found and what to do.
+/// Every case is one fault. ``description`` adds what was expected, what was found, and what to do.
 public enum ContentSignatureError: Error, Hashable, Sendable {
     // MARK: The configuration
-    /// A pinned root that is not the SHA-256 of a certificate in hexadecimal digits.
+    /// A pinned root is not the SHA-256 of a certificate in hexadecimal digits.
     case invalidRootHash(found: String, reason: String)
 
     // MARK: A chain's text
@@ -15,24 +15,25 @@ public enum ContentSignatureError: Error, Hashable, Sendable {
     case chainTooLarge(bytes: Int, limit: Int)
     /// The chain has more certificates than `Limits` allow.
     case tooManyCertificates(limit: Int)
-    /// There is other text where a certificate should begin, or no certificate at all. `found` quotes nothing but PEM
-    /// labels: an `x5u` may lead to any machine, and its answers must not end up in logs.
+    /// There is other text instead of a certificate, or no certificate at all.
+    ///
+    /// `found` quotes only PEM labels. An `x5u` may lead to any machine, and its answers must not end up in logs.
     case notPEM(found: String)
-    /// A certificate begins and does not end. Counted from 1.
+    /// A certificate begins but does not end. Certificates are counted from 1.
     case truncatedPEM(certificate: Int)
     /// The text between the PEM labels is not base64. Certificates are counted from 1.
     case malformedPEM(certificate: Int, reason: String)
     /// The bytes are not an X.509 certificate (RFC 5280). Certificates are counted from 1.
     case malformedCertificate(certificate: Int, reason: String)
-    /// There is one certificate only; even a root that signs leaves itself makes two.
+    /// There is only one certificate. A chain needs two, even if a root signs leaves itself.
     case incompleteChain(only: CertificateLabel)
 
     // MARK: A chain's order and root
-    /// All that belongs to a chain is there, in another order than `expected`.
+    /// The chain is complete, but its order is not `expected`.
     case reordered(expected: [CertificateLabel])
-    /// The chain would be whole without this certificate.
+    /// The chain would be complete without this certificate.
     case unrelatedCertificate(CertificateLabel)
-    /// The next certificate has another name than this one's `issuer`.
+    /// The name of the next certificate is not this one's `issuer`.
     case notIssuedByNext(CertificateLabel, issuer: String, next: CertificateLabel)
     /// The last certificate was issued by another one.
     case rootMissing(last: CertificateLabel)
@@ -40,15 +41,15 @@ public enum ContentSignatureError: Error, Hashable, Sendable {
     case untrustedRoot(found: SHA256Digest, pinned: [SHA256Digest])
 
     // MARK: A chain's certificates
-    /// The certificate ended before `time`, the time to verify at.
+    /// The certificate expired before `time`, the time of verification.
     case expired(CertificateLabel, notBefore: Timestamp, notAfter: Timestamp, time: Timestamp)
-    /// The certificate begins after `time`, the time to verify at.
+    /// The certificate becomes valid after `time`, the time of verification.
     case notYetValid(CertificateLabel, notBefore: Timestamp, notAfter: Timestamp, time: Timestamp)
-    /// None of the leaf's DNS names, `found`, is the one expected.
+    /// None of the leaf's DNS names, `found`, is the expected one.
     case wrongSigner(expected: SignerName, found: [String])
     /// The key is not on the curve P-384.
     case wrongKeyType(CertificateLabel, found: String)
-    /// The first certificate may issue others, and so must not sign content.
+    /// The first certificate may issue others, so it must not sign content.
     case leafIsAuthority(CertificateLabel)
     /// A certificate that issued another has no basic constraints that allow it (RFC 5280, section 4.2.1.9).
     case notAnAuthority(CertificateLabel)
@@ -56,22 +57,22 @@ public enum ContentSignatureError: Error, Hashable, Sendable {
     case pathLengthExceeded(CertificateLabel, limit: Int, found: Int)
     /// The key usage does not include `usage` (RFC 5280, section 4.2.1.3).
     case missingKeyUsage(CertificateLabel, usage: String)
-    /// There is an extended key usage, and code signing is not in it (RFC 5280, section 4.2.1.12).
+    /// There is an extended key usage, but it does not include code signing (RFC 5280, section 4.2.1.12).
     case missingExtendedKeyUsage(CertificateLabel, found: [String])
-    /// A name is outside of what an authority is limited to (RFC 5280, section 4.2.1.10).
+    /// A name is outside the names that an authority is limited to (RFC 5280, section 4.2.1.10).
     case nameNotPermitted(CertificateLabel, name: String, by: CertificateLabel, permitted: [String])
-    /// A name is one that an authority must not issue for (RFC 5280, section 4.2.1.10).
+    /// An authority must not issue for this name (RFC 5280, section 4.2.1.10).
     case nameExcluded(CertificateLabel, name: String, by: CertificateLabel, excluded: String)
-    /// The first certificate constrains names of a form that is not processed, and `certificate` carries such a name, or
-    /// may do so.
+    /// The first certificate constrains names of a form that is not supported, and `certificate` has such a name, or
+    /// may have one.
     case unsupportedNameConstraint(CertificateLabel, form: String, certificate: CertificateLabel)
-    /// The certificate has another version than 3, the only one with extensions.
+    /// The certificate's version is not 3, the only version with extensions.
     case notVersion3(CertificateLabel)
-    /// The certificate has a critical extension that is not processed, and so must be refused (RFC 5280, section 4.2).
+    /// The certificate has a critical extension that is not supported, so it must be refused (RFC 5280, section 4.2).
     case unknownCriticalExtension(CertificateLabel, oid: String)
-    /// An extension's value does not have the form that RFC 5280 gives it.
+    /// An extension's value does not have the form that RFC 5280 defines.
     case malformedExtension(CertificateLabel, oid: String, reason: String)
-    /// The certificate is signed over SHA-1.
+    /// The certificate's signature uses SHA-1.
     case weakSignatureAlgorithm(CertificateLabel, algorithm: String)
     /// The issuer's key did not sign this certificate.
     case invalidCertificateSignature(CertificateLabel, issuer: CertificateLabel)
@@ -79,9 +80,9 @@ public enum ContentSignatureError: Error, Hashable, Sendable {
     // MARK: One signature
     /// The signature is not base64 in the alphabet for URLs (RFC 4648, section 5).
     case malformedBase64(reason: String)
-    /// The signature has another length than the 96 bytes of r and s on P-384.
+    /// The signature does not have 96 bytes, which r and s on P-384 need.
     case wrongSignatureLength(found: Int)
-    /// A component of the signature is not between 1 and the order of the curve.
+    /// A component of the signature is not at least 1 and below the order of the curve.
     case signatureOutOfRange(SignatureComponent, SignatureRangeFault)
     /// The signer's key did not sign this content.
     case signatureMismatch(signer: SignerName)
@@ -89,21 +90,21 @@ public enum ContentSignatureError: Error, Hashable, Sendable {
     // MARK: A snapshot's signatures
     /// The metadata has no signature.
     case noSignatures(CollectionID)
-    /// There are signatures, and none names a certificate chain (`x5u` is empty).
+    /// There are signatures, but none names a certificate chain (`x5u` is empty).
     case noChains(CollectionID)
     /// The metadata has more signatures than `Limits` allow.
     case tooManySignatures(CollectionID, count: Int, limit: Int)
-    /// No signature is in a mode that is known, which is `p384ecdsa`.
+    /// No signature is in the only known mode, `p384ecdsa`.
     case onlyUnknownModes(CollectionID, modes: [String])
     /// The caller did not supply this chain.
     case chainMissing(x5u: String)
-    /// For callers: the collection's timestamp is later than the time at which it was verified allows.
+    /// The collection's timestamp is too late for the time at which it was verified. Callers throw this.
     case newerThanVerification(CollectionID, timestamp: Timestamp, time: Timestamp)
-    /// The chain that a signature names could not be fetched or read. Callers use it for chains that they supply.
+    /// The chain that a signature names could not be fetched or read. Callers use this for the chains that they supply.
     case chainUnavailable(reason: String)
-    /// The chain was verified for another name than this collection's signatures need.
+    /// The chain was verified for another name than the one that signs this collection.
     case signerMismatch(expected: SignerName, chain: SignerName)
-    /// Every signature in a known mode failed, for the listed reasons.
+    /// Every signature in a known mode failed, each for the listed reason.
     case noValidSignature(CollectionID, [SignatureFailure])
 }
 
@@ -117,15 +118,15 @@ public enum SignatureComponent: String, Hashable, Sendable {
 
 /// Why r or s of an ECDSA signature is out of range.
 public enum SignatureRangeFault: Hashable, Sendable {
-    /// Zero.
+    /// The number is zero.
     case zero
-    /// n, the order of the curve's base point, or more.
+    /// The number is at least n, the order of the curve's base point.
     case notBelowOrder
 }
 
 /// Why one of several signatures is not valid.
 public struct SignatureFailure: Hashable, Sendable, CustomStringConvertible {
-    /// Counted from 1, in the order of the metadata.
+    /// The position in the metadata, counted from 1.
     public let position: Int
     /// The URL of the certificate chain, as the metadata names it.
     public let x5u: String

@@ -1,17 +1,18 @@
 import struct Crypto.SHA256
 import RemoteSettingsModel
 
-/// The certificate chains that a snapshot's signatures need, in one text: `chain.pem` of a bundle, and the chain in a cache file.
+/// The certificate chains of a snapshot's signatures in one text: `chain.pem` of a bundle, and the chain in a cache
+/// file.
 ///
-/// The first chain stands there as it was served. Each further one follows behind a line `|`, with `| ` in front of its lines:
-/// readers of PEM pass over such lines as explanatory text (RFC 7468, section 2), and so do versions of this package that know one
-/// chain only. Nothing here is verified.
+/// The first chain is kept as it was served. Each further one follows after a line `|`, and each of its lines begins
+/// with `| `. Readers of PEM skip such lines as explanatory text (RFC 7468, section 2). So do versions of this package
+/// that know only one chain. Nothing here is verified.
 package struct KeptChains: Sendable {
     private static let separator = Array("\n|\n".utf8)
-    /// Further ones are not looked at: signatures of a change of roots have two chains, or three.
+    /// The most chains that are read. During a change of roots, signatures have two or three chains.
     package static let most = 8
 
-    /// PEM texts, each without the marks.
+    /// The PEM texts, without the marks.
     package let chains: [Bytes]
     /// All chains in one text.
     package let text: Bytes
@@ -44,9 +45,9 @@ package struct KeptChains: Sendable {
     }
 
     /// - Parameters:
-    ///   - first: the chain that readers of one chain take.
-    ///   - others: are left out where they are there already, have line ends that other readers see as such, or would make the
-    ///     text longer than ``Limits/chainBytes``.
+    ///   - first: the chain for readers that know only one.
+    ///   - others: further chains. One is left out if it is already there, if its line ends could mislead other
+    ///     readers, or if the text would become longer than ``Limits/chainBytes``.
     package init(_ first: Bytes, _ others: [Bytes], limits: Limits) {
         var (chains, text) = ([first], first.array)
         for chain in others where !chains.contains(chain) && chains.count < Self.most {
@@ -64,10 +65,12 @@ package struct KeptChains: Sendable {
 }
 
 extension Snapshot {
-    /// The snapshot with the chains of its other signatures, so that those who trust only another root can verify it as well.
+    /// The snapshot with the chains of its other signatures, so that clients that trust only another root can verify it
+    /// too.
     ///
-    /// A chain is kept if it is valid for the signer at the time of the snapshot's own verification, and one of the signatures is
-    /// its. Its root need not be pinned: whoever reads the snapshot decides by pins of their own. No I/O.
+    /// A chain is kept if it was valid for the signer at the time of the snapshot's own verification, and if one of the
+    /// signatures was made with it. Its root need not be pinned, because each reader of the snapshot has its own pins.
+    /// Does no I/O.
     package func keeping(_ others: [CertificateChain], limits: Limits = Limits()) -> Snapshot {
         guard let chain, let verdict = provenance.verdict, !others.isEmpty else { return self }
         let unverified = UnverifiedSnapshot(collection: collection, payload: payload, metadata: metadata)
@@ -87,8 +90,9 @@ extension Snapshot {
 }
 
 extension Snapshot {
-    /// Each signature of the metadata with the kept chain that it was made with, verified at the time of the snapshot's own
-    /// verification; `nil` where none of the chains fits. No I/O.
+    /// Each signature of the metadata with its kept chain, verified at the time of the snapshot's own verification.
+    ///
+    /// The chain is `nil` if none of the chains fits. Does no I/O.
     package func signatureChains(limits: Limits = Limits()) -> [(signature: ServedSignature, chain: VerifiedChain?)] {
         guard let chain, let verdict = provenance.verdict else { return metadata.signatures.map { ($0, nil) } }
         return UnverifiedSnapshot(collection: collection, payload: payload, metadata: metadata)
@@ -97,14 +101,14 @@ extension Snapshot {
 }
 
 extension UnverifiedSnapshot {
-    /// Each signature with that one of the chains that it was made with, up to its own root; `nil` where none fits.
-    /// No I/O.
+    /// Each signature with the chain that it was made with, verified up to its own root. Does no I/O.
     ///
-    /// A key whose root other roots vouch for has a chain for each of them, and its signatures fit all of these. Then a
-    /// URL that ends with a chain's hash, as those of origins do, says which one is meant; else each signature gets the
-    /// next one.
+    /// The chain is `nil` if none fits. If several roots vouch for a key, the key has a chain for each of them, and its
+    /// signatures fit all of these. A URL that ends with a chain's hash, as an origin's URLs do, then tells which chain
+    /// is meant. Otherwise each signature gets the next chain.
     ///
-    /// - Parameter verdict: says which name the chains must have been issued for, and at what time they must be valid.
+    /// - Parameter verdict: the name that the chains must have been issued for, and the time at which they must be
+    ///   valid.
     package func signatureChains(
         _ pems: [Bytes], as verdict: SignatureVerdict, limits: Limits = Limits()
     ) -> [(signature: ServedSignature, chain: VerifiedChain?)] {
@@ -131,7 +135,7 @@ extension UnverifiedSnapshot {
 }
 
 extension CertificateChain {
-    /// Verifies the chain up to its own root, which nobody need have pinned.
+    /// Verifies the chain up to its own root, which need not be pinned.
     package func ownVerdict(_ signer: SignerName, at time: Timestamp) throws(ContentSignatureError) -> VerifiedChain {
         try verified(anchors: TrustAnchors([root]), signer: signer, at: time)
     }

@@ -3,7 +3,7 @@ import Locks
 
 /// Verifies snapshots that are stored together with their chain, in a bundle or a cache file.
 ///
-/// A chain is verified once for each signer; for every other collection and time only the chain's validity is checked.
+/// A chain is verified once for each signer. For other collections and times, only its validity is checked again.
 package final class KeptSnapshotVerifier: Sendable {
     private struct Key: Hashable {
         var pem: Bytes
@@ -19,14 +19,14 @@ package final class KeptSnapshotVerifier: Sendable {
         self.limits = limits
     }
 
-    /// Data that is newer than its verification is refused, with ``Limits/clockToleranceSeconds`` for clocks that differ: who
-    /// has an expired key could else sign new data, and give a time at which the key was valid.
+    /// Data that is newer than its verification is refused, with ``Limits/clockToleranceSeconds`` for clocks that
+    /// differ. Otherwise the owner of an expired key could sign new data, and state a time at which the key was valid.
     ///
     /// - Parameters:
     ///   - pem: the stored chains (``KeptChains``). Each is tried with every signature.
-    ///   - time: when the snapshot was first verified, as the lock or the cache file says; never a time from the data or
-    ///     the certificates.
-    ///   - message: the payload's hash, where it was computed already.
+    ///   - time: when the snapshot was first verified, according to the lock or the cache file. It is never a time from
+    ///     the data or the certificates.
+    ///   - message: the payload's hash, if it was already computed.
     package func verified(
         _ unverified: UnverifiedSnapshot, chain pem: Bytes, at time: Timestamp, message: SignedMessage? = nil
     ) throws(ContentSignatureError) -> Snapshot {
@@ -42,18 +42,19 @@ package final class KeptSnapshotVerifier: Sendable {
                 }
                 let chains = Dictionary(unverified.signatures.map { ($0.x5u, chain) }) { first, _ in first }
                 let snapshot = try unverified.verified(with: chains, signer: signer, message: message, limits: limits)
-                // The others stay for those who need them.
+                // The other chains are kept for readers that need them.
                 return Snapshot(vouchingFor: unverified, chain: pem, provenance: snapshot.provenance)
             } catch {
-                // The first chain is the one that is meant where none is good.
+                // If no chain is good, the first one is reported.
                 failure = failure ?? error
             }
         }
         throw failure ?? .noChains(unverified.collection)
     }
 
-    /// Verifies a chain ahead of the snapshot that it is for, on another thread than the one that reads the snapshot.
-    /// Decides nothing: a chain that does not verify is refused with the snapshot.
+    /// Verifies a chain before its snapshot, on another thread than the one that reads the snapshot.
+    ///
+    /// It decides nothing: a chain that cannot be verified is refused later, with the snapshot.
     package func verifyAhead(chain pem: Bytes, of collection: CollectionID, at time: Timestamp) {
         for chain in KeptChains(text: pem).chains
         where (try? verifiedChain(chain, signer: policy.signer(for: collection), at: time)) != nil {
@@ -61,14 +62,16 @@ package final class KeptSnapshotVerifier: Sendable {
         }
     }
 
-    /// Whether one of the chains was verified for this collection and time already.
+    /// Whether one of the chains has already been verified for this collection and time.
     package func hasVerified(chain pem: Bytes, of collection: CollectionID, at time: Timestamp) -> Bool {
         known(pem, policy.signer(for: collection), at: time) != nil
     }
 
-    /// Verifies the first of a snapshot's signatures that can be verified, ahead of the snapshot, on another thread than the one
-    /// that reads it, with a chain that was verified already. Decides nothing: `message` remembers the signature where it is
-    /// valid, so that it need not be verified again.
+    /// Verifies a snapshot's first verifiable signature before the snapshot, on another thread than the one that reads
+    /// it.
+    ///
+    /// It needs a chain that has already been verified, and decides nothing. `message` remembers a valid signature, so
+    /// that it need not be verified again.
     package func verifyAhead(
         _ message: inout SignedMessage, _ signatures: [ServedSignature], chain pem: Bytes, of collection: CollectionID,
         at time: Timestamp
@@ -83,7 +86,7 @@ package final class KeptSnapshotVerifier: Sendable {
         }
     }
 
-    /// The first of the kept chains that was verified.
+    /// The first kept chain that has already been verified.
     private func known(_ pem: Bytes, _ signer: SignerName, at time: Timestamp) -> VerifiedChain? {
         for chain in KeptChains(text: pem).chains {
             if let known = chains.withLock({ $0[Key(pem: chain, signer: signer)] })?.valid(at: time) { return known }

@@ -3,14 +3,14 @@ import X509
 
 /// The name constraints of one issuer, applied to the certificates below it (RFC 5280 section 4.2.1.10).
 ///
-/// DNS names are checked. A constraint on names of another form refuses every certificate that carries such a name, as
-/// the RFC requires for forms that an implementation does not process. Beyond the RFC, and as X509's own verifier has it,
-/// certificates that are issued to their issuer are bound too, and some forms refuse every certificate.
+/// DNS names are checked. A constraint on another form of name refuses every certificate that has such a name, as the
+/// RFC requires for forms that an implementation does not support. Like X509's own verifier, this is stricter than the
+/// RFC: self-issued certificates are bound too, and some forms refuse every certificate.
 struct NameConstraintCheck {
     private let issuer: CertificateLabel
     private let constraints: NameConstraints
 
-    /// - Returns: `nil` where `issuer` carries no name constraints.
+    /// - Returns: `nil` if `issuer` has no name constraints.
     init?(issuer: ChainCertificate) throws(ContentSignatureError) {
         let constraints = try issuer.value(of: .X509ExtensionID.nameConstraints) { try $0.nameConstraints }
         guard let constraints else { return nil }
@@ -29,7 +29,7 @@ struct NameConstraintCheck {
     }
 
     private func check(_ name: String, of certificate: CertificateLabel) throws(ContentSignatureError) {
-        // What is no name, or constrains none, cannot be compared: it is taken for excluded, and for not permitted.
+        // An invalid name or constraint cannot be compared, so it counts as excluded and as not permitted.
         let excluded = constraints.excludedDNSDomains.first {
             !Self.isName(name[...]) || !Self.isConstraint($0) || Self.matches(name, $0)
         }
@@ -61,8 +61,10 @@ struct NameConstraintCheck {
         }
     }
 
-    /// `example.org` permits itself and everything below it; `.example.org`, as is the custom beyond the RFC, only what
-    /// is below it; the empty constraint everything.
+    /// Whether a constraint covers a name.
+    ///
+    /// `example.org` covers itself and everything below it. `.example.org` covers only what is below it, which is
+    /// common practice beyond the RFC. The empty constraint covers everything.
     static func matches(_ name: String, _ constraint: String) -> Bool {
         let name = name.utf8.map(\.asciiLowercased)
         let constraint = constraint.utf8.map(\.asciiLowercased)
@@ -75,7 +77,7 @@ struct NameConstraintCheck {
         return first == dot ? !below.isEmpty : below.isEmpty || below.last == dot
     }
 
-    /// The forms that refuse every certificate below, whatever names it carries.
+    /// The forms that refuse every certificate below the issuer, whatever names it has.
     private static let alwaysRefused: Set = ["otherName", "rfc822Name", "x400Address", "ediPartyName", "registeredID"]
 
     /// Whether a text is a DNS name without a final dot (RFC 1123 section 2.1, and `_`).

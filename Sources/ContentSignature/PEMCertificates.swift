@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// The certificates of a PEM text (RFC 7468) as DER, in their order. Nothing is decoded beyond base64.
+/// The certificates of a PEM text (RFC 7468) as DER, in their order. Only base64 is decoded.
 struct PEMCertificates {
     let der: [[UInt8]]
 
@@ -36,14 +36,14 @@ struct PEMCertificates {
             } else if line.starts(with: Self.dashes) {
                 throw .notPEM(found: Self.label(line) ?? "a line that begins with -----")
             }
-            // Any other line between certificates is explanatory text, which RFC 7468 section 2 allows.
+            // RFC 7468 section 2 allows any other line between certificates, as explanatory text.
         }
         guard body == nil else { throw .truncatedPEM(certificate: certificates.count + 1) }
         guard !certificates.isEmpty else { throw .notPEM(found: "none in \(bytes.count) bytes") }
         der = certificates
     }
 
-    /// The line where it is the first or last one of some block of PEM (RFC 7468), which is safe to quote.
+    /// The line if it is the first or last line of a PEM block (RFC 7468), and therefore safe to quote.
     private static func label(_ line: some Collection<UInt8>) -> String? {
         let text = String(decoding: line, as: UTF8.self)
         guard text.hasPrefix("-----BEGIN ") || text.hasPrefix("-----END "), text.hasSuffix("----"), text.count <= 60,

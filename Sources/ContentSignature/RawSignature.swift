@@ -4,7 +4,7 @@ import RemoteSettingsModel
 
 /// A P-384 signature as the protocol writes it: base64url of r and s, 48 bytes each, big-endian (IEEE P1363).
 ///
-/// Both numbers are in `1..<n`. A high s is as good as a low one: the protocol asks for no normal form.
+/// Both numbers are in `1..<n`. The protocol requires no normal form, so a high s is as good as a low one.
 struct RawSignature: Sendable {
     let ecdsa: P384.Signing.ECDSASignature
 
@@ -34,7 +34,7 @@ struct RawSignature: Sendable {
         do {
             ecdsa = try P384.Signing.ECDSASignature(rawRepresentation: bytes)
         } catch {
-            // The only thing that the library checks here.
+            // The library checks only the length.
             throw .wrongSignatureLength(found: bytes.count)
         }
     }
@@ -47,13 +47,13 @@ package struct SignedMessage: Sendable {
     /// What was hashed, without the prefix.
     let payload: Bytes
     let digest: SHA384Digest
-    /// A signature over this message that was verified already, and the key that it was verified with.
+    /// A signature over this message that has already been verified, with the key that verified it.
     var verified: (signature: RawSignature, key: P384.Signing.PublicKey)?
 
-    /// Hashes `payload` where it lies, without a copy.
+    /// Hashes `payload` in place, without a copy.
     package init(_ payload: Bytes) { self.init(payload, continuing: Beginning()) }
 
-    /// Hashes the rest of `payload`, whose first bytes are those of `beginning`.
+    /// Hashes the rest of `payload`. Its first bytes must be those of `beginning`.
     package init(_ payload: Bytes, continuing beginning: Beginning) {
         var hash = beginning.hash
         unsafe payload[beginning.count..<payload.count].withUnsafeBytes { unsafe hash.update(bufferPointer: $0) }
@@ -61,10 +61,10 @@ package struct SignedMessage: Sendable {
         digest = hash.finalize()
     }
 
-    /// The hash of a message of which only the first bytes are there yet.
+    /// The hash of a message whose first bytes have arrived.
     package struct Beginning: Sendable {
         fileprivate var hash = SHA384()
-        /// How many bytes of the payload were hashed.
+        /// How many bytes of the payload have been hashed.
         package private(set) var count = 0
 
         package init() { hash.update(data: Array("Content-Signature:\0".utf8)) }

@@ -1,24 +1,26 @@
 import RemoteSettingsModel
 
-/// The DNS name that a leaf certificate must carry to sign for a collection.
+/// The DNS name that a leaf certificate must have to sign for a collection.
 ///
 /// Names are compared as DNS names: ASCII letters of either case are equal.
 public struct SignerName: Sendable, CustomStringConvertible {
     /// The name as it was given.
     public let dnsName: String
 
-    /// - Parameter dnsName: a host name; it is not checked, and one that no certificate carries matches nothing.
+    /// - Parameter dnsName: a host name. It is not checked, and a name that no certificate has matches nothing.
     public init(_ dnsName: String) {
         self.dnsName = dnsName
     }
 
-    /// The signer of every bucket that is not one of ``oneCRL``'s.
+    /// The signer of every bucket except those of ``oneCRL``.
     public static let remoteSettings = SignerName("remote-settings.content-signature.mozilla.org")
     /// The signer of the buckets `security-state` and `security-state-preview`.
     public static let oneCRL = SignerName("onecrl.content-signature.mozilla.org")
 
-    /// The name that Mozilla's servers sign `collection` with: ``oneCRL`` in the buckets `security-state` and
-    /// `security-state-preview`, ``remoteSettings`` in every other.
+    /// The name with which Mozilla's servers sign `collection`.
+    ///
+    /// It is ``oneCRL`` in the buckets `security-state` and `security-state-preview`, and ``remoteSettings`` in every
+    /// other.
     public static func expected(for collection: CollectionID) -> SignerName {
         switch collection.bucket {
         case "security-state", "security-state-preview": .oneCRL

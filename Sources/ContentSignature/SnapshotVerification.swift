@@ -3,17 +3,18 @@ import RemoteSettingsModel
 extension UnverifiedSnapshot {
     /// Verifies the snapshot's signatures. Does no I/O and reads no clock.
     ///
-    /// Signatures in another mode than `p384ecdsa` and those that name no chain are skipped; one valid signature of the rest
-    /// is enough. The payload is hashed once. The signature covers records and timestamp, but not the collection's name.
+    /// Signatures in another mode than `p384ecdsa` are skipped, and so are those that name no chain. Of the rest, one
+    /// valid signature is enough. The payload is hashed once. The signature covers records and timestamp, but not the
+    /// collection's name.
     ///
     /// - Parameters:
-    ///   - chains: the result of verifying each chain that a signature names, by its `x5u` as served. A chain that could
-    ///     not be fetched is missing, or is a failure with ``ContentSignatureError/chainUnavailable(reason:)``.
+    ///   - chains: the result of verifying each chain that a signature names, by its `x5u` as served. A chain that
+    ///     could not be fetched is missing, or is a failure with ``ContentSignatureError/chainUnavailable(reason:)``.
     ///   - signer: the name that the chain must be verified for; `nil` means ``SignerName/expected(for:)``.
-    ///   - message: the payload's hash, where it was computed already. The hash of other bytes is not used.
+    ///   - message: the payload's hash, if it was already computed. A hash of other bytes is not used.
     ///   - limits: ``Limits/signatures`` is the largest number of signatures.
-    /// - Throws: ``ContentSignatureError``: `noSignatures`, `tooManySignatures`, `noChains`,
-    ///   `onlyUnknownModes`, or `noValidSignature` with the error of each signature.
+    /// - Throws: ``ContentSignatureError``: `noSignatures`, `tooManySignatures`, `noChains`, `onlyUnknownModes`, or
+    ///   `noValidSignature` with the error of each signature.
     package func verified(
         with chains: [String: Result<VerifiedChain, ContentSignatureError>], signer: SignerName? = nil,
         message: SignedMessage? = nil, limits: Limits = Limits()

@@ -4,14 +4,15 @@ import RemoteSettingsModel
 public struct TrustPolicy: Hashable, Sendable {
     /// The pinned roots.
     public var roots: TrustAnchors
-    /// The leaf certificate's name; `nil` for the one that Mozilla signs the collection's bucket with.
+    /// The name in the leaf certificate; `nil` for the name with which Mozilla signs the collection's bucket.
     public var signer: SignerName?
     /// Whether a collection without any signature is accepted. Its bundle and its lock entry then say `unsigned`.
     public var acceptsUnsigned: Bool
 
     /// - Parameters:
     ///   - roots: the pinned roots.
-    ///   - signer: `nil` for the name that Mozilla signs the collection's bucket with.
+    ///   - signer: the name in the leaf certificate; `nil` for the name with which Mozilla signs the collection's
+    ///     bucket.
     ///   - acceptsUnsigned: whether a collection without any signature is accepted.
     public init(roots: TrustAnchors, signer: SignerName? = nil, acceptsUnsigned: Bool = false) {
         self.roots = roots
@@ -19,24 +20,25 @@ public struct TrustPolicy: Hashable, Sendable {
         self.acceptsUnsigned = acceptsUnsigned
     }
 
-    /// The name that a leaf certificate must carry to sign for `collection`.
+    /// The name that a leaf certificate must have to sign for `collection`.
     public func signer(for collection: CollectionID) -> SignerName { signer ?? .expected(for: collection) }
 }
 
-/// The pinned roots: a chain is trusted only where the SHA-256 of its root certificate's DER is in this list.
+/// The pinned roots. A chain is trusted only if the SHA-256 of its root certificate's DER is in this list.
 ///
-/// It is a list because a root may have to be replaced: during the transition, both are pinned.
+/// It is a list because a root may have to be replaced. During the transition, both roots are pinned.
 public struct TrustAnchors: Hashable, Sendable {
     /// SHA-256 of each root certificate's DER.
     public let roots: [SHA256Digest]
 
-    /// - Parameter roots: an empty list trusts nothing.
+    /// - Parameter roots: the pinned hashes. An empty list trusts nothing.
     public init(_ roots: [SHA256Digest]) {
         self.roots = roots
     }
 
-    /// Reads hashes as people write them, each either `C8:A8:0E:…` (32 pairs with colons) or 64 hexadecimal digits, of
-    /// either case.
+    /// Reads hashes as people write them, in upper or lower case.
+    ///
+    /// Each is either `C8:A8:0E:…` (32 pairs with colons) or 64 hexadecimal digits.
     ///
     /// - Throws: ``ContentSignatureError/invalidRootHash(found:reason:)`` for the first text that is neither.
     public init(parsing texts: [String]) throws(ContentSignatureError) {

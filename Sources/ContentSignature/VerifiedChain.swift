@@ -3,28 +3,30 @@ import RemoteSettingsModel
 
 /// A chain that was verified up to a pinned root, for one signer, at one time. Only this module can make one.
 ///
-/// One serves every collection and signature that name the same chain.
+/// One chain serves every collection and signature that names it.
 package struct VerifiedChain: Sendable {
     /// The chain's PEM text, byte for byte.
     package let pem: Bytes
-    /// The name that the leaf was verified to carry.
+    /// The name that the leaf has, as verified.
     package let signer: SignerName
     /// SHA-256 of the root certificate's DER.
     package let root: SHA256Digest
-    /// When the last certificate of the chain becomes valid.
+    /// When all certificates of the chain have become valid.
     package let notBefore: Timestamp
-    /// When the first certificate of the chain, the signer's own, becomes valid. Whoever has a signer's key can put other
-    /// certificates behind it, so that the others say nothing about the key's age.
+    /// When the first certificate of the chain, the signer's own, becomes valid.
+    ///
+    /// The other certificates say nothing about the key's age, because whoever has the key can append others.
     package let leafNotBefore: Timestamp
-    /// When the first certificate of the chain expires.
+    /// When the first of the chain's certificates to expire does so.
     package let notAfter: Timestamp
     /// The time at which the chain was verified, chosen by the caller.
     package let verifiedAt: Timestamp
     let key: P384.Signing.PublicKey
 
-    /// The same chain, verified at another time: of all checks, only the validity depends on the time.
+    /// The same chain, verified at another time. Of all checks, only the validity depends on the time.
     ///
-    /// - Returns: `nil` if a certificate is not valid at `time`; ``CertificateChain/verified(anchors:signer:at:)`` names it.
+    /// - Returns: `nil` if a certificate is not valid at `time`. ``CertificateChain/verified(anchors:signer:at:)``
+    ///   names it.
     package func valid(at time: Timestamp) -> VerifiedChain? {
         guard notBefore <= time, time <= notAfter else { return nil }
         return VerifiedChain(

@@ -4,7 +4,7 @@ package struct FilterContext: Sendable, Hashable {
     package let preferences: FilterPreferences
 
     /// - Parameter root: the names that an expression can start with. For a rule over records it is the record itself
-    ///   (``init(record:limits:)``); for an app it is `{env: …}`, which `app(…)` makes.
+    ///   (``init(record:limits:)``). For an app it is `{env: …}`, which `app(…)` makes.
     package init(root: FilterObject, preferences: FilterPreferences = FilterPreferences()) {
         self.root = root
         self.preferences = preferences
@@ -13,15 +13,15 @@ package struct FilterContext: Sendable, Hashable {
     /// The context of an app that says nothing about itself: `{env: {}}`.
     package static let empty = FilterContext(root: FilterObject([(key: "env", value: .object(FilterObject()))]))
 
-    /// The environment that filters of Mozilla's collections look at.
+    /// The environment that the filters of Mozilla's collections test.
     ///
-    /// It holds `channel`, `version`, `locale`, `formFactor`, `country`, `distribution`, `appinfo.ID`, `appinfo.OS`, and
-    /// both `os.{name,version}`, as Mozilla's guide has it, and `appinfo.os.{name,version}`, as its mobile client has it.
-    /// `os.isWindows`, `os.isMac` and `os.isLinux` follow from the name, as in Gecko. Arguments that are `nil` are
-    /// `undefined` in filters.
+    /// It holds `channel`, `version`, `locale`, `formFactor`, `country`, `distribution`, `appinfo.ID` and `appinfo.OS`.
+    /// It has `os.{name,version}`, as in Mozilla's guide, and also `appinfo.os.{name,version}`, as in its mobile
+    /// client. `os.isWindows`, `os.isMac` and `os.isLinux` follow from the name, as in Gecko. Arguments that are `nil`
+    /// are `undefined` in filters.
     ///
-    /// - Parameter custom: further members of `env`. One that has the name of a member above replaces it as a whole, as in
-    ///   Mozilla's mobile client.
+    /// - Parameter custom: further members of `env`. As in Mozilla's mobile client, one with the name of a member above
+    ///   replaces that member completely.
     package static func app(
         channel: String? = nil, version: String? = nil, locale: String? = nil, formFactor: String? = nil,
         country: String? = nil, distribution: String? = nil, appID: String? = nil, os: String? = nil,
@@ -53,7 +53,7 @@ package struct FilterContext: Sendable, Hashable {
 package struct FilterPreferences: Sendable, Hashable {
     /// Every preference that exists, with its value.
     package var values: [String: FilterValue]
-    /// The names of those that the user has set.
+    /// The names of the preferences that the user has set.
     package var userSet: Set<String>
 
     package init(values: [String: FilterValue] = [:], userSet: Set<String> = []) {

@@ -1,7 +1,8 @@
 import RemoteSettingsModel
 
-/// An expression of the filter language (JEXL, as Mozilla's Remote Settings clients accept it), parsed once and
-/// evaluated as often as needed. No I/O, no clock, no state.
+/// An expression of the filter language, which is JEXL as Mozilla's Remote Settings clients accept it.
+///
+/// It is parsed once, and evaluated as often as needed. It has no I/O, no clock and no state.
 ///
 ///     let filter = try FilterExpression(parsing: "env.version|versionCompare('110.0a1') >= 0")
 ///     filter.matches(.app(version: "128.5"))  // true
@@ -11,29 +12,30 @@ package struct FilterExpression: Sendable {
     private let program: FilterProgram
     private let limits: FilterLimits
 
-    /// - Throws: ``FilterError`` where `text` is not in the language, too long or too deep.
+    /// - Throws: ``FilterError`` if `text` is not in the language, or is too long or too deep.
     package init(parsing text: String, limits: FilterLimits = FilterLimits()) throws(FilterError) {
         program = try FilterParser.parse(text, limits: limits)
         self.text = text
         self.limits = limits
     }
 
-    /// The expression's meaning, for questions without a context; `nil` if it is too long for them.
+    /// The expression's meaning as a tree, for questions without a context; `nil` if the expression is too long for
+    /// that.
     var tree: FilterTree? { FilterTree(program) }
 
     /// The expression's value.
     ///
-    /// - Throws: ``FilterError`` where a value has the wrong type for an operator, a transform is unknown, or the
+    /// - Throws: ``FilterError`` if a value has the wrong type for an operator, if a transform is unknown, or if the
     ///   evaluation exceeds ``FilterLimits``.
     package func evaluate(in context: FilterContext) throws(FilterError) -> FilterValue {
         var evaluator = FilterEvaluator(program, in: context, limits: limits)
         return try evaluator.run()
     }
 
-    /// Like ``outcome(in:)``, for evaluations that have an allowance together.
+    /// Like ``outcome(in:)``, for several evaluations that share an allowance.
     ///
-    /// - Parameter steps: what is left of the allowance, in the steps of ``FilterLimits/steps``; what this evaluation costs is
-    ///   taken off.
+    /// - Parameter steps: what is left of the allowance, in the steps of ``FilterLimits/steps``. The cost of this
+    ///   evaluation is subtracted.
     func outcome(in context: FilterContext, steps: inout Int) -> FilterOutcome {
         var limits = limits
         limits.steps = min(limits.steps, max(0, steps))

@@ -4,7 +4,7 @@ package enum FilterOutcome: Hashable, Sendable {
     case passed
     /// The expression's value is `false`.
     case rejected
-    /// The expression has a value that is neither `true` nor `false`.
+    /// The expression's value is neither `true` nor `false`.
     case notBoolean(FilterValue)
     /// The expression could not be parsed or evaluated.
     case failed(FilterError)

@@ -2,22 +2,23 @@ import RemoteSettingsModel
 
 /// Decides which records of a collection an app sees: those without a filter, and those whose filter is `true`.
 ///
-/// A collection has few distinct filters, so each is evaluated once; use one value for all records of one context.
+/// A collection has few distinct filters, and each is evaluated once. So use one value for all records of one context.
 package struct RecordFilter: Sendable {
     /// The member of a record that holds its filter.
     package static let fieldName = "filter_expression"
 
-    /// The member's key as canonical JSON writes it.
+    /// The beginning of the member, as canonical JSON writes it.
     private static let member = ByteSearch("\"\(fieldName)\":".utf8)
 
-    /// The number of distinct filters whose outcomes are remembered; further ones are evaluated for each record.
+    /// The number of distinct filters whose outcomes are kept. Any further filter is evaluated for each record.
     private static var rememberedOutcomes: Int { 1000 }
 
     package let context: FilterContext
     private let limits: FilterLimits
     private var outcomes: [String: FilterOutcome] = [:]
-    /// What all further evaluations may cost together, in the steps of ``FilterLimits/steps``; reading an expression costs one for
-    /// each of its bytes. At 0 or less, every expression that is not known yet fails.
+    /// The steps of ``FilterLimits/steps`` that all further evaluations may take together.
+    ///
+    /// Reading an expression takes one step for each byte. At 0 or less, every expression that is not known yet fails.
     package var stepsLeft = Int.max
 
     package init(context: FilterContext, limits: FilterLimits = FilterLimits()) {
@@ -47,7 +48,7 @@ package struct RecordFilter: Sendable {
         }
     }
 
-    /// Evaluates `expression` in this context. An expression of white space alone includes every record.
+    /// Evaluates `expression` in this context. A blank expression includes every record.
     package mutating func outcome(of expression: String) -> FilterOutcome {
         if expression.unicodeScalars.allSatisfy(\.properties.isWhitespace) { return .passed }
         if let known = outcomes[expression] { return known }
@@ -63,19 +64,20 @@ package struct RecordFilter: Sendable {
         return outcome
     }
 
-    /// Whether canonical JSON, of a record or of many, has a member of this name anywhere. Most records have none, and
-    /// a search over bytes costs a fraction of reading them. Canonical JSON writes a quotation mark inside of text as
-    /// `\"`, so text cannot look like the member.
+    /// Whether canonical JSON of one or more records has the filter member anywhere.
+    ///
+    /// Most records have none, and a search over bytes costs a fraction of reading them. Canonical JSON writes a
+    /// quotation mark in text as `\"`, so text cannot look like the member.
     private static func mentionsFilter(_ json: Bytes) -> Bool {
         json.withSpan { Self.member.first(in: $0) != nil }
     }
 }
 
 extension FilterContext {
-    /// A context with the record itself at the root, for rules over records such as
-    /// `fromLang == "en" && attachment.size < 1000000`.
+    /// A context with the record itself at the root, for rules over records such as `fromLang == "en" &&
+    /// attachment.size < 1000000`.
     ///
-    /// - Throws: ``JSONError`` where the record's JSON cannot be read.
+    /// - Throws: ``JSONError`` if the record's JSON cannot be read.
     package init(record: Record, limits: Limits = Limits()) throws(JSONError) {
         let json = try JSONValue(parsing: record.json, limits: limits)
         guard case .object(let root) = FilterValue(json) else {

@@ -146,7 +146,7 @@ package struct DumpsDirectory: Sendable {
         try refuseLinks()
         try FileStore.makeDirectories(stagingPath, below: path)
         try FileStore.makeDirectories(pendingDirectory, below: path)
-        // A note lasts only as long as the directories that it is in.
+        // A note survives only if the directories that contain it do.
         try FileStore.flush(directory: workPath)
         try FileStore.flush(directory: path)
         try ignoreWork()

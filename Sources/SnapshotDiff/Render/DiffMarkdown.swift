@@ -5,7 +5,7 @@ import RemoteSettingsModel
 /// Its length is bounded. The largest changes come first, and the rest is only counted. No text from a record can
 /// become markup or an `@mention`.
 package struct DiffMarkdown {
-    /// GitHub refuses a pull request's body of more than 65,536 characters; a summary stands before this one.
+    /// GitHub refuses a pull request's body of more than 65,536 characters, and a summary precedes this text.
     package static let defaultLimit = 50_000
     static let collectionsInTable = 100
     static let recordsPerCollection = 20

@@ -28,7 +28,7 @@ package struct RecordChange: Sendable {
         (id, kind, self.old, self.new) = (new.id, .updated, old.json, new.json)
     }
 
-    /// The differing fields, sorted by name; of a created or deleted record, every field.
+    /// The fields that differ, sorted by name. A created or deleted record has all its fields here.
     package var fields: [FieldChange] { FieldComparer.changes(from: old, to: new) }
 
     /// The change of the attachment; `nil` if it is the same on both sides, or if it is not fully described.
@@ -105,11 +105,11 @@ package struct RecordChanges: RandomAccessCollection, Sendable {
 
 /// How one field of a record differs.
 package struct FieldChange: Hashable, Sendable {
-    /// The field's name; of a field inside of objects, their names before it.
+    /// The field's name. If the field is in an object, the names of the enclosing fields come first.
     package let path: [String]
-    /// `nil` where the old record has no such field.
+    /// The old value; `nil` if the old record has no such field.
     package let old: JSONValue?
-    /// `nil` where the new record has no such field.
+    /// The new value; `nil` if the new record has no such field.
     package let new: JSONValue?
 }
 

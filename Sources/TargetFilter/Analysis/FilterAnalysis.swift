@@ -1,23 +1,23 @@
 import RemoteSettingsModel
 
-/// Tells which of several filters can pass, and which only pass when another one does, without a context.
+/// Tells, without a context, which of several filters can pass, and which pass only if another one does.
 ///
-/// The values that filters look at fall into classes that none of their comparisons can tell apart, such as all versions
-/// between two that are written in them. Every combination of classes is tried. Two comparisons of one value can still
-/// contradict each other unnoticed (a country's text and its length), so "no" is certain and "yes" is not.
+/// The values that filters test fall into classes that no comparison in them can tell apart. One class is all versions
+/// between two that the filters name. Every combination of classes is tried. Two tests of one value may contradict each
+/// other unnoticed, such as a country's text and its length. So "no" is certain, but "yes" is not.
 package struct FilterAnalysis: Sendable {
-    /// Steps that the questions to one analysis may take: some tens of milliseconds.
+    /// The steps for all questions to one analysis. They take some tens of milliseconds.
     package static var defaultBudget: Int { 1_000_000 }
 
-    /// One for each filter; `nil` for one that is too long to look at.
+    /// The condition of each filter; `nil` for a filter that is too long to analyse.
     private let conditions: [FilterCondition?]
     private let subjects: [FilterSubject]
-    /// The steps that are left. With too few, the answer to a question is "yes".
+    /// The steps that are left. If they are too few, the answer to a question is "yes".
     package private(set) var budget: Int
 
     /// - Parameters:
-    ///   - filters: the filters, which questions name by their positions.
-    ///   - now: a time that `env.now` has reached already; `nil` if `env.now` can be any time.
+    ///   - filters: the filters. Questions refer to them by position.
+    ///   - now: a time that `env.now` has already reached; `nil` if `env.now` can be any time.
     package init(_ filters: [FilterExpression], now: Timestamp? = nil, budget: Int = Self.defaultBudget) {
         var reader = FilterConditionReader()
         conditions = filters.map { filter in filter.tree.map { reader.condition($0) } }
@@ -26,14 +26,14 @@ package struct FilterAnalysis: Sendable {
         self.budget = budget
     }
 
-    /// Whether there may be a context in which the filter passes and none of the others does.
+    /// Whether there may be a context in which this filter passes and none of the others does.
     ///
     /// - Parameters:
     ///   - filter: the position of a filter.
     ///   - others: the positions of other filters.
     package mutating func canPass(_ filter: Int, withoutAnyOf others: [Int]) -> Bool {
         guard let wanted = conditions[filter] else { return true }
-        // What is not understood never makes a filter impossible.
+        // A filter that could not be analysed never makes another one impossible.
         let unwanted = others.compactMap { conditions[$0] }
         var used: Set<Int> = []
         let size = (unwanted + [wanted]).reduce(0) { $0 + $1.addSubjects(to: &used) }
@@ -58,11 +58,11 @@ package struct FilterAnalysis: Sendable {
     }
 }
 
-/// A value, as far as it decides whether a filter passes.
+/// A value, reduced to what decides whether a filter passes.
 enum FilterTruth: Hashable, Sendable {
-    /// `true` and `false`.
+    /// The booleans `true` and `false`.
     case yes, no
-    /// Values that are no booleans.
+    /// Values that are not booleans.
     case truthy, falsy
     /// The evaluation ends with an error.
     case failure
@@ -74,7 +74,7 @@ enum FilterTruth: Hashable, Sendable {
     }
 }
 
-/// What a filter's value depends on: tests of subjects, by their numbers.
+/// What a filter's value depends on: tests of subjects. Both are numbered.
 indirect enum FilterCondition: Sendable {
     case constant(FilterTruth)
     case test(subject: Int, test: Int)
@@ -82,7 +82,7 @@ indirect enum FilterCondition: Sendable {
     case and(FilterCondition, FilterCondition)
     case or(FilterCondition, FilterCondition)
 
-    /// The operators' values are their operands', as when a filter is evaluated.
+    /// The filter's value. An operator's value is that of one of its operands, as in an evaluation.
     func truth(_ outcome: (_ subject: Int, _ test: Int) -> FilterTruth) -> FilterTruth {
         switch self {
         case .constant(let truth): return truth
@@ -99,7 +99,7 @@ indirect enum FilterCondition: Sendable {
         }
     }
 
-    /// - Returns: how many conditions it consists of.
+    /// - Returns: the number of conditions that it consists of.
     func addSubjects(to used: inout Set<Int>) -> Int {
         switch self {
         case .constant: return 1

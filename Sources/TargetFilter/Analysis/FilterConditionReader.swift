@@ -1,6 +1,6 @@
-/// Reads what filters test, and numbers the subjects and their tests.
+/// Reads what filters test, and numbers the subjects and the tests.
 struct FilterConditionReader {
-    /// The subject that is the time.
+    /// The text of the subject that is the present time.
     static let now = FilterTree.path("env.\"now\"").text
 
     private(set) var subjects: [(name: FilterSubjectName, tests: [FilterTest])] = []
@@ -91,7 +91,7 @@ struct FilterConditionReader {
         }
     }
 
-    /// `path in [constants]`.
+    /// Reads `path in [constants]`.
     private mutating func membership(_ element: FilterTree, _ container: FilterTree) -> FilterCondition? {
         guard case .path(let path) = element, case .array(let elements) = container else { return nil }
         var values: Set<FilterValue> = []
@@ -103,7 +103,7 @@ struct FilterConditionReader {
         return test(.isAmong(values), of: .plain(path))
     }
 
-    /// A value that no context changes.
+    /// The value of a tree that no context changes.
     private static func constant(_ tree: FilterTree) -> FilterValue? {
         switch tree {
         case .constant(let value): value

@@ -1,14 +1,14 @@
-/// Something that filters test, by the text of the expression that it is the value of.
+/// Something that filters test, identified by the text of its expression.
 enum FilterSubjectName: Hashable, Sendable {
-    /// A value that is compared for equality with values that are no numbers.
+    /// A value that is tested for equality with values that are not numbers.
     case plain(String)
-    /// A value that is compared with numbers. A time's text is a number as well, so that only other values can fail.
+    /// A value that is compared with numbers. The text of a time counts as a number, so only other values can fail.
     case number(String, canFail: Bool)
     /// A text that is compared with versions.
     case version(String)
-    /// The point of an input among 2^48 (`bucketSample`, `stableSample`).
+    /// The point of an input among 2^48 points (`bucketSample`, `stableSample`).
     case sample(String)
-    /// An expression that is not understood.
+    /// An expression that the analysis does not understand.
     case other(String, canFail: Bool)
 }
 
@@ -23,10 +23,10 @@ enum FilterTest: Hashable, Sendable {
 
 /// The classes of a subject's values that its tests can tell apart.
 struct FilterSubject: Sendable {
-    /// For each class the outcome of each test. No two are the same.
+    /// The outcome of each test, for each class. No two classes are the same.
     private(set) var classes: [[FilterTruth]]
 
-    /// - Parameter earliest: what `env.now` cannot be below.
+    /// - Parameter earliest: the lowest value that `env.now` can have.
     init(of name: FilterSubjectName, tests: [FilterTest], earliest: Double?) {
         let all: [[FilterTruth]] =
             switch name {
@@ -58,7 +58,7 @@ struct FilterSubject: Sendable {
         var constants: Set<Double> = []
         for case .number(_, let constant) in tests { constants.insert(constant) }
         let points = constants.sorted()
-        // Even positions are between the constants, odd ones are the constants themselves.
+        // Even positions lie between the constants, and odd positions are the constants themselves.
         let positions = (0...2 * points.count).filter { position in
             guard let earliest, position < 2 * points.count else { return true }
             return position % 2 == 0 ? points[position / 2] > earliest : points[position / 2] >= earliest
@@ -72,10 +72,10 @@ struct FilterSubject: Sendable {
                 return FilterTruth(operation.holds(for: position - (2 * index + 1)))
             }
         }
-        // Nothing is there: every comparison is false.
+        // If the value is undefined, every comparison is false.
         classes.append(tests.map { _ in .no })
         guard canFail else { return classes }
-        // A text, say: equality is false, and order is an error.
+        // For a text or another value, equality is false, and order is an error.
         classes.append(
             tests.map { test in
                 if case .number(.equal, _) = test { .no } else { .failure }
@@ -116,7 +116,7 @@ struct FilterSubject: Sendable {
 }
 
 extension BinaryOperator {
-    /// Whether a comparison holds for operands in this order: negative if the left one is less.
+    /// Whether a comparison holds for operands in this order, which is negative if the left one is less.
     fileprivate func holds(for order: Int) -> Bool {
         switch self {
         case .equal: order == 0

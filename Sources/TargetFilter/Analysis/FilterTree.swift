@@ -1,17 +1,18 @@
-/// The meaning of a program as a tree, for questions about expressions that are not evaluated. What the tree has no case
-/// for is ``other(_:)``.
+/// The meaning of a program as a tree, for questions about expressions that are not evaluated.
+///
+/// Anything without a case of its own is ``other(_:)``.
 indirect enum FilterTree: Sendable {
     case constant(FilterValue)
-    /// A name at the root of the context and the members behind it, such as `env.appinfo.OS`.
+    /// A name at the root of the context, and the members after it, such as `env.appinfo.OS`.
     case path(String)
     case array([FilterTree])
     case not(FilterTree)
     case binary(BinaryOperator, FilterTree, FilterTree)
     case transform(String, FilterTree, arguments: [FilterTree])
-    /// Anything else. Two of the same text have the same value in the same context.
+    /// Anything else. Two with the same text have the same value in the same context.
     case other(String)
 
-    /// Longer programs have no tree: a walk through a tree recurses.
+    /// The longest program that has a tree. The limit exists because walking a tree recurses.
     private static var longest: Int { 4000 }
 
     /// - Returns: `nil` if the program is too long.
@@ -21,7 +22,7 @@ indirect enum FilterTree: Sendable {
         self = builder.value(of: 0..<program.count)
     }
 
-    /// Whether evaluating it in any context gives a value instead of an error.
+    /// Whether an evaluation gives a value, and not an error, in every context.
     var neverFails: Bool {
         switch self {
         case .constant, .path: true
@@ -30,7 +31,7 @@ indirect enum FilterTree: Sendable {
         }
     }
 
-    /// The same text means the same value in one context.
+    /// The tree as text. In one context, the same text means the same value.
     var text: String {
         switch self {
         case .constant(.string(let text)): FilterJSON.quoted(text)
@@ -75,7 +76,7 @@ private struct Builder {
 
     private mutating func push(_ tree: FilterTree, from start: Int) { stack.append(Entry(tree: tree, start: start)) }
 
-    /// - Returns: the position behind the instruction and behind what belongs to it.
+    /// - Returns: the position after the instruction and after what belongs to it.
     private mutating func step(at position: Int) -> Int {
         let next = position + 1
         switch program.instructions[position] {
@@ -113,7 +114,7 @@ private struct Builder {
             let right = value(of: next..<end)
             push(.binary(ifTruthy ? .or : .and, left.tree, right), from: left.start)
             return end
-        // The first instruction of a subscript that looks at no element.
+        // This is the first instruction of a subscript that does not refer to elements.
         case .jump(let target) where target == next: break
         case .eachElement(let end): return other(from: pop().start, to: end)
         case .branch(let target):

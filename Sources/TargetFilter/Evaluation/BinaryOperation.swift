@@ -1,6 +1,6 @@
 import LibC
 
-/// Applies an operator to two values. `&&` and `||` are compiled to jumps and never get here.
+/// Applies an operator to two values. `&&` and `||` are compiled to jumps, and never come here.
 struct BinaryOperation {
     let operation: BinaryOperator
     let offset: Int
@@ -60,7 +60,7 @@ struct BinaryOperation {
         return .array(common)
     }
 
-    /// `+` joins text where one side is text and the other is text, a number or a boolean.
+    /// `+` joins text if one side is text and the other is text, a number or a boolean.
     private func sum(
         _ left: FilterValue, _ right: FilterValue, budget: inout WorkBudget
     ) throws(FilterError) -> FilterValue {
@@ -96,7 +96,7 @@ struct BinaryOperation {
         return .number(operation(a, b))
     }
 
-    /// ECMA-262 differs from C where the exponent is NaN, or is infinite with a base of ±1: the power is NaN.
+    /// The power. Unlike in C, it is NaN in ECMA-262 if the exponent is NaN, or if it is infinite and the base is ±1.
     private static func power(_ base: Double, _ exponent: Double) -> Double {
         exponent.isNaN || (base.magnitude == 1 && exponent.isInfinite) ? .nan : pow(base, exponent)
     }

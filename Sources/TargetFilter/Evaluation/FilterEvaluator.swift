@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// Runs a program in a context. It never recurses, and every step counts against a budget.
+/// Runs a program in a context. It never recurses, and every step reduces a budget.
 struct FilterEvaluator {
     /// A run over the elements of an array, in `array[.x > 0]`.
     private struct ElementRun {
@@ -79,7 +79,7 @@ struct FilterEvaluator {
         return object[name]
     }
 
-    /// Outside a filter (`array[…]`), `.x` is a name at the root, as in mozjexl.
+    /// Reads `.x`. Outside a filter (`array[…]`), it is a name at the root, as in mozjexl.
     private mutating func relative(_ name: String) throws(FilterError) -> FilterValue {
         guard let run = runs.last else { return try look(name, in: context.root) }
         guard case .object(let object) = run.elements[run.position] else { return .undefined }
@@ -96,7 +96,7 @@ struct FilterEvaluator {
         stack.append(try call.apply(transform, budget: &budget))
     }
 
-    /// A boolean in brackets keeps the whole subject or drops it; any other value is an index or a key.
+    /// Evaluates `subject[key]`. A boolean keeps or drops the whole subject; any other value is an index or a key.
     private mutating func subscripting() throws(FilterError) {
         let key = pop()
         let subject = pop()
@@ -108,7 +108,8 @@ struct FilterEvaluator {
         }
     }
 
-    /// A subject that is not an array is filtered as an array of one element; `undefined` stays `undefined`.
+    /// Starts a filter. A subject that is not an array is filtered as an array of one element; `undefined` stays
+    /// `undefined`.
     private mutating func start(end: Int) {
         let subject = pop()
         switch subject {

@@ -1,7 +1,9 @@
 /// Equality and order of values.
 enum ValueComparison {
-    /// Equality is strict by type, as in Mozilla's mobile client, but `undefined` and `null` are equal, as in Gecko.
-    /// Arrays and objects are equal where their contents are. Text is compared by code points, never normalised.
+    /// Whether two values are equal.
+    ///
+    /// Types must match, as in Mozilla's mobile client, but `undefined` and `null` are equal, as in Gecko. Arrays and
+    /// objects are equal if their contents are. Text is compared by code points, and is never normalised.
     static func areEqual(
         _ left: FilterValue, _ right: FilterValue, budget: inout WorkBudget
     ) throws(FilterError) -> Bool {
@@ -34,11 +36,11 @@ enum ValueComparison {
         return a.utf8.elementsEqual(b.utf8)
     }
 
-    /// Compares numbers by value and strings by code points.
+    /// Compares numbers by value, and strings by code points.
     ///
-    /// - Returns: -1, 0 or 1 where `left` is less than, equal to or greater than `right`; `nil` where one of them is NaN,
-    ///   `null` or `undefined`, with which every comparison is false.
-    /// - Throws: ``FilterError/wrongType(operator:expected:found:offset:)`` for two types that have no common order.
+    /// - Returns: -1, 0 or 1 if `left` is less than, equal to or greater than `right`. `nil` if one of them is NaN,
+    ///   `null` or `undefined`, because every comparison with these is false.
+    /// - Throws: ``FilterError/wrongType(operator:expected:found:offset:)`` if the two types have no common order.
     static func order(
         _ left: FilterValue, _ right: FilterValue, of name: String, at offset: Int, budget: inout WorkBudget
     ) throws(FilterError) -> Int? {
@@ -58,7 +60,7 @@ enum ValueComparison {
         }
     }
 
-    /// Whether `needle` is part of `text`, by Knuth, Morris and Pratt, whose time is linear in both lengths.
+    /// Whether `text` contains `needle`. The algorithm is Knuth, Morris and Pratt's, and is linear in both lengths.
     static func isPart(_ needle: String, of text: String, budget: inout WorkBudget) throws(FilterError) -> Bool {
         let pattern = Array(needle.utf8)
         guard !pattern.isEmpty else { return true }

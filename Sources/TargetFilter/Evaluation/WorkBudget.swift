@@ -16,7 +16,7 @@ struct WorkBudget {
         if left < 0 { throw .tooMuchWork(limit: limits.steps) }
     }
 
-    /// Charges for reading `bytes` bytes of text once.
+    /// Charges for one reading of `bytes` bytes of text.
     mutating func spend(text bytes: Int) throws(FilterError) {
         try spend(bytes / 16)
     }

@@ -18,7 +18,7 @@ enum BinaryOperator: String {
     case remainder = "%"
     case power = "^"
 
-    /// How tightly the operator binds. `&&` and `||` are on one level, as in both of Mozilla's clients.
+    /// How tightly the operator binds. `&&` and `||` have the same level, as in both of Mozilla's clients.
     var precedence: Int {
         switch self {
         case .and, .or: 10

@@ -1,6 +1,6 @@
 /// Why a filter expression has no value.
 ///
-/// Offsets are in bytes of UTF-8 from the start of the expression.
+/// Offsets count bytes of UTF-8 from the start of the expression.
 package enum FilterError: Error, Hashable, Sendable {
     /// The expression's text is longer than `limit` bytes.
     case tooLong(bytes: Int, limit: Int)

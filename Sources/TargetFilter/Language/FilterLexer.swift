@@ -1,4 +1,4 @@
-/// A token of the language, and its offset in the expression in bytes.
+/// A token of the language, and its offset in the expression, in bytes.
 struct FilterToken: Equatable {
     enum Kind: Equatable {
         case number(Double)
@@ -13,7 +13,7 @@ struct FilterToken: Equatable {
     let kind: Kind
     let offset: Int
 
-    /// How an error names the token.
+    /// The token's name in an error.
     var found: String {
         switch kind {
         case .number(let value): "the number \(NumberText.text(value))"
@@ -25,10 +25,10 @@ struct FilterToken: Equatable {
     }
 }
 
-/// Cuts an expression into tokens, one at a time.
+/// Splits an expression into tokens, one at a time.
 ///
-/// White space is that of Unicode, as in a JavaScript regular expression's `\s`. A `#` outside of a string starts a
-/// comment, which ends with the line.
+/// White space is Unicode's, as `\s` in a JavaScript regular expression. A `#` outside a string starts a comment, which
+/// ends with the line.
 struct FilterLexer {
     private let bytes: [UInt8]
     private var position = 0
@@ -39,7 +39,7 @@ struct FilterLexer {
 
     private func byte(_ index: Int) -> UInt8 { index < bytes.count ? bytes[index] : 0 }
 
-    /// - Parameter operandNext: whether the grammar wants an operand here, so that `.5` is a number.
+    /// - Parameter operandNext: whether the grammar expects an operand here, so that `.5` is a number.
     mutating func next(operandNext: Bool) throws(FilterError) -> FilterToken {
         skipBlanks()
         guard position < bytes.count else { return FilterToken(kind: .end, offset: position) }
@@ -65,7 +65,7 @@ struct FilterLexer {
         }
     }
 
-    /// The bytes of the white space here; 0 where there is none.
+    /// The width of the white space here in bytes; 0 if there is none.
     private func blankWidth() -> Int {
         switch bytes[position] {
         case 0x20, 0x09...0x0D: 1
@@ -93,7 +93,7 @@ struct FilterLexer {
         if Self.isNameStart(byte(position)) {
             throw .syntax(offset: position, expected: "the end of the number \(digits.prefix(40))", found: describe())
         }
-        // A fraction without a whole part is a number here, but not to the standard library.
+        // The standard library does not accept a number that starts with the point.
         guard let value = Double(digits.hasPrefix(".") ? "0" + digits : digits) else {
             throw .syntax(offset: start, expected: "a number", found: String(digits.prefix(40)))
         }
@@ -106,8 +106,10 @@ struct FilterLexer {
         return FilterToken(kind: .name(String(decoding: bytes[start..<position], as: UTF8.self)), offset: start)
     }
 
-    /// A backslash escapes the closing quote and itself; before anything else it stands for itself, so that the
-    /// patterns of regular expressions need no doubling.
+    /// Reads a string.
+    ///
+    /// A backslash escapes the closing quote and itself. Before anything else it stands for itself, so that regular
+    /// expressions need no doubled backslashes.
     private mutating func text(closing: UInt8) throws(FilterError) -> FilterToken {
         let start = position
         var content: [UInt8] = []

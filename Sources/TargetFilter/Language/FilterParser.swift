@@ -20,7 +20,7 @@ struct FilterParser {
     private var token = FilterToken(kind: .end, offset: 0)
     private var program = FilterProgram()
     private var depth = 0
-    /// Whether the innermost filter expression looked at the element that it filters.
+    /// Whether the innermost filter expression has referred to the element that it filters.
     private var sawRelative = false
     private let limits: FilterLimits
 
@@ -49,7 +49,7 @@ struct FilterParser {
 
     private func isAt(_ symbol: String) -> Bool { token.kind == .symbol(symbol) }
 
-    /// Passes over a closing bracket, behind which an operator comes.
+    /// Skips a closing bracket. An operator may follow it.
     private mutating func close(_ symbol: String, expected: String? = nil) throws(FilterError) {
         guard isAt(symbol) else { throw unexpected(expected ?? "an operator or '\(symbol)'") }
         try advance(operandNext: false)
@@ -82,8 +82,10 @@ struct FilterParser {
         program.fill(end, with: .jump(to: program.count))
     }
 
-    /// Operators wait on a stack of their own for their right operands: a recursion for every level of precedence would
-    /// take five times the room on the program's stack.
+    /// Parses operands and the operators between them.
+    ///
+    /// Operators wait for their right operands on a stack of their own. A recursion for each level of precedence would
+    /// need five times as much of the program's stack.
     private mutating func binary() throws(FilterError) {
         var waiting: [WaitingOperator] = []
         try unary()
@@ -92,7 +94,7 @@ struct FilterParser {
                 finish(last)
                 waiting.removeLast()
             }
-            // A jump's place is between its operands, which is here.
+            // This is the position of a jump: between its operands.
             let place = next == .and || next == .or ? program.reserve(at: token.offset) : nil
             waiting.append(WaitingOperator(operation: next, offset: token.offset, jump: place))
             try advance(operandNext: true)
@@ -135,7 +137,8 @@ struct FilterParser {
         return offsets
     }
 
-    /// Kept apart from what does not recurse: the fewer values a recursive function handles, the less stack it takes.
+    /// Parses an operand. What does not recurse is in other functions: a recursive function with fewer values needs
+    /// less stack.
     private mutating func operand() throws(FilterError) {
         if isAt("(") {
             try advance(operandNext: true)
@@ -190,7 +193,7 @@ struct FilterParser {
         return name
     }
 
-    /// The expressions of an array or of arguments, from the opening bracket to behind the closing one.
+    /// Parses the expressions of an array or of arguments, including both brackets.
     private mutating func list(closing: String) throws(FilterError) -> Int {
         try advance(operandNext: true)
         var count = 0
@@ -218,7 +221,7 @@ struct FilterParser {
         program.append(.object(keys: keys), at: offset)
     }
 
-    /// A key and the colon behind it.
+    /// Parses a key and the colon after it.
     private mutating func key() throws(FilterError) -> String {
         let key: String
         switch token.kind {

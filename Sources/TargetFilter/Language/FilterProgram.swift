@@ -1,13 +1,13 @@
-/// A parsed expression: its syntax tree in the order of evaluation, operands before their operators.
+/// A parsed expression: its syntax tree in the order of evaluation, with operands before their operators.
 ///
-/// The tree is flat so that neither evaluating nor freeing a long expression recurses: a filter that lists a thousand
-/// locales with `||` is a tree a thousand levels deep.
+/// The tree is flat, so that neither evaluating nor freeing a long expression recurses. A filter that lists a thousand
+/// locales with `||` is a tree with a thousand levels.
 struct FilterProgram: Sendable {
     enum Instruction: Sendable {
         case push(FilterValue)
         /// A name at the root of the context.
         case root(String)
-        /// `.x` at the place of an operand: a name in the element that is being filtered.
+        /// `.x` in the position of an operand: a name in the element that is being filtered.
         case relative(String)
         case member(String)
         case array(count: Int)
@@ -16,21 +16,22 @@ struct FilterProgram: Sendable {
         case binary(BinaryOperator)
         /// Pops the arguments, then the subject.
         case transform(String, arguments: Int)
-        /// Runs the instructions up to `end` for each element of the subject, and keeps those where they are truthy.
+        /// Runs the instructions up to `end` for each element of the subject, and keeps the elements for which they are
+        /// truthy.
         case eachElement(end: Int)
         /// The last instruction of such a run.
         case keepElement
-        /// `subject[key]` where the key does not look at the subject's elements.
+        /// `subject[key]`, if the key does not refer to the subject's elements.
         case subscripting
-        /// Jumps, and keeps the value, where its truth is `ifTruthy`; pops it and goes on otherwise.
+        /// Jumps and keeps the value if its truth is `ifTruthy`. Otherwise pops it and continues.
         case orJump(ifTruthy: Bool, to: Int)
-        /// Pops the value, and jumps where it is falsy.
+        /// Pops the value, and jumps if it is falsy.
         case branch(to: Int)
         case jump(to: Int)
     }
 
     private(set) var instructions: [Instruction] = []
-    /// For each instruction, the offset in the expression that it was compiled from, in bytes.
+    /// The offset in the expression, in bytes, from which each instruction was compiled.
     private(set) var offsets: [Int] = []
 
     var count: Int { instructions.count }
@@ -40,7 +41,7 @@ struct FilterProgram: Sendable {
         offsets.append(offset)
     }
 
-    /// Adds a placeholder for an instruction that ``fill(_:with:)`` supplies later; returns its index.
+    /// Adds a placeholder for an instruction that ``fill(_:with:)`` supplies later. Returns its index.
     mutating func reserve(at offset: Int) -> Int {
         append(.jump(to: 0), at: offset)
         return count - 1

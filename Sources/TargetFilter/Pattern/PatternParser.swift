@@ -1,23 +1,23 @@
-/// The syntax tree of a regular expression. Its depth is bounded by the parser.
+/// The syntax tree of a regular expression. The parser bounds its depth.
 indirect enum PatternNode {
     case scalar(Unicode.Scalar)
-    /// A scalar in the set, or with `isInverted` one outside it. Where case is ignored, that differs from matching the
-    /// complement of the set.
+    /// A scalar in the set, or one outside it with `isInverted`. If case is ignored, that differs from the complement
+    /// of the set.
     case set(ScalarSet, isInverted: Bool)
     case lineStart
     case lineEnd
-    /// `\b` where true, `\B` where false.
+    /// `\b` if true, `\B` if false.
     case boundary(Bool)
     case group(PatternNode, capture: Int)
     case reference(Int)
     case lookahead(PatternNode, isNegative: Bool)
     case sequence([PatternNode])
     case choice([PatternNode])
-    /// - captures: the groups inside, which are reset at the start of every repetition.
+    /// - captures: the groups in it. They are reset at the start of every repetition.
     case repeated(PatternNode, from: Int, to: Int?, isLazy: Bool, captures: Range<Int>)
 }
 
-/// The reason why a regular expression is refused.
+/// Why a regular expression is refused.
 struct PatternError: Error, Equatable {
     let problem: String
 
@@ -26,7 +26,7 @@ struct PatternError: Error, Equatable {
     }
 }
 
-/// Parses the regular expressions of ECMA-262, without lookbehind, property classes (`\p`) and octal escapes, which are
+/// Parses the regular expressions of ECMA-262, without lookbehind, property classes (`\p`) and octal escapes. Those are
 /// errors.
 struct PatternParser {
     private let scalars: [Unicode.Scalar]
@@ -104,7 +104,7 @@ struct PatternParser {
         return .repeated(node, from: least, to: most, isLazy: take("?"), captures: captures)
     }
 
-    /// `{n}`, `{n,}` or `{n,m}`; a brace that starts none of these stands for itself.
+    /// Parses `{n}`, `{n,}` or `{n,m}`. A brace that starts none of these stands for itself.
     private mutating func bounds() throws(PatternError) -> (Int, Int?)? {
         let start = position
         guard take("{"), let least = number() else {
@@ -149,7 +149,7 @@ struct PatternParser {
     private mutating func group() throws(PatternError) -> PatternNode {
         let node: PatternNode
         if take("?:") {
-            // A sequence of one: unlike a bare `^`, a group around it may be repeated.
+            // This is a sequence of one, because a group around a `^` may be repeated, but a bare `^` may not.
             node = .sequence([try choice()])
         } else if take("?=") {
             node = .lookahead(try choice(), isNegative: false)
@@ -198,7 +198,7 @@ struct PatternParser {
         return .scalar(try scalarEscape())
     }
 
-    /// `\d`, `\w`, `\s` and their opposites.
+    /// Parses `\d`, `\w`, `\s` and their opposites.
     private mutating func classEscape() -> ScalarSet? {
         let set: ScalarSet? =
             switch current {

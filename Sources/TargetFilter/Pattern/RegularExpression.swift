@@ -2,9 +2,9 @@ import RemoteSettingsModel
 
 /// A regular expression by the rules of ECMA-262, compiled to instructions for ``RegularExpressionMatcher``.
 ///
-/// Not the standard library's `Regex`, which backtracks without a bound: `(a*)*b` over thirty letters would hang it,
-/// and patterns come from a server. Matching is by Unicode scalars, where JavaScript without the flag `u` matches
-/// UTF-16 code units. Flags: `g`, `i`, `m`, `s`, `u`.
+/// It does not use the standard library's `Regex`, which backtracks without limit. `(a*)*b` over thirty letters would
+/// hang it, and patterns come from a server. This one matches Unicode scalars, but JavaScript without the flag `u`
+/// matches UTF-16 code units. The flags are `g`, `i`, `m`, `s` and `u`.
 struct RegularExpression {
     enum Instruction {
         case scalar(Unicode.Scalar)
@@ -12,16 +12,16 @@ struct RegularExpression {
         case lineStart
         case lineEnd
         case boundary(Bool)
-        /// Notes the position in a slot: a group's start or end, or where a repetition began.
+        /// Notes the position in a slot: the start or end of a group, or the start of a repetition.
         case note(Int)
-        /// Goes on only where the position has moved since it was noted in the slot.
+        /// Continues only if the position has moved since it was noted in the slot.
         case progress(Int)
         case forget(Range<Int>)
         case reference(Int)
-        /// Goes to the first; on failure to the second.
+        /// Continues at the first, and after a failure at the second.
         case fork(Int, Int)
         case jump(Int)
-        /// What is looked for follows, up to `success`; then matching goes on at `end`.
+        /// The pattern to look for follows, up to `success`. Matching then continues at `end`.
         case lookahead(isNegative: Bool, end: Int)
         case success
     }
@@ -60,7 +60,7 @@ struct RegularExpression {
         instructions.append(instruction)
     }
 
-    /// A repetition of nothing makes no instructions, so that what is bounded is the work of making them.
+    /// Counts the work. It is bounded by itself, because a repetition of nothing takes work but makes no instructions.
     private mutating func pay() throws(PatternError) {
         work += 1
         if work > limit { throw PatternError("its repetitions make it longer than \(limit) instructions") }

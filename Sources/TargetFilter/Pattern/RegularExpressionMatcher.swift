@@ -1,8 +1,9 @@
-/// Matches a regular expression against a text, by backtracking with a stack of its own. Every step counts against the
-/// budget.
+/// Matches a regular expression against a text, by backtracking with a stack of its own.
+///
+/// Every step reduces the budget.
 struct RegularExpressionMatcher {
     private enum Choice {
-        /// Go on there.
+        /// Continue at this instruction and position.
         case resume(instruction: Int, position: Int)
         /// Undo a note.
         case restore(slot: Int, value: Int)
@@ -47,9 +48,9 @@ struct RegularExpressionMatcher {
         return .string(String(String.UnicodeScalarView(scalars[start..<end])))
     }
 
-    /// The first match from `start` on; its groups are in `slots` then.
+    /// Finds the first match at or after `start`. Its groups are then in `slots`.
     ///
-    /// - Returns: where the match ends.
+    /// - Returns: the end of the match.
     private mutating func search(from start: Int, budget: inout WorkBudget) throws(FilterError) -> Int? {
         for first in start...scalars.count {
             try budget.spend(1 + expression.slots / 16)
@@ -64,9 +65,9 @@ struct RegularExpressionMatcher {
         return nil
     }
 
-    /// Recurses for lookaheads only, which the parser lets nest a few levels.
+    /// Matches from a position. It recurses only for lookaheads, and the parser lets these nest only a few levels.
     ///
-    /// - Returns: where the match ends; `nil` where there is none, and then every note is undone.
+    /// - Returns: the end of the match; `nil` if there is none, and then every note is undone.
     private mutating func run(
         from instruction: Int, at position: Int, budget: inout WorkBudget
     ) throws(FilterError) -> Int? {
@@ -121,7 +122,7 @@ struct RegularExpressionMatcher {
         return nil
     }
 
-    /// A lookahead that holds cannot be entered again, but what it noted must be undone when matching goes back.
+    /// Tests a lookahead. It is not tried again after it holds, but its notes must be undone when matching goes back.
     private mutating func look(
         from instruction: Int, at position: Int, isNegative: Bool, budget: inout WorkBudget
     ) throws(FilterError) -> Bool {
@@ -148,7 +149,7 @@ struct RegularExpressionMatcher {
         set.contains(scalar) || (expression.ignoresCase && CaseFolding.variants(scalar).contains(where: set.contains))
     }
 
-    /// Passes over what a group matched; a group that matched nothing yet is empty.
+    /// Skips the text that a group matched. A group that has not matched yet is empty.
     private func skip(_ group: Int, _ position: inout Int, budget: inout WorkBudget) throws(FilterError) -> Bool {
         let start = slots[2 * group]
         let end = slots[2 * group + 1]

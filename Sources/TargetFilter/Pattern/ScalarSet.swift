@@ -1,4 +1,4 @@
-/// A set of Unicode scalars, as ranges in order that do not touch.
+/// A set of Unicode scalars, as sorted ranges that do not touch.
 struct ScalarSet: Sendable, Equatable {
     private let ranges: [ClosedRange<UInt32>]
 
@@ -51,9 +51,9 @@ struct ScalarSet: Sendable, Equatable {
     }
 }
 
-/// Letters without regard to case.
+/// Letters compared without regard to case.
 enum CaseFolding {
-    /// ECMA-262's Canonicalize: the upper-case letter, where that is one scalar and does not lead into ASCII.
+    /// ECMA-262's Canonicalize: the upper-case letter, if it is one scalar and does not change into ASCII.
     static func fold(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
         if scalar.isASCII {
             return ("a"..."z").contains(scalar) ? Unicode.Scalar(UInt8(scalar.value) - 32) : scalar

@@ -1,9 +1,10 @@
 import RemoteSettingsModel
 
-/// Dates as JavaScript's `Date` reads them in its own format (ECMA-262, section 21.4.1.32).
+/// Dates in the own format of JavaScript's `Date` (ECMA-262, section 21.4.1.32).
 ///
-/// `YYYY`, `YYYY-MM`, `YYYY-MM-DD`, each with `THH:mm`, `THH:mm:ss` or `THH:mm:ss.sss` behind it, and `Z` or `±HH:mm`
-/// behind that. A time without an offset is UTC here, and local time in Gecko: a filter has no time zone.
+/// The forms are `YYYY`, `YYYY-MM` and `YYYY-MM-DD`. `THH:mm`, `THH:mm:ss` or `THH:mm:ss.sss` may follow, and after
+/// that `Z` or `±HH:mm`. A time without an offset is UTC here, because a filter has no time zone. In Gecko it is local
+/// time.
 enum DateText {
     /// Milliseconds since 1970-01-01T00:00:00Z; `nil` for any other text.
     static func milliseconds(_ text: String) -> Double? {
@@ -20,7 +21,7 @@ enum DateText {
             }
         }
         guard (1...12).contains(month), (1...31).contains(day) else { return nil }
-        // Whole 400-year cycles keep the calculation, which is for days behind 1970, where it is defined.
+        // Adding whole cycles of 400 years keeps the calculation after 1970, where it is defined.
         let cycles = year < 2000 ? 5 : 0
         let days = Timestamp.daysSince1970(year: year + cycles * 400, month: month, day: day)
         guard Timestamp.civil(daysSince1970: days) == (year + cycles * 400, month, day) else { return nil }
@@ -53,7 +54,7 @@ enum DateText {
             return value
         }
 
-        /// Milliseconds since midnight. 24:00 is the end of the day.
+        /// The milliseconds since midnight. 24:00 is the end of the day.
         mutating func time() -> Double? {
             guard let hour = number(2), take(":"), let minute = number(2), hour <= 24, minute < 60 else { return nil }
             var milliseconds = Double(hour * 60 + minute) * 60_000
@@ -73,7 +74,7 @@ enum DateText {
             return milliseconds <= 86_400_000 ? milliseconds : nil
         }
 
-        /// Milliseconds that local time is ahead of UTC.
+        /// The milliseconds by which local time is ahead of UTC.
         mutating func offset() -> Double? {
             if isAtEnd || take("Z") { return 0 }
             let sign = take("+") ? 1.0 : take("-") ? -1.0 : 0

@@ -1,16 +1,16 @@
 import Crypto
 import RemoteSettingsModel
 
-/// The point of an input in a space of 2^48, as Gecko computes it: the first 48 bits of the SHA-256 of its JSON.
+/// The point of an input among 2^48 points, as in Gecko: the first 48 bits of the SHA-256 of its JSON.
 struct SampleHash {
-    /// The end of the points that have a bucket. The last point of the space is in none, not even of 100 %.
+    /// The end of the points that have a bucket. The last of the 2^48 points is in no bucket, not even in one of 100 %.
     static let points = (UInt64(1) << 48) - 1
     private static let highest = Double(points)
 
     private let point: UInt64
 
     init(_ input: FilterValue, budget: inout WorkBudget) throws(FilterError) {
-        // Gecko hashes nothing at all for undefined.
+        // For undefined, Gecko hashes the empty text.
         let text = try FilterJSON.text(input, budget: &budget) ?? ""
         try budget.spend(text: text.utf8.count)
         var hash = SHA256()
@@ -19,16 +19,16 @@ struct SampleHash {
         point = hash.finalize().prefix(6).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// Whether the input is in the first `rate` of the space.
+    /// Whether the input is in the first `rate` of all points.
     ///
-    /// - Returns: `nil` where `rate` is outside 0…1.
+    /// - Returns: `nil` if `rate` is outside 0…1.
     func isBelow(_ rate: Double) -> Bool? {
         Self.range(from: 0, to: rate).map { $0.contains(point) }
     }
 
-    /// Whether the input is in one of `count` buckets from `start` on, of `total` in all; the buckets wrap around.
+    /// Whether the input is in one of `count` buckets from `start` on. There are `total` buckets, which wrap around.
     ///
-    /// - Returns: `nil` where one of them is negative or not finite, or `total` is 0.
+    /// - Returns: `nil` if one of these is negative or not finite, or if `total` is 0.
     func isInBucket(start: Double, count: Double, total: Double) -> Bool? {
         Self.buckets(start: start, count: count, total: total).map { $0.contains { $0.contains(point) } }
     }
@@ -45,7 +45,7 @@ struct SampleHash {
         return [head, tail]
     }
 
-    /// The points between two fractions of the space; `nil` where one of them is outside 0…1.
+    /// The points between two fractions of all points; `nil` if one of them is outside 0…1.
     static func range(from: Double, to: Double) -> Range<UInt64>? {
         guard let low = boundary(from), let high = boundary(to), low <= high else { return nil }
         return low..<high
@@ -57,7 +57,7 @@ struct SampleHash {
 }
 
 extension FilterValue {
-    /// What `|bucketSample(bucket, 1, total)` makes of this value, without an expression; `false` if it is an error.
+    /// The value of `|bucketSample(bucket, 1, total)` for this input, without an expression; `false` if it is an error.
     package func isSampled(inBucket bucket: Int, of total: Int) -> Bool {
         var budget = WorkBudget(FilterLimits())
         guard let hash = try? SampleHash(self, budget: &budget) else { return false }

@@ -1,8 +1,8 @@
 import RemoteSettingsModel
 
-/// Values as `JSON.stringify` writes them: no spaces, members in their order (ECMA-262, section 25.5.2).
+/// Writes values as `JSON.stringify` does: no spaces, and members in their order (ECMA-262, section 25.5.2).
 enum FilterJSON {
-    /// - Returns: `nil` for `undefined`, for which JSON has no form.
+    /// - Returns: `nil` for `undefined`, which JSON cannot express.
     static func text(_ value: FilterValue, budget: inout WorkBudget) throws(FilterError) -> String? {
         if value == .undefined { return nil }
         var output = ""
@@ -10,7 +10,7 @@ enum FilterJSON {
         return output
     }
 
-    /// A FilterValue is as deep as JSON documents and expressions may be, both of which are bounded.
+    /// The recursion is bounded: a FilterValue is at most as deep as JSON documents and expressions may be.
     private static func append(
         _ value: FilterValue, to output: inout String, budget: inout WorkBudget
     ) throws(FilterError) {

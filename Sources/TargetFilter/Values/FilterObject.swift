@@ -1,24 +1,24 @@
-/// An object of the filter language: members in their written order, found by name in constant time.
+/// An object of the filter language. Its members keep their order, and are found by name in constant time.
 package struct FilterObject: Hashable, Sendable {
     package struct Member: Hashable, Sendable {
         package let key: String
         package let value: FilterValue
     }
 
-    /// The members in the order in which their keys first came.
+    /// The members, in the order in which their keys first appeared.
     package private(set) var members: [Member] = []
     private var positions: [String: Int] = [:]
 
     package init() {}
 
-    /// Where a key comes twice, the later value stands in the earlier place, as in JavaScript.
+    /// If a key appears twice, the later value replaces the earlier one in its position, as in JavaScript.
     package init(_ members: some Sequence<(key: String, value: FilterValue)>) {
         for (key, value) in members { self[key] = value }
     }
 
     package var count: Int { members.count }
 
-    /// The value of a member; `undefined` where there is none. Setting `undefined` keeps the member.
+    /// The value of a member; `undefined` if there is none. Setting `undefined` keeps the member.
     package subscript(key: String) -> FilterValue {
         get { positions[key].map { members[$0].value } ?? .undefined }
         set {

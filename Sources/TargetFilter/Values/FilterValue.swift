@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// A value of the filter language: JSON's values, and `undefined` for what is not there.
+/// A value of the filter language: a JSON value, or `undefined` if nothing is there.
 package enum FilterValue: Hashable, Sendable {
     case undefined
     case null
@@ -10,7 +10,7 @@ package enum FilterValue: Hashable, Sendable {
     case array([FilterValue])
     case object(FilterObject)
 
-    /// A JSON value; numbers become doubles.
+    /// A JSON value. Numbers become doubles.
     package init(_ json: JSONValue) {
         switch json {
         case .null: self = .null
@@ -23,7 +23,7 @@ package enum FilterValue: Hashable, Sendable {
         }
     }
 
-    /// JavaScript's truth: all but `undefined`, `null`, `false`, 0, NaN and the empty string.
+    /// JavaScript's truth: every value except `undefined`, `null`, `false`, 0, NaN and the empty string.
     package var isTruthy: Bool {
         switch self {
         case .undefined, .null: false
@@ -36,7 +36,7 @@ package enum FilterValue: Hashable, Sendable {
 
     var isAbsent: Bool { self == .undefined || self == .null }
 
-    /// How an error names the kind of the value.
+    /// The value's kind in an error.
     var kind: String {
         switch self {
         case .undefined: "undefined"
@@ -51,7 +51,7 @@ package enum FilterValue: Hashable, Sendable {
 
     /// The member of an object, or of an array's first element; `undefined` for anything else.
     ///
-    /// That a name looks into the first element is mozjexl's rule: `a.b` means `a[0].b` where `a` is an array.
+    /// The first element counts by mozjexl's rule: if `a` is an array, `a.b` means `a[0].b`.
     func member(_ name: String) -> FilterValue {
         switch self {
         case .object(let object): object[name]
@@ -91,7 +91,8 @@ extension FilterValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, 
 }
 
 extension FilterValue: CustomStringConvertible {
-    /// JSON where JSON has a form for the value, cut off after some hundred characters; for people, not for programs.
+    /// The value for people, not for programs: as JSON if JSON can express it, and cut off after some hundred
+    /// characters.
     package var description: String {
         var output = ""
         describe(into: &output)

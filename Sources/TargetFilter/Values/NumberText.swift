@@ -1,4 +1,4 @@
-/// Numbers as JavaScript writes them (ECMA-262, Number::toString with radix 10).
+/// Writes numbers as JavaScript does (ECMA-262, Number::toString with radix 10).
 enum NumberText {
     static func text(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
