@@ -1,6 +1,6 @@
-/// A server's answer for a collection: its metadata, its timestamp, and the records that changed (or all of them).
+/// A server's answer for a collection: its metadata, its timestamp, and the records that changed, or all of them.
 ///
-/// The records are in canonical form already: their bytes go through one pass that checks, canonicalises and sorts them.
+/// The records are already canonical: one pass over their bytes checks, canonicalises and sorts them.
 package struct Changeset: Sendable {
     package let metadata: CollectionMetadata
     package let timestamp: Timestamp
@@ -11,9 +11,10 @@ package struct Changeset: Sendable {
     /// The member in which a mirror sends the metadata that it received, byte for byte. Only this package reads it.
     package static let mirroredMetadata = "mirrored_metadata"
 
-    /// Reads an answer's body; no I/O.
+    /// Reads an answer's body. Does no I/O.
     ///
-    /// A record keeps every member as served, `"attachment": null` and `"deleted": false` included: the server signs them.
+    /// A record keeps every member as served, including `"attachment": null` and `"deleted": false`, because the server
+    /// signs them.
     /// Only `"deleted": true` makes a tombstone, which is not part of the signed payload.
     ///
     /// - Throws: ``ChangesetError`` that names the fault and its place.
@@ -28,7 +29,7 @@ package struct Changeset: Sendable {
             switch key {
             case "metadata":
                 metadata = try reading { () throws(JSONError) in
-                    // Its own copy, so that keeping it does not keep the whole body.
+                    // This is a copy, so that keeping it does not keep the whole body.
                     let text = try reader.skipValue(limit: limits.metadataBytes)
                     return try CollectionMetadata(parsing: Bytes(text.array), limits: limits)
                 }
@@ -66,10 +67,11 @@ package struct Changeset: Sendable {
     /// The collection's full state after this answer. Nothing vouches for it yet.
     ///
     /// - Parameters:
-    ///   - collection: what was asked for.
-    ///   - base: the records that the answer builds upon, where it answers `_since`; `nil` where it is a full list, which
-    ///     replaces whatever was held (a server that no longer knows `_since` answers the full list without tombstones).
-    /// - Throws: ``ChangesetError/otherCollection(expected:found:)`` where the metadata names another collection.
+    ///   - collection: the collection that was asked for.
+    ///   - base: the records to which the answer applies, if it answers `_since`. `nil` if it is a full list, which
+    ///     replaces whatever was held. A server that no longer knows `_since` answers with the full list, without
+    ///     tombstones.
+    /// - Throws: ``ChangesetError/otherCollection(expected:found:)`` if the metadata names another collection.
     package func snapshot(
         of collection: CollectionID, onto base: RecordTable?
     ) throws(ChangesetError) -> UnverifiedSnapshot {
@@ -90,9 +92,9 @@ private func reading<Value>(_ body: () throws(JSONError) -> Value) throws(Change
     do { return try body() } catch { throw .json(error) }
 }
 
-/// A deleted record, as listed by a changeset that answers `_since`.
+/// A deleted record, as a changeset that answers `_since` lists it.
 package struct Tombstone: Hashable, Sendable {
     package let id: String
-    /// When it was deleted; servers may leave it out.
+    /// When it was deleted; `nil` if the server does not say.
     package let lastModified: Timestamp?
 }

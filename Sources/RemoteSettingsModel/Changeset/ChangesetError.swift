@@ -6,14 +6,14 @@ package enum ChangesetError: Error, Hashable, Sendable {
     case invalidRecordID(String)
     case duplicateRecord(String)
     case tooManyRecords(limit: Int)
-    /// A record has more than `limit` of `what`; `offset` is where it begins, in bytes.
+    /// A record has more than `limit` of `what`. It begins at `offset`, in bytes.
     case recordTooLarge(offset: Int, what: String, limit: Int)
     case invalidAttachment(record: String, problem: String)
     /// The metadata names another collection than the one asked for.
     case otherCollection(expected: CollectionID, found: String)
-    /// The metadata that a mirror received differs from the metadata that it serves in more than the URLs of chains.
+    /// The metadata that a mirror received and the metadata that it serves differ in more than the URLs of chains.
     case otherMirroredMetadata
-    /// The records are not in the order of their ids, or the text around them is not the signed payload's.
+    /// The records are not in the order of their ids, or the text around them is not that of a signed payload.
     case notCanonical(problem: String)
 }
 

@@ -1,4 +1,4 @@
-/// A collection's metadata: the bytes as served, and of their content what this package acts upon.
+/// A collection's metadata: the bytes as served, and those of its members that this package uses.
 package struct CollectionMetadata: Hashable, Sendable {
     /// The metadata's JSON, byte for byte as served.
     package private(set) var json: Bytes
@@ -8,7 +8,7 @@ package struct CollectionMetadata: Hashable, Sendable {
     /// Whether the server offers the collection's attachments as one zip (`attachment.bundle`).
     package let hasAttachmentsZip: Bool
 
-    /// - Throws: ``JSONError`` where it is not a JSON object, or has more than ``Limits/metadataBytes`` bytes or
+    /// - Throws: ``JSONError`` if it is not a JSON object, or has more than ``Limits/metadataBytes`` bytes or
     ///   ``Limits/jsonValues`` values.
     package init(parsing json: Bytes, limits: Limits) throws(JSONError) {
         guard json.count <= limits.metadataBytes else { throw JSONError(.tooLong(limit: limits.metadataBytes), at: 0) }
@@ -20,33 +20,34 @@ package struct CollectionMetadata: Hashable, Sendable {
         id = value["id"]?.string
         bucket = value["bucket"]?.string
         hasAttachmentsZip = value["attachment"]?["bundle"]?.bool ?? false
-        // Servers before 2024 send one `signature` object, later ones a list, some both.
+        // Servers before 2024 send one object `signature`. Later ones send a list, and some send both.
         let listed = (value["signatures"]?.array ?? []).prefix(limits.signatures).compactMap(ServedSignature.init)
         signatures = listed.isEmpty ? value["signature"].flatMap(ServedSignature.init).map { [$0] } ?? [] : listed
     }
 
-    /// Keeps the bytes without parsing them, for a bundle that is as trusted as the program: its signatures are not
-    /// verified. Every other property is empty.
+    /// Keeps the bytes without parsing them. Every other property is empty.
+    ///
+    /// This is for a bundle that is as trusted as the program, so its signatures are not verified.
     package init(unread json: Bytes) {
         self.json = json
         (id, bucket, signatures, hasAttachmentsZip) = (nil, nil, [], false)
     }
 
-    /// The members that people write. The others say which collection it is, when it changed and who signed it.
+    /// The members that people write. The others name the collection, and say when it changed and who signed it.
     ///
-    /// - Throws: ``JSONError`` where the metadata, kept unread, is no JSON.
+    /// - Throws: ``JSONError`` if the metadata was kept unread and is not JSON.
     package func writtenMembers(limits: Limits) throws(JSONError) -> [JSONValue.Member] {
         guard case .object(let members) = try JSONValue(parsing: json, limits: limits) else { return [] }
         return members.filter { !["id", "bucket", "last_modified", "signature", "signatures"].contains($0.key) }
     }
 
-    /// A mirror's metadata, with the bytes that the mirror itself received in place of those that it serves.
+    /// A mirror's metadata, with the bytes that the mirror received instead of those that it serves.
     ///
-    /// A mirror serves certificate chains itself and therefore rewrites each `x5u`; a mirror of a mirror keeps the first
+    /// A mirror serves certificate chains itself, so it rewrites each `x5u`. A mirror of a mirror keeps the first
     /// server's bytes. The signatures are those that the mirror serves, because their chains can be fetched.
     ///
-    /// - Throws: ``ChangesetError`` if `original` is not a collection's metadata, or differs in more than the URLs of chains:
-    ///   only verified metadata is kept.
+    /// - Throws: ``ChangesetError`` if `original` is not a collection's metadata, or if it differs in more than the
+    ///   URLs of chains. Only verified metadata is kept.
     func received(as original: Bytes, limits: Limits) throws(ChangesetError) -> CollectionMetadata {
         let received = try Result { () throws(JSONError) in try CollectionMetadata(parsing: original, limits: limits) }
             .mapError(ChangesetError.json).get()
@@ -64,21 +65,21 @@ package struct CollectionMetadata: Hashable, Sendable {
 extension ServedSignature {
     fileprivate init?(_ value: JSONValue) {
         guard let signature = value["signature"]?.string, let x5u = value["x5u"]?.string else { return nil }
-        // `mode` was left out by early servers, which knew only this one.
+        // Early servers left out `mode`, because they knew only this one.
         self.init(signature: signature, mode: value["mode"]?.string ?? "p384ecdsa", x5u: x5u)
     }
 }
 
-/// A signature from a collection's metadata, not verified.
+/// A signature from a collection's metadata. It is not verified.
 package struct ServedSignature: Hashable, Sendable {
     /// base64url of the raw signature.
     package let signature: String
-    /// How it was made; only `p384ecdsa` is known.
+    /// The algorithm. Only `p384ecdsa` is known.
     package let mode: String
-    /// Where the certificate chain is: a URL, absolute or relative to the server's. A development server may sign with a
+    /// The URL of the certificate chain, absolute or relative to the server's. A development server may sign with a
     /// bare key and leave it empty.
     package let x5u: String
-    /// Whether it names a certificate chain. Without one nobody can verify it, so that it counts as no signature.
+    /// Whether the signature names a certificate chain. Without one nobody can verify it, so it does not count.
     package var namesChain: Bool { !x5u.isEmpty }
 
     package init(signature: String, mode: String, x5u: String) {

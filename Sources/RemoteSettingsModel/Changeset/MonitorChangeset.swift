@@ -1,11 +1,11 @@
 /// The monitor's answer: every collection of the server with the time of its last change.
 package struct MonitorChangeset: Sendable {
-    /// The monitor's own timestamp, which is that of the newest change.
+    /// The monitor's own timestamp, which is the time of the newest change.
     package let timestamp: Timestamp
     /// Each collection's timestamp. Entries whose names are not valid ids are left out.
     package let collections: [CollectionID: Timestamp]
 
-    /// Reads an answer's body; no I/O.
+    /// Reads an answer's body. Does no I/O.
     ///
     /// - Throws: ``ChangesetError``.
     package init(parsing body: Bytes, limits: Limits) throws(ChangesetError) {
@@ -32,7 +32,7 @@ package struct MonitorChangeset: Sendable {
                 try reader.beginArray()
                 while try reader.nextElement() {
                     guard let (id, changed) = try change(&reader) else { continue }
-                    // Newest first, so that the first one counts.
+                    // The entries are sorted newest first, so the first one counts.
                     if found[id] == nil { found[id] = changed }
                 }
                 collections = found

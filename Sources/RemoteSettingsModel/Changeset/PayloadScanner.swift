@@ -1,23 +1,24 @@
-/// Finds where each record of a payload begins and ends, and its id: in the whole payload at once, or in its first bytes while
-/// the others are still to come.
+/// Finds the bounds and the id of each record of a payload.
+///
+/// It can scan the whole payload at once, or its first bytes while the others have not arrived yet.
 package struct PayloadScanner: Sendable {
     private let limits: Limits
-    /// Behind the last record that was found; 0 before the first look.
+    /// The position after the last record that was found; 0 before the first scan.
     private var position = 0
     private var entries: [RecordTable.Entry] = []
-    /// With fewer bytes, a record that was incomplete is not looked at again: one that is as long as the payload would be
-    /// scanned with each block of it.
+    /// The number of bytes below which an incomplete record is not scanned again. Without it, a record as long as the
+    /// payload would be scanned with each new block.
     private var leastCount = 0
     /// Whether a record has a member `filter_expression`.
     private(set) var mentionsFilters = false
 
-    /// - Parameter records: how many records there may be, as far as is known: room is made for them, within reason.
+    /// - Parameter records: the expected number of records. Memory for them is reserved, within reason.
     package init(limits: Limits, records: Int = 0) {
         self.limits = limits
         entries.reserveCapacity(min(records, 1 << 14))
     }
 
-    /// Finds the records that are whole in the payload's first bytes. What is wrong with them is left to the end, which finds it
+    /// Finds the complete records in the payload's first bytes. It ignores faults, because the final scan finds them
     /// again.
     package mutating func advance(_ input: Span<UInt8>) {
         guard input.count >= leastCount else { return }
@@ -33,7 +34,7 @@ package struct PayloadScanner: Sendable {
         }
     }
 
-    /// Finds the records that are left, and the timestamp.
+    /// Finds the remaining records and the timestamp.
     mutating func finish(_ input: Span<UInt8>) throws(ChangesetError) -> ([RecordTable.Entry], Timestamp) {
         while try findRecord(input) {}
         try pass("],\"last_modified\":\"", input)
@@ -72,7 +73,7 @@ package struct PayloadScanner: Sendable {
     private mutating func record(_ input: Span<UInt8>) throws(ChangesetError) -> RecordTable.Entry {
         let start = position
         guard byte(input) == UInt8(ascii: "{") else { throw broken(input) }
-        // A local copy, which the compiler keeps in a register.
+        // The compiler keeps a local copy in a register.
         var position = start + 1
         var depth = 1
         var id: Range<Int>?
@@ -127,8 +128,8 @@ package struct PayloadScanner: Sendable {
         return try endString(input, &position)
     }
 
-    /// Passes over the rest of a string and its closing quote; canonical ones are ASCII, so that only quotes and
-    /// backslashes matter.
+    /// Skips the rest of a string and its closing quote. Canonical strings are ASCII, so only quotes and backslashes
+    /// matter.
     @inline(__always)
     private func endString(_ input: Span<UInt8>, _ position: inout Int) throws(ChangesetError) -> Range<Int> {
         let start = position

@@ -1,12 +1,13 @@
-/// A record: its canonical JSON as a slice of what it came in, in which its id lies too.
+/// A record: its canonical JSON as a slice of the bytes that contained it. The id is a part of that slice.
 package struct Record: Sendable, Identifiable {
-    /// The record, with its id in front of it where that was given apart.
+    /// The record, preceded by its id if the id was given separately.
     private let text: Bytes
     private let idStart: Int
     private let idCount: Int
     private let jsonStart: Int
 
-    /// The record's id. Every call makes the text anew: a first read of thousands of records makes none that nobody asks for.
+    /// The record's id. Each call makes the text anew, so that reading thousands of records makes no text that nobody
+    /// needs.
     package var id: String { text[idStart..<idStart + idCount].text }
 
     /// The whole record as canonical JSON.
@@ -19,13 +20,13 @@ package struct Record: Sendable, Identifiable {
         text = Bytes(whole)
     }
 
-    /// - Parameter id: where in `json` the id is, without its quotes.
+    /// - Parameter id: the position of the id in `json`, without its quotes.
     init(json: Bytes, id: Range<Int>) {
         text = json
         (idStart, idCount, jsonStart) = (id.lowerBound, id.count, 0)
     }
 
-    /// The value of one field, read on demand; `nil` where the record has no such field. Reads no other field's value.
+    /// The value of one field, read on demand; `nil` if the record has no such field. Reads no other field's value.
     package func field(_ name: String) -> JSONValue? {
         var reader = JSONReader(json, limits: Limits())
         do throws(JSONError) {
@@ -36,21 +37,21 @@ package struct Record: Sendable, Identifiable {
         }
     }
 
-    /// When the record last changed; `nil` where it does not say.
+    /// When the record last changed; `nil` if it does not say.
     package var lastModified: Timestamp? {
         (field("last_modified")?.number?.uint64).map(Timestamp.init(milliseconds:))
     }
 
-    /// The record's attachment; `nil` where it has none.
+    /// The record's attachment; `nil` if it has none.
     ///
-    /// - Throws: ``ChangesetError/invalidAttachment(record:problem:)`` where it does not describe one fully.
+    /// - Throws: ``ChangesetError/invalidAttachment(record:problem:)`` if the record does not describe it fully.
     package func attachment() throws(ChangesetError) -> RecordAttachment? {
         guard let value = field("attachment"), value != .null else { return nil }
         return try RecordAttachment(value, record: id)
     }
 }
 
-/// Records are equal where their ids and their bytes are.
+/// Records are equal if their ids and their bytes are equal.
 extension Record: Hashable {
     package static func == (left: Record, right: Record) -> Bool {
         left.json == right.json

@@ -1,16 +1,18 @@
-/// A file that belongs to a record, as the record describes it; the `attachment` member of its JSON.
+/// A file that belongs to a record, as the member `attachment` of the record's JSON describes it.
 package struct RecordAttachment: Hashable, Sendable {
-    /// Where it is, relative to the server's `capabilities.attachments.base_url`.
+    /// The file's location, relative to the server's `capabilities.attachments.base_url`.
     package let location: String
-    /// SHA-256 of its bytes.
+    /// The SHA-256 of the file's bytes.
     package let hash: SHA256Digest
-    /// Bytes; where it was read from a record, at most ``mostBytes``.
+    /// The size in bytes. If it was read from a record, it is at most ``mostBytes``.
     package let size: UInt64
     package let filename: String
     package let mimetype: String
 
-    /// The largest size that a record may give, in bytes: the highest whole number that every JSON reader takes exactly
-    /// (RFC 7493 §2.2), far beyond any file's, so that sizes can be added without care.
+    /// The largest size that a record may state, in bytes.
+    ///
+    /// Every JSON reader keeps whole numbers exactly up to this one (RFC 7493 §2.2). It is far beyond the size of any
+    /// file, so sizes can be added without overflow.
     package static let mostBytes: UInt64 = 1 << 53
 
     package init(location: String, hash: SHA256Digest, size: UInt64, filename: String, mimetype: String) {
@@ -21,9 +23,9 @@ package struct RecordAttachment: Hashable, Sendable {
         self.mimetype = mimetype
     }
 
-    /// Reads a record's `attachment` member; no I/O.
+    /// Reads a record's member `attachment`. Does no I/O.
     ///
-    /// - Throws: ``ChangesetError/invalidAttachment(record:problem:)`` where location, hash or size is missing or wrong.
+    /// - Throws: ``ChangesetError/invalidAttachment(record:problem:)`` if location, hash or size is missing or wrong.
     init(_ value: JSONValue, record: String) throws(ChangesetError) {
         func invalid(_ problem: String) -> ChangesetError { .invalidAttachment(record: record, problem: problem) }
         guard case .object = value else { throw invalid("expected an object") }
@@ -42,12 +44,12 @@ package struct RecordAttachment: Hashable, Sendable {
     }
 }
 
-/// An attachment that is wanted: where the server has it, what it must be, and the record that names it.
+/// An attachment to fetch: its location on the server, its expected hash and size, and the record that names it.
 package struct WantedAttachment: Hashable, Sendable {
     package var digest: SHA256Digest
-    /// Bytes.
+    /// The size in bytes.
     package var size: Int
-    /// Where it is, relative to the server's `capabilities.attachments.base_url`.
+    /// The location, relative to the server's `capabilities.attachments.base_url`.
     package var location: String
     /// The record's id.
     package var record: String

@@ -39,7 +39,7 @@ struct RecordCollector: ~Copyable {
         } while try nextItem(input, &position)
     }
 
-    /// Reads one record, which is the whole text.
+    /// Reads one record. It must be the whole text.
     mutating func collect(record text: Bytes) throws(ChangesetError) {
         guard entries.count < limits.records else { throw .tooManyRecords(limit: limits.records) }
         var position = 0

@@ -1,10 +1,10 @@
 /// The records of a collection, sorted by id, as slices of shared canonical JSON.
 ///
-/// A value: applying a changeset makes a new table that shares the records' bytes with the old ones.
+/// It is a value: applying a changeset makes a new table, which shares the records' bytes with the old ones.
 package struct RecordTable: Sendable {
-    /// The place of a record: there may be a million of them.
+    /// The position of a record. It is small, because there may be a million of them.
     struct Entry: Sendable {
-        /// Which of the table's sources the record is in.
+        /// The index of the source that contains the record.
         fileprivate(set) var source: Int32 = 0
         // An id has at most 255 bytes (``Identifier``).
         private let idCount: UInt16
@@ -13,15 +13,15 @@ package struct RecordTable: Sendable {
 
         var id: Range<Int> { idStart..<idStart + Int(idCount) }
 
-        /// Where the id is, from the record's first byte on.
+        /// The position of the id, counted from the record's first byte.
         fileprivate var idInRecord: Range<Int> {
             let start = idStart - json.lowerBound
             return start..<start + Int(idCount)
         }
 
         /// - Parameters:
-        ///   - id: where a valid id is.
-        ///   - json: where the whole record is.
+        ///   - id: the position of a valid id.
+        ///   - json: the position of the whole record.
         init(id: Range<Int>, json: Range<Int>) {
             idStart = id.lowerBound
             idCount = UInt16(clamping: id.count)
@@ -29,12 +29,12 @@ package struct RecordTable: Sendable {
         }
     }
 
-    /// The bytes that records are slices of; more than one where a changeset was merged in.
+    /// The bytes that contain the records. There are several if a changeset was merged into the table.
     private let sources: [Bytes]
-    /// In the order of ids.
+    /// The entries, in the order of ids.
     private let entries: [Entry]
 
-    /// Whether a record may have a member `filter_expression`; `false` only where none has.
+    /// Whether a record may have a member `filter_expression`. `false` means that none has.
     package let mayMentionFilters: Bool
 
     private init(sources: [Bytes], entries: [Entry], mayMentionFilters: Bool) {
@@ -43,13 +43,13 @@ package struct RecordTable: Sendable {
         self.mayMentionFilters = mayMentionFilters
     }
 
-    /// A table over records that lie in one buffer in any order.
+    /// A table over records that are in one buffer, in any order.
     ///
     /// - Throws: ``ChangesetError/duplicateRecord(_:)``.
     init(_ source: Bytes, unsorted: [Entry], mentionsFilters: Bool) throws(ChangesetError) {
         var duplicate: String?
         let entries = source.withSpan { span -> [Entry] in
-            // The ids' first eight bytes decide most comparisons.
+            // The first eight bytes of the ids decide most comparisons.
             var sorted = unsorted.map { (prefix: RecordTable.prefix(span, $0.id), entry: $0) }
             sorted.sort {
                 if $0.prefix != $1.prefix { return $0.prefix < $1.prefix }
@@ -68,7 +68,7 @@ package struct RecordTable: Sendable {
         self.init(sources: [source], entries: entries, mayMentionFilters: mentionsFilters)
     }
 
-    /// A table over records that are known to be sorted.
+    /// A table over records that are already sorted.
     init(_ source: Bytes, sorted: [Entry], mentionsFilters: Bool) {
         self.init(sources: [source], entries: sorted, mayMentionFilters: mentionsFilters)
     }
@@ -77,9 +77,9 @@ package struct RecordTable: Sendable {
         self.init(sources: [], entries: [], mayMentionFilters: false)
     }
 
-    /// A table of records that are given as JSON, one in each text and in any order. They become canonical.
+    /// A table of records given as JSON, one in each text, in any order. They are made canonical.
     ///
-    /// - Throws: ``ChangesetError`` for the first that is no record, or whose id another one has.
+    /// - Throws: ``ChangesetError`` for the first text that is not a record, or whose id another record has.
     package init(_ records: some Sequence<Bytes>, limits: Limits) throws(ChangesetError) {
         var collector = RecordCollector(limits: limits)
         for record in records { try collector.collect(record: record) }
@@ -109,7 +109,7 @@ package struct RecordTable: Sendable {
         return nil
     }
 
-    /// This table with the changeset's records put in and its tombstones taken out.
+    /// This table with the changeset's records added and its tombstones removed.
     package func applying(_ changes: RecordTable, tombstones: [Tombstone]) -> RecordTable {
         let removed = Set(tombstones.map(\.id))
         let shift = Int32(clamping: sources.count)
@@ -136,12 +136,12 @@ package struct RecordTable: Sendable {
             mayMentionFilters: mayMentionFilters || changes.mayMentionFilters)
     }
 
-    /// The bytes of all records together.
+    /// The size of all records together, in bytes.
     var byteCount: Int { entries.reduce(0) { $0 + $1.json.count } }
 
     /// Appends the records, separated by commas.
     ///
-    /// - Returns: where each record and its id are in `output`.
+    /// - Returns: the positions of each record and its id in `output`.
     func write(to output: inout [UInt8]) -> [Entry] {
         var written: [Entry] = []
         written.reserveCapacity(entries.count)
@@ -161,7 +161,7 @@ package struct RecordTable: Sendable {
         return source(of: entry)[entry.json]
     }
 
-    /// The order of the ids of two tables' records: negative where this one's comes first, zero where they are equal.
+    /// The order of the ids of two tables' records: negative if this table's comes first, zero if they are equal.
     func compare(_ mine: Int, with theirs: Int, of other: RecordTable) -> Int {
         let entry = entries[mine]
         let otherEntry = other.entries[theirs]
@@ -173,14 +173,14 @@ package struct RecordTable: Sendable {
         }
     }
 
-    /// The first eight bytes of an id, zeros behind them, as a number that orders as they do.
+    /// The first eight bytes of an id, padded with zeros, as a number that has the same order.
     private static func prefix(_ span: Span<UInt8>, _ id: Range<Int>) -> UInt64 {
         var prefix: UInt64 = 0
         for offset in 0..<8 { prefix = prefix << 8 | (offset < id.count ? UInt64(span[id.lowerBound + offset]) : 0) }
         return prefix
     }
 
-    /// The order of ids: by bytes, which for these ASCII names is that of code points.
+    /// Whether one id comes before another, by bytes. Ids are ASCII, so this is also the order of code points.
     private static func id(
         _ a: Range<Int>, in left: Span<UInt8>, precedes b: Range<Int>, in right: Span<UInt8>
     ) -> Bool {
@@ -198,7 +198,7 @@ extension RecordTable: RandomAccessCollection {
     package var endIndex: Int { entries.count }
 }
 
-/// One record that two states of a collection do not have in common.
+/// A record in which two states of a collection differ.
 package enum RecordDifference: Sendable, Hashable {
     case created(Record)
     case updated(old: Record, new: Record)
@@ -206,7 +206,7 @@ package enum RecordDifference: Sendable, Hashable {
 }
 
 extension RecordTable {
-    /// What turns `old` into this table, in the order of ids. Records of equal bytes are equal.
+    /// The changes from `old` to this table, in the order of ids. Records with equal bytes are equal.
     package func differences(from old: RecordTable) -> [RecordDifference] {
         var differences: [RecordDifference] = []
         forEachDifference(from: old) { left, right in
@@ -220,7 +220,8 @@ extension RecordTable {
         return differences
     }
 
-    /// Like ``differences(from:)``, by positions: in `old` and in this table, each `nil` where it has no such record.
+    /// Like ``differences(from:)``, but with positions in `old` and in this table. A position is `nil` if the table has
+    /// no such record.
     package func forEachDifference(from old: RecordTable, _ body: (_ old: Int?, _ new: Int?) -> Void) {
         var (left, right) = (0, 0)
         while left < old.count || right < count {

@@ -1,19 +1,20 @@
-/// Writes canonical JSON: the one form of a value that signatures are made over.
+/// Writes canonical JSON, the only form of a value that is signed.
 ///
-/// The rules are those of `canonicaljson-rs` 0.9.3, which the server uses: keys in the order of their code points, no
-/// white space, everything outside of printable ASCII escaped (`\b \f \n \r \t`, else `\u` and lower-case hex), integers
-/// as they are, other numbers as the shortest digits that give the same double, with an exponent (`1.5E0`).
+/// The rules are those of `canonicaljson-rs` 0.9.3, which the server uses. Keys are in the order of their code points.
+/// There is no white space. Everything outside printable ASCII is escaped (`\b \f \n \r \t`, else `\u` and lower-case
+/// hex). Integers are unchanged. Other numbers have the shortest digits that give the same double, with an exponent
+/// (`1.5E0`).
 ///
-/// What that library refuses or would change is refused here: integers beyond -2^63…2^64-1, numbers beyond a double,
-/// lone surrogates, duplicate keys. What `RFC 8259` refuses is refused too, in the same pass.
+/// Anything that this library refuses or would change is refused here: integers outside -2^63…2^64-1, numbers beyond
+/// a double, lone surrogates, duplicate keys. The same pass also refuses what `RFC 8259` refuses.
 package struct CanonicalJSON: ~Copyable {
     /// The canonical bytes written so far.
     private(set) var output = OutputBuffer()
-    /// The values of all kinds that were written so far.
+    /// The number of values of all kinds that have been written.
     private(set) var values = 0
     private let depthLimit: Int
     private let memberLimit: Int
-    // One stack for all open objects: an object's members are the ones above where it began.
+    // All open objects share one stack. The members of an object are those from its start on.
     private var members: [CanonicalMember] = []
     private var scratch = OutputBuffer()
 
@@ -35,7 +36,7 @@ package struct CanonicalJSON: ~Copyable {
         return canonical.finish()
     }
 
-    /// All that was written.
+    /// Everything that was written.
     consuming func finish() -> Bytes {
         output.bytes()
     }
@@ -85,9 +86,9 @@ package struct CanonicalJSON: ~Copyable {
         output.append(UInt8(ascii: "]"))
     }
 
-    /// Writes an object and leaves its members, in canonical order, on the stack.
+    /// Writes an object, and leaves its members on the stack, in canonical order.
     ///
-    /// - Returns: where the object's members begin on the stack.
+    /// - Returns: the position on the stack at which the object's members begin.
     mutating func writeObject(_ input: Span<UInt8>, _ position: inout Int, depth: Int) throws(JSONError) -> Int {
         try checkDepth(depth, position)
         let base = members.count
@@ -137,7 +138,7 @@ package struct CanonicalJSON: ~Copyable {
             prefix: output.prefix(of: keyStart..<keyEnd), hasPlainKey: isPlain)
     }
 
-    /// Brings the members of the object that began at `start` into order, and their bytes with them.
+    /// Sorts the members of the object that began at `start`, together with their bytes.
     private mutating func reorder(from base: Int, start: Int) throws(JSONError) {
         if members.count - base <= 24 {
             sortFew(from: base)
@@ -151,7 +152,7 @@ package struct CanonicalJSON: ~Copyable {
         rewrite(from: base, start: start)
     }
 
-    /// Insertion sort: most objects have few members, and long runs of them in order.
+    /// Sorts by insertion, because most objects have few members and long runs of them are already in order.
     private mutating func sortFew(from base: Int) {
         for index in members.indices[(base + 1)...] {
             let member = members[index]
@@ -164,7 +165,7 @@ package struct CanonicalJSON: ~Copyable {
         }
     }
 
-    /// Writes the object that began at `start` again, with just the members on the stack from `base` on.
+    /// Writes the object that began at `start` again, with only the members on the stack from `base` on.
     private mutating func rewrite(from base: Int, start: Int) {
         scratch.truncate(to: 0)
         for index in members.indices[base...] {
@@ -181,7 +182,7 @@ package struct CanonicalJSON: ~Copyable {
         JSONError(.duplicateKey(member.keyText(in: output)), at: member.inputOffset)
     }
 
-    /// - Returns: whether another item follows; otherwise the closing bracket has been passed.
+    /// - Returns: whether another item follows. If not, the closing bracket has been skipped.
     @inline(__always)
     func nextItem(
         closing: UInt8, _ input: Span<UInt8>, _ position: inout Int
@@ -237,7 +238,7 @@ extension CanonicalJSON {
             throw JSONError(.unexpectedByte(first, expected: "a value"), at: start)
         }
         let isInteger = try JSONLexer.number(input, &position)
-        // 18 digits fit any 64-bit integer, so that the common case is copied unread.
+        // 18 digits fit any 64-bit integer, so the common case is copied without being read.
         if isInteger, position - start <= 18, !(first == UInt8(ascii: "-") && position == start + 2) {
             output.append(input, start..<position)
             return
@@ -251,15 +252,15 @@ extension CanonicalJSON {
         output.append(canonical)
     }
 
-    /// The members from `base` on; used by the reader of records.
+    /// The members from `base` on, for the reader of records.
     func openMembers(from base: Int) -> ArraySlice<CanonicalMember> { members[base...] }
 
-    /// Takes the members from `base` on off the stack; the object's bytes stay.
+    /// Removes the members from `base` on from the stack. The object's bytes stay.
     mutating func forgetMembers(from base: Int) {
         members.removeLast(members.count - base)
     }
 
-    /// Takes back the object that began at `start` and was written last.
+    /// Removes the object that began at `start`, which was written last.
     mutating func discardObject(from base: Int, start: Int) {
         output.truncate(to: start)
         forgetMembers(from: base)

@@ -1,22 +1,22 @@
-/// The place of an object's member in canonical output.
+/// The position of an object's member in canonical output.
 struct CanonicalMember {
     enum Order {
         case ascending, equal, descending
     }
 
-    /// Where the key's bytes begin and end, between its quotes.
+    /// The bounds of the key's bytes, between its quotes.
     var keyStart: Int
     var keyEnd: Int
     var valueEnd: Int
-    /// Where the member began in what was read, for messages.
+    /// The position at which the member began in the input, for messages.
     var inputOffset: Int
     /// The key's first eight bytes, which decide most comparisons.
     var prefix: UInt64
-    /// Without escapes, so that the order of the bytes is that of the code points.
+    /// Whether the key has no escapes, so that the order of its bytes is that of its code points.
     var hasPlainKey: Bool
 
     var key: Range<Int> { keyStart..<keyEnd }
-    /// Behind the key's closing quote and the colon.
+    /// The value, which begins after the key's closing quote and the colon.
     var value: Range<Int> { keyEnd + 2..<valueEnd }
     /// The whole member, from the key's opening quote.
     var range: Range<Int> { keyStart - 1..<valueEnd }

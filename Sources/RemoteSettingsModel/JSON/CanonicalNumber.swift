@@ -1,17 +1,17 @@
-/// The canonical forms of numbers that cannot be copied as they are.
+/// The canonical forms of numbers that cannot be copied unchanged.
 enum CanonicalNumber {
-    /// An integer in -2^63…2^64-1, `-0` as `0`; `nil` beyond.
+    /// An integer in -2^63…2^64-1, with `-0` as `0`; `nil` outside this range.
     static func integer(_ text: String) -> String? {
         if text.hasPrefix("-") { return Int64(text).map { String($0) } }
         return UInt64(text).map { String($0) }
     }
 
-    /// The shortest digits that give the same double, as `d.dddE±n`; `nil` where the number is beyond a double.
+    /// The shortest digits that give the same double, as `d.dddE±n`; `nil` if the number is beyond a double.
     static func double(_ text: String) -> String? {
         guard let value = Double(text), value.isFinite else { return nil }
         let sign = value.sign == .minus ? "-" : ""
         if value == 0 { return sign + "0E0" }
-        // The standard library prints the shortest digits too, but places the point as it sees fit.
+        // The standard library prints the shortest digits too, but places the point differently.
         let parts = value.magnitude.description.split(separator: "e")
         let mantissa = parts[0].split(separator: ".")
         let whole = mantissa[0] == "0" ? "" : String(mantissa[0])

@@ -2,21 +2,21 @@
 public struct JSONError: Error, Hashable, Sendable {
     /// Why a document was refused. Its description is a sentence for people.
     public enum Reason: Hashable, Sendable {
-        /// The document ends inside of a value.
+        /// The document ends within a value.
         case unexpectedEnd
-        /// A byte that cannot stand here; `expected` describes what can.
+        /// A byte that is not allowed here. `expected` describes what is.
         case unexpectedByte(UInt8, expected: String)
         /// A string or key that is not UTF-8 (RFC 8259, section 8.1).
         case invalidUTF8
-        /// Half of a surrogate pair, written as `\uD800`…`\uDFFF` on its own: it encodes no character.
+        /// Half of a surrogate pair, written as `\uD800`…`\uDFFF` alone. It encodes no character.
         case loneSurrogate
         /// A character below U+0020 that is not escaped in a string (RFC 8259, section 7).
         case controlCharacter(UInt8)
-        /// A backslash in front of a character that RFC 8259, section 7, does not list.
+        /// A backslash before a character that RFC 8259, section 7, does not list.
         case invalidEscape
-        /// A number outside of the grammar of RFC 8259, section 6.
+        /// A number that does not match the grammar of RFC 8259, section 6.
         case invalidNumber
-        /// An integer beyond -2^63…2^64-1, or a number beyond what a double can hold. Canonical JSON has no form for it.
+        /// An integer outside -2^63…2^64-1, or a number that a double cannot hold. Canonical JSON cannot express it.
         case numberOutOfRange(String)
         /// A key that appears twice in one object.
         case duplicateKey(String)
@@ -24,34 +24,34 @@ public struct JSONError: Error, Hashable, Sendable {
         case missingKey(String)
         /// A key that the object must not have.
         case unknownKey(String)
-        /// A value of another type than `expected`.
+        /// A value whose type is not `expected`.
         case wrongType(expected: String, found: String)
-        /// More arrays and objects inside each other than `limit`.
+        /// Arrays and objects are nested deeper than `limit`.
         case tooDeep(limit: Int)
-        /// More bytes than ``Limits`` allow for what is read.
+        /// The text has more bytes than ``Limits`` allow.
         case tooLong(limit: Int)
-        /// More members in one object than ``Limits/jsonMembers``.
+        /// An object has more members than ``Limits/jsonMembers``.
         case tooManyMembers(limit: Int)
-        /// More values than ``Limits/jsonValues``.
+        /// There are more values than ``Limits/jsonValues``.
         case tooManyValues(limit: Int)
-        /// There is more than white space after the document's value.
+        /// The document's value is followed by more than white space.
         case trailingData
     }
 
     /// Why the document was refused.
     public let reason: Reason
-    /// Bytes from the document's start to where the reason shows.
+    /// The position of the fault, in bytes from the document's start.
     public let offset: Int
 
     /// - Parameters:
     ///   - reason: why the document was refused.
-    ///   - offset: bytes from the document's start.
+    ///   - offset: the position of the fault, in bytes from the document's start.
     public init(_ reason: Reason, at offset: Int) {
         self.reason = reason
         self.offset = offset
     }
 
-    /// The line, counted from 1, that the error is on.
+    /// The line of the fault, counted from 1.
     public func line(in document: Bytes) -> Int {
         document.withSpan { span in
             var line = 1

@@ -1,12 +1,13 @@
-/// The tokens of JSON (RFC 8259), on bytes: each function starts at `position` and leaves it behind the token.
+/// The tokens of JSON (RFC 8259), on bytes. Each function starts at `position` and moves it to the end of the token.
 enum JSONLexer {
-    /// A string token's content, and what one pass over its bytes says about it.
+    /// The content of a string token, and what one pass over its bytes finds out.
     struct StringToken {
         /// The bytes between the quotes.
         var content: Range<Int>
-        /// Only printable ASCII without escapes, so that the bytes are the text and also its canonical form.
+        /// Whether it has only printable ASCII without escapes. The bytes are then both the text and its canonical
+        /// form.
         var isPlain: Bool
-        /// At least one backslash.
+        /// Whether it has at least one backslash.
         var hasEscapes: Bool
     }
 
@@ -52,19 +53,20 @@ enum JSONLexer {
         byte >= 0x20 && byte < 0x7F && byte != 0x22 && byte != 0x5C
     }
 
-    /// Marks in a word of eight bytes, the lowest first, those that are not plain: their highest bits are set. Above the
-    /// first of them, others may be marked wrongly.
+    /// Marks the bytes of a word that are not plain, by setting their highest bits. The lowest byte comes first.
+    ///
+    /// Bytes after the first marked one may be marked wrongly.
     @inline(__always)
     static func special(in word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let highs: UInt64 = 0x8080_8080_8080_8080
         let quote = word ^ (ones &* 0x22)
         let backslash = word ^ (ones &* 0x5C)
-        // Bytes from 0x80 on are marked by the word itself, so that no term needs to look at their highest bits.
+        // The word itself marks bytes from 0x80 on, so no other term needs to look at their highest bits.
         return ((quote &- ones) | (backslash &- ones) | (word &- ones &* 0x20) | (word &+ ones) | word) & highs
     }
 
-    /// Passes over printable ASCII that is neither a quote nor a backslash, eight bytes at a time.
+    /// Skips printable ASCII that is neither a quote nor a backslash, eight bytes at a time.
     @inline(__always)
     static func skipPlain(_ input: Span<UInt8>, _ position: inout Int) {
         let raw = unsafe input.bytes
@@ -116,7 +118,7 @@ enum JSONLexer {
             position += 1
             return Unicode.Scalar(byte)
         }
-        // RFC 3629, section 4: no overlong forms, no surrogates, nothing above U+10FFFF.
+        // RFC 3629, section 4, allows no overlong forms, no surrogates, and nothing above U+10FFFF.
         let (length, lowest, head): (Int, UInt32, UInt32)
         switch byte {
         case 0xC2...0xDF: (length, lowest, head) = (2, 0x80, UInt32(byte & 0x1F))
@@ -151,7 +153,7 @@ enum JSONLexer {
         case UInt8(ascii: "u"):
             let unit = try codeUnit(input, &position)
             if let scalar = Unicode.Scalar(unit) { return scalar }
-            // A high surrogate must be followed by the escape of a low one (RFC 8259, section 7).
+            // The escape of a low surrogate must follow a high one (RFC 8259, section 7).
             guard unit < 0xDC00, position + 1 < input.count, unsafe input[unchecked: position] == 0x5C,
                 unsafe input[unchecked: position + 1] == UInt8(ascii: "u")
             else { throw JSONError(.loneSurrogate, at: start) }
@@ -182,7 +184,7 @@ enum JSONLexer {
 
     /// Checks a number by the grammar of RFC 8259, section 6.
     ///
-    /// - Returns: whether it is written as an integer, without fraction and exponent.
+    /// - Returns: whether it is written as an integer, without a fraction or exponent.
     static func number(_ input: Span<UInt8>, _ position: inout Int) throws(JSONError) -> Bool {
         let start = position
         func digit() -> Bool {
@@ -243,7 +245,8 @@ enum JSONLexer {
         return true
     }
 
-    /// What kind of value starts with `byte`, for messages. A portal or a gateway answers with a page where JSON is due.
+    /// The kind of value that starts with `byte`, for messages. A portal or gateway may answer with a page instead of
+    /// JSON.
     static func kind(startingWith byte: UInt8) -> String {
         switch byte {
         case UInt8(ascii: "{"): "an object"

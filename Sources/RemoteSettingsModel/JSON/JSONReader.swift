@@ -1,8 +1,8 @@
-/// Reads a JSON document from bytes, value by value, in the order it was written.
+/// Reads a JSON document from bytes, value by value, in its written order.
 ///
-/// Strict by RFC 8259: no comments, no trailing commas, no byte order mark, no second value behind the first. On top of
-/// that it refuses duplicate keys (section 4 leaves their meaning open), lone surrogates, and more nesting than
-/// ``Limits/jsonDepth``. Nothing is copied but the strings that are asked for.
+/// It follows RFC 8259 strictly: no comments, no trailing commas, no byte order mark, no second value after the first.
+/// It also refuses duplicate keys (section 4 leaves their meaning open), lone surrogates, and nesting beyond
+/// ``Limits/jsonDepth``. It copies only the strings that are asked for.
 ///
 ///     var reader = JSONReader(document, limits: limits)
 ///     try reader.beginObject()
@@ -22,12 +22,12 @@ package struct JSONReader {
 
     /// The document.
     package let document: Bytes
-    /// Bytes from the document's start to the next unread one.
+    /// The position of the next unread byte.
     package private(set) var offset = 0
     private let depthLimit: Int
     private let memberLimit: Int
     private let valueLimit: Int
-    /// Values that ``value()`` has made.
+    /// The number of values that ``value()`` has made.
     private var values = 0
     private var scopes: [Scope] = []
 
@@ -38,7 +38,7 @@ package struct JSONReader {
         valueLimit = limits.jsonValues
     }
 
-    /// The first byte of the next value, which determines its kind.
+    /// The first byte of the next value. It determines the value's kind.
     private mutating func peek() throws(JSONError) -> UInt8 {
         var position = offset
         let byte = try document.withSpan { (span) throws(JSONError) -> UInt8 in
@@ -61,26 +61,26 @@ package struct JSONReader {
         JSONError(.wrongType(expected: expected, found: JSONLexer.kind(startingWith: found)), at: offset)
     }
 
-    /// Steps into an object; then call ``nextKey()`` until it returns `nil`.
+    /// Enters an object. Then call ``nextKey()`` until it returns `nil`.
     package mutating func beginObject() throws(JSONError) {
         try begin(UInt8(ascii: "{"), "an object")
     }
 
-    /// Steps into an array; then call ``nextElement()`` until it returns `false`.
+    /// Enters an array. Then call ``nextElement()`` until it returns `false`.
     package mutating func beginArray() throws(JSONError) {
         try begin(UInt8(ascii: "["), "an array")
     }
 
-    /// The next member's key, or `nil` at the object's end. The member's value must be read or skipped before the next call.
+    /// The next member's key; `nil` at the object's end. Read or skip the member's value before the next call.
     package mutating func nextKey() throws(JSONError) -> String? {
         try advance(closing: UInt8(ascii: "}")) { (input, position, keys) throws(JSONError) in
             JSONLexer.text(input, try JSONLexer.key(input, &position, of: &keys))
         }
     }
 
-    /// Passes over members up to the one of this name; then its value comes next.
+    /// Skips members up to the one with this name. Its value then comes next.
     ///
-    /// - Returns: whether there is such a member; otherwise the object's end has been passed.
+    /// - Returns: whether there is such a member. If not, the object's end has been skipped.
     mutating func seekMember(_ name: String) throws(JSONError) -> Bool {
         let name = Array(name.utf8)
         let skipper = JSONSkipper(depthLimit: depthLimit, memberLimit: memberLimit)
@@ -97,12 +97,12 @@ package struct JSONReader {
         }
     }
 
-    /// Whether there is one more element, which must be read or skipped before the next call.
+    /// Whether there is another element. Read or skip it before the next call.
     package mutating func nextElement() throws(JSONError) -> Bool {
         try advance(closing: UInt8(ascii: "]")) { (_, _, _) throws(JSONError) in } != nil
     }
 
-    /// Moves to the next item and has `body` read what it begins with; `nil` at the end.
+    /// Moves to the next item, and has `body` read its beginning; `nil` at the end.
     @inline(__always)
     private mutating func advance<Value>(
         closing: UInt8,
@@ -122,7 +122,7 @@ package struct JSONReader {
         return value
     }
 
-    /// Whether the next value is `null`; passes over it if so.
+    /// Whether the next value is `null`. If so, it is skipped.
     package mutating func null() throws(JSONError) -> Bool {
         guard try peek() == UInt8(ascii: "n") else { return false }
         try literal("null")
@@ -171,7 +171,7 @@ package struct JSONReader {
         return JSONNumber(text: document[offset..<position].text)
     }
 
-    /// A number that is written as an integer in 0…2^64-1.
+    /// The next number, which must be written as an integer in 0…2^64-1.
     package mutating func unsignedInteger() throws(JSONError) -> UInt64 {
         let number = try number()
         guard let value = number.uint64 else {
@@ -180,9 +180,9 @@ package struct JSONReader {
         return value
     }
 
-    /// Passes over the next value, checking it as if it were read.
+    /// Skips the next value, with the same checks as if it were read.
     ///
-    /// - Returns: its bytes, a slice of the document.
+    /// - Returns: the value's bytes, as a slice of the document.
     @discardableResult
     package mutating func skipValue() throws(JSONError) -> Bytes {
         _ = try peek()
@@ -193,17 +193,18 @@ package struct JSONReader {
         return document[start..<offset]
     }
 
-    /// Passes over the next value, checking it as if it were read, where it has at most `limit` bytes. Nothing behind them
-    /// is looked at.
+    /// Skips the next value, with the same checks as if it were read, if it has at most `limit` bytes.
     ///
-    /// - Returns: its bytes, a slice of the document.
+    /// Nothing after those bytes is read.
+    ///
+    /// - Returns: the value's bytes, as a slice of the document.
     mutating func skipValue(limit: Int) throws(JSONError) -> Bytes {
         _ = try peek()
         let start = offset
         guard document.count - start > limit else { return try skipValue() }
         let depth = scopes.count
         let skipper = JSONSkipper(depthLimit: depthLimit, memberLimit: memberLimit)
-        // One byte more, so that a value that ends at the limit is seen to end there.
+        // One more byte shows whether a value ends exactly at the limit.
         let end = start + limit + 1
         var position = start
         do throws(JSONError) {
@@ -211,7 +212,7 @@ package struct JSONReader {
                 try skipper.skip(span, &position, depth: depth)
             }
         } catch {
-            // Where the cut goes through a character, an escape or a word, it looks like another fault: 12 bytes at most.
+            // If the cut splits a character, an escape or a word, at most 12 bytes long, it looks like another fault.
             throw error.offset >= end - 12 ? JSONError(.tooLong(limit: limit), at: start) : error
         }
         guard position < end else { throw JSONError(.tooLong(limit: limit), at: start) }
@@ -219,10 +220,9 @@ package struct JSONReader {
         return document[start..<offset]
     }
 
-    /// The next value with all that is in it.
+    /// The next value, with everything in it.
     ///
-    /// - Throws: ``JSONError``; of the reason `tooManyValues` where the trees read so far have more than
-    ///   ``Limits/jsonValues``.
+    /// - Throws: ``JSONError``, with the reason `tooManyValues` if the values read so far exceed ``Limits/jsonValues``.
     package mutating func value() throws(JSONError) -> JSONValue {
         values += 1
         guard values <= valueLimit else { throw JSONError(.tooManyValues(limit: valueLimit), at: offset) }
@@ -247,7 +247,7 @@ package struct JSONReader {
         }
     }
 
-    /// Hands the next value to a reader of its own, which must leave `position` behind it.
+    /// Passes the next value to a reader of its own, which must move `position` to its end.
     mutating func consume<Failure: Error>(
         _ body: (_ input: Span<UInt8>, _ position: inout Int) throws(Failure) -> Void
     ) throws(Failure) {
@@ -256,7 +256,7 @@ package struct JSONReader {
         offset = position
     }
 
-    /// Checks that nothing but white space follows.
+    /// Checks that only white space follows.
     package mutating func finish() throws(JSONError) {
         var position = offset
         let end = document.withSpan { span in

@@ -2,10 +2,10 @@
 struct JSONSkipper {
     /// The deepest nesting of arrays and objects.
     let depthLimit: Int
-    /// How many members an object may have.
+    /// The most members of an object.
     let memberLimit: Int
 
-    /// - Parameter depth: arrays and objects around the value.
+    /// - Parameter depth: the number of arrays and objects around the value.
     func skip(_ input: Span<UInt8>, _ position: inout Int, depth: Int) throws(JSONError) {
         JSONLexer.skipWhitespace(input, &position)
         let first = try JSONLexer.peek(input, position)
@@ -45,9 +45,9 @@ struct JSONSkipper {
 }
 
 extension JSONLexer {
-    /// Moves to the next item of an array or object, or behind its closing bracket.
+    /// Moves to the next item of an array or object, or past its closing bracket.
     ///
-    /// - Returns: whether there is one more item.
+    /// - Returns: whether there is another item.
     @inline(__always)
     static func nextItem(
         closing: UInt8, isFirst: Bool, _ input: Span<UInt8>, _ position: inout Int
@@ -73,7 +73,7 @@ extension JSONLexer {
         return JSONError(.unexpectedByte(found, expected: expected), at: position)
     }
 
-    /// Reads a member's key and passes over the colon behind it.
+    /// Reads a member's key, and skips the colon after it.
     @inline(__always)
     static func key(
         _ input: Span<UInt8>, _ position: inout Int, of keys: inout ObjectKeys

@@ -1,8 +1,8 @@
 /// Writes JSON values: members in their given order, numbers as they were written.
 package enum JSONText {
-    /// How one document's text differs from another's.
+    /// The style of a document's text.
     package struct Style {
-        /// Spaces for each level; `nil` for everything on one line without white space.
+        /// The number of spaces for each level; `nil` for one line without white space.
         package var indent: Int?
         package var strings: JSONString.Escapes
         package var number: (JSONNumber) -> String
@@ -13,21 +13,21 @@ package enum JSONText {
             self.number = number
         }
 
-        /// Two spaces for each level, and strings that no terminal obeys.
+        /// Two spaces for each level, and strings that cannot control a terminal.
         package static var indented: Style { Style(indent: 2, strings: .terminal) }
     }
 
-    /// On one line, without white space.
+    /// The value on one line, without white space.
     package static func compact(_ value: JSONValue) -> [UInt8] {
         text(value, Style(indent: nil, strings: .terminal))
     }
 
-    /// With two spaces for each level and a line feed at the end.
+    /// The value with two spaces for each level, and a line feed at the end.
     package static func indented(_ value: JSONValue) -> [UInt8] {
         text(value, .indented) + [UInt8(ascii: "\n")]
     }
 
-    /// - Parameter level: how many arrays and objects the value is in, which decides its indentation.
+    /// - Parameter level: the number of arrays and objects around the value. It decides the indentation.
     package static func text(_ value: JSONValue, _ style: Style, level: Int = 0) -> [UInt8] {
         var output: [UInt8] = []
         write(value, style, level: level, to: &output)
@@ -73,15 +73,16 @@ package enum JSONText {
     }
 }
 
-/// Writes JSON strings (RFC 8259, section 7). Canonical JSON, which copies strings from JSON to JSON, has its own writer.
+/// Writes JSON strings (RFC 8259, section 7). Canonical JSON, which copies strings from JSON to JSON, has its own
+/// writer.
 package enum JSONString {
-    /// Which characters are escaped besides the quote and the backslash.
+    /// The characters that are escaped besides the quote and the backslash.
     package enum Escapes {
-        /// Control characters, by their short escape where there is one: as `JSON.stringify` and serde_json write.
+        /// Control characters, by their short escape if there is one, as in `JSON.stringify` and serde_json.
         case shortest
-        /// Control characters and delete, which a terminal could obey; of the short escapes only `\n`.
+        /// Control characters and delete, because a terminal could obey them. The only short escape is `\n`.
         case terminal
-        /// Everything but printable ASCII, by `\u` and four lower-case digits for each UTF-16 code unit.
+        /// Everything except printable ASCII, by `\u` and four lower-case digits for each UTF-16 code unit.
         case ascii
     }
 
@@ -121,9 +122,10 @@ package enum JSONString {
     }
 }
 
-/// Numbers in the notation of most libraries.
+/// Writes numbers in the notation of most libraries.
 package enum PlainNumber {
-    /// Integers unchanged; other numbers by the shortest digits of the same double, `1.5` for the canonical `1.5E0`.
+    /// The text of a number. Integers are unchanged. Other numbers have the shortest digits of the same double: `1.5`
+    /// for the canonical `1.5E0`.
     package static func text(_ number: JSONNumber) -> String {
         number.text.utf8.contains { [0x2E, 0x45, 0x65].contains($0) } ? number.double.description : number.text
     }

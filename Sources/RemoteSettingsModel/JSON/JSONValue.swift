@@ -1,4 +1,4 @@
-/// Any JSON value, with objects in their written order and numbers as they were written.
+/// Any JSON value. Objects keep their written order, and numbers their written form.
 public enum JSONValue: Hashable, Sendable {
     /// The literal `null`.
     case null
@@ -20,14 +20,15 @@ public enum JSONValue: Hashable, Sendable {
         /// The member's value.
         public let value: JSONValue
 
-        /// A member of the given name and value.
+        /// A member with the given name and value.
         public init(key: String, value: JSONValue) {
             self.key = key
             self.value = value
         }
     }
 
-    /// Reads a whole document by RFC 8259. A key that appears twice in one object is refused, and so is more than `limits` allow.
+    /// Reads a whole document by RFC 8259. A key that appears twice in one object is refused, and so is anything beyond
+    /// `limits`.
     ///
     /// - Throws: ``JSONError`` with the place of the first fault.
     public init(parsing document: Bytes, limits: Limits) throws(JSONError) {
@@ -36,7 +37,7 @@ public enum JSONValue: Hashable, Sendable {
         try reader.finish()
     }
 
-    /// The member of an object; `nil` where there is none or where this is not an object.
+    /// The member of an object; `nil` if there is none, or if this is not an object.
     public subscript(key: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.key == key }?.value
@@ -64,7 +65,7 @@ public enum JSONValue: Hashable, Sendable {
 }
 
 extension JSONValue {
-    /// An object of the members that have a value.
+    /// An object with those members that have a value.
     package static func members(_ members: KeyValuePairs<String, JSONValue?>) -> JSONValue {
         .object(members.compactMap { key, value in value.map { Member(key: key, value: $0) } })
     }
@@ -86,16 +87,16 @@ public struct JSONNumber: Hashable, Sendable {
         text = String(value)
     }
 
-    /// The value where it is written as an integer and fits; never rounded.
+    /// The value if it is written as an integer and fits. It is never rounded.
     public var int64: Int64? { Int64(text) }
 
-    /// The value where it is written as an integer and fits; never rounded.
+    /// The value if it is written as an integer and fits. It is never rounded.
     public var uint64: UInt64? { text == "-0" ? 0 : UInt64(text) }
 
-    /// The nearest double; infinite where the number is beyond its range.
+    /// The nearest double; infinite if the number is out of range.
     public var double: Double { Double(text) ?? .nan }
 
-    /// The number as canonical JSON has it; `nil` where it is beyond 64 bits, or beyond a double.
+    /// The number in canonical JSON; `nil` if it is beyond 64 bits, or beyond a double.
     package var canonical: String? {
         let isInteger = text.utf8.allSatisfy { $0 == UInt8(ascii: "-") || ($0 &- 48) < 10 }
         return isInteger ? CanonicalNumber.integer(text) : CanonicalNumber.double(text)

@@ -1,21 +1,22 @@
-/// The keys of an object so far, to find the one that appears twice.
+/// The keys of an object so far, to find one that appears twice.
 ///
-/// Keys that come in order cost one comparison each; a few that do not are compared with each other; many are hashed.
+/// Keys that come in order cost one comparison each. A few unordered keys are compared with each other, and many are
+/// hashed.
 struct ObjectKeys {
     private struct Key {
         var content: Range<Int>
-        /// The first eight bytes, which tell most keys apart.
+        /// The first eight bytes. They distinguish most keys.
         var prefix: UInt64
     }
 
     private static let mostCompared = 24
 
-    /// The most keys that there may be.
+    /// The most keys that are allowed.
     let limit: Int
     private(set) var count = 0
     private var keys: [Key] = []
     private var isAscending = true
-    /// The keys' texts, in UTF-8, where comparing would take too long or needs escapes undone.
+    /// The keys as UTF-8, once comparing would take too long or a key has escapes.
     private var texts: Set<[UInt8]>?
 
     init(limit: Int) {

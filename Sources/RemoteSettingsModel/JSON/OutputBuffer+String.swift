@@ -1,5 +1,5 @@
 extension OutputBuffer {
-    /// Copies printable ASCII that is neither a quote nor a backslash, and leaves `position` at the first other byte.
+    /// Copies printable ASCII that is neither a quote nor a backslash, and moves `position` to the first other byte.
     @inline(__always)
     mutating func appendPlain(_ input: Span<UInt8>, _ position: inout Int) {
         let raw = unsafe input.bytes
@@ -37,7 +37,7 @@ extension OutputBuffer {
             return true
         case ..."\u{FFFF}": appendEscape(scalar.value)
         default:
-            // RFC 8259, section 7: a pair of surrogates.
+            // RFC 8259, section 7, wants a surrogate pair here.
             let rest = scalar.value - 0x10000
             appendEscape(0xD800 + rest >> 10)
             appendEscape(0xDC00 + rest & 0x3FF)

@@ -1,6 +1,6 @@
-/// Bytes that are being written, in memory of their own that grows as needed and is handed over at the end.
+/// Bytes that are being written, in memory of their own, which grows as needed and is handed over at the end.
 ///
-/// An array would check for every byte whether it is shared; this one cannot be.
+/// An array would check for every byte whether it is shared. This buffer cannot be shared.
 @safe
 struct OutputBuffer: ~Copyable {
     private var memory: UnsafeMutableRawPointer
@@ -16,7 +16,7 @@ struct OutputBuffer: ~Copyable {
         unsafe memory.deallocate()
     }
 
-    /// What was written, without a copy.
+    /// Everything that was written, without a copy.
     consuming func bytes() -> Bytes {
         let written = unsafe UnsafeRawBufferPointer(start: memory, count: count)
         discard self
@@ -46,7 +46,7 @@ struct OutputBuffer: ~Copyable {
         count += 1
     }
 
-    /// Appends the first `length` bytes of a word, the lowest first.
+    /// Appends the first `length` bytes of a word, starting with the lowest.
     @inline(__always)
     mutating func append(_ word: UInt64, length: Int) {
         reserve(8)
@@ -82,7 +82,7 @@ struct OutputBuffer: ~Copyable {
         count += range.count
     }
 
-    /// Forgets what was written from `length` on.
+    /// Removes everything from `length` on.
     mutating func truncate(to length: Int) {
         precondition(length <= count)
         count = length
@@ -95,14 +95,14 @@ struct OutputBuffer: ~Copyable {
         return unsafe memory.load(fromByteOffset: index, as: UInt8.self)
     }
 
-    /// The first eight bytes of `range`, zeros behind them where it is shorter, as a number that orders as they do.
+    /// The first eight bytes of `range`, padded with zeros, as a number that has the same order.
     @inline(__always)
     func prefix(of range: Range<Int>) -> UInt64 {
         precondition(range.lowerBound >= 0 && range.upperBound <= count)
         let length = range.count
         if length >= 8 { return UInt64(bigEndian: unsafe load(range.lowerBound)) }
         if length == 0 { return 0 }
-        // The word that ends where the range does, so that nothing unwritten is read.
+        // This word ends where the range does, so that no unwritten byte is read.
         if range.upperBound >= 8 {
             return UInt64(bigEndian: unsafe load(range.upperBound - 8)) << UInt64((8 - length) * 8)
         }

@@ -1,7 +1,8 @@
-/// The signed payload of a collection: its exact bytes, and the records and the timestamp that they state.
+/// The signed payload of a collection: its exact bytes, and the records and the timestamp in them.
 ///
-/// It is canonical JSON of `{"data": [record…], "last_modified": "<timestamp>"}`, with the records sorted by id and the
-/// timestamp as a string (the server's signing code; there is no RFC). The records are slices of ``bytes``.
+/// It is canonical JSON of `{"data": [record…], "last_modified": "<timestamp>"}`. The records are sorted by id, and
+/// the timestamp is a string. This follows the server's signing code; there is no RFC. The records are slices of
+/// ``bytes``.
 package struct Payload: Sendable {
     /// The bytes that a content signature covers, without its prefix.
     package let bytes: Bytes
@@ -10,15 +11,15 @@ package struct Payload: Sendable {
 
     /// Reads a payload in one pass that copies nothing.
     ///
-    /// - Throws: ``ChangesetError/notCanonical(problem:)`` where the text is not what this package writes; the pass looks
-    ///   at the structure and the ids, not at whether every value is in canonical form.
+    /// - Throws: ``ChangesetError/notCanonical(problem:)`` if this package would not write such a text. The pass checks
+    ///   the structure and the ids, but not whether every value is canonical.
     package init(parsing bytes: Bytes, limits: Limits) throws(ChangesetError) {
         try self.init(parsing: bytes, continuing: PayloadScanner(limits: limits))
     }
 
     /// Like ``init(parsing:limits:)``.
     ///
-    /// - Parameter scanner: has looked at the first of these bytes already, or at none.
+    /// - Parameter scanner: a scanner that has already read the first of these bytes, or none.
     package init(parsing bytes: Bytes, continuing scanner: PayloadScanner) throws(ChangesetError) {
         var scanner = scanner
         let (entries, timestamp) = try bytes.withSpan {
@@ -30,7 +31,7 @@ package struct Payload: Sendable {
         records = RecordTable(bytes, sorted: entries, mentionsFilters: scanner.mentionsFilters)
     }
 
-    /// Writes the payload of canonical records. The bytes are not scanned again: where each record goes is known.
+    /// Writes the payload of canonical records. The bytes are not scanned again, because the positions are known.
     package init(_ table: RecordTable, timestamp: Timestamp) {
         let head = "{\"data\":[".utf8
         let tail = "],\"last_modified\":\"\(timestamp)\"}".utf8
@@ -45,7 +46,7 @@ package struct Payload: Sendable {
     }
 }
 
-/// Payloads are equal where their bytes are, which say everything else.
+/// Payloads are equal if their bytes are equal, because the bytes determine everything else.
 extension Payload: Equatable {
     package static func == (left: Payload, right: Payload) -> Bool { left.bytes == right.bytes }
 }

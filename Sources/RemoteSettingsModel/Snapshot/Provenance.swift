@@ -1,20 +1,21 @@
 /// What vouches for a collection's records.
 public enum Provenance: Hashable, Sendable {
-    /// A content signature that was verified up to a pinned root. Read from a lock, it is the lock's claim, which verifying
-    /// the bundle checks.
+    /// A content signature that was verified up to a pinned root.
+    ///
+    /// If the provenance was read from a lock, this is the lock's claim. Verifying the bundle checks it.
     case signed(SignatureVerdict)
-    /// Nothing: the server does not sign, and the configuration accepts that.
+    /// Nothing vouches for them: the server does not sign, and the configuration accepts that.
     case unsigned
-    /// Nothing: the records were imported from a source that carries no signature.
+    /// Nothing vouches for them: the records were imported from a source without signatures.
     case imported
 
-    /// Provenance without the verdict, which is all that a bundle's first bytes state.
+    /// Provenance without the verdict. This is all that a bundle's first bytes state.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
-        /// A content signature, in `metadata.json`, with its chain in `chain.pem`.
+        /// A content signature in `metadata.json`, with its chain in `chain.pem`.
         case signed
-        /// Nothing: the server does not sign.
+        /// Nothing vouches for the records: the server does not sign.
         case unsigned
-        /// Nothing: the records were imported from a source that carries no signature.
+        /// Nothing vouches for the records: they were imported from a source without signatures.
         case imported
     }
 
@@ -30,21 +31,22 @@ public enum Provenance: Hashable, Sendable {
     /// Whether a content signature vouches for the records.
     public var isSigned: Bool { verdict != nil }
 
-    /// What verification found; `nil` where nothing is signed.
+    /// The result of the verification; `nil` if nothing is signed.
     public var verdict: SignatureVerdict? {
         if case .signed(let verdict) = self { verdict } else { nil }
     }
 }
 
-/// The result of a successful verification, or what a lock states as such. Only this package can make one.
+/// The result of a successful verification, or what a lock states as one. Only this package can make one.
 public struct SignatureVerdict: Hashable, Sendable {
-    /// The leaf certificate's name, such as `remote-settings.content-signature.mozilla.org`.
+    /// The name in the leaf certificate, such as `remote-settings.content-signature.mozilla.org`.
     public let signer: String
-    /// SHA-256 of the root certificate's DER.
+    /// The SHA-256 of the root certificate's DER.
     public let root: SHA256Digest
-    /// When the first certificate of the chain expires.
+    /// When the first of the chain's certificates to expire does so.
     public let chainNotAfter: Timestamp
-    /// The time at which the chain was verified, chosen by the caller. A packaged bundle is verified again at this time.
+    /// The time at which the chain was verified, chosen by the caller. A packaged bundle is verified again at this
+    /// time.
     public let verifiedAt: Timestamp
 
     package init(signer: String, root: SHA256Digest, chainNotAfter: Timestamp, verifiedAt: Timestamp) {

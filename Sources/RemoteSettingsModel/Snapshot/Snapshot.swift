@@ -1,12 +1,12 @@
-/// A collection's full state at one timestamp, together with what vouches for it.
+/// A collection's full state at one timestamp, with what vouches for it.
 ///
-/// It can only be made by this package: from a verified signature, or where the configuration says in words that an
-/// unsigned or imported collection is accepted.
+/// Only this package can make one: from a verified signature, or if the configuration explicitly accepts an unsigned or
+/// imported collection.
 package struct Snapshot: Sendable {
     package let collection: CollectionID
     package let payload: Payload
     package let metadata: CollectionMetadata
-    /// The PEM chain that the signature was verified with; `nil` where there is no signature.
+    /// The PEM chain that the signature was verified with; `nil` if there is no signature.
     package let chain: Bytes?
     package let provenance: Provenance
 
@@ -25,7 +25,7 @@ package struct Snapshot: Sendable {
 
 /// A collection's full state at one timestamp, not verified yet.
 ///
-/// Neither the bundle writer nor a cache takes it: verification (`ContentSignature`) turns it into a ``Snapshot``.
+/// Neither the bundle writer nor a cache accepts it. Verification (`ContentSignature`) turns it into a ``Snapshot``.
 package struct UnverifiedSnapshot: Sendable {
     package let collection: CollectionID
     package let payload: Payload
@@ -34,7 +34,7 @@ package struct UnverifiedSnapshot: Sendable {
     /// The timestamp that the payload states.
     package var timestamp: Timestamp { payload.timestamp }
     package var records: RecordTable { payload.records }
-    /// The signatures that the metadata carries.
+    /// The signatures in the metadata.
     package var signatures: [ServedSignature] { metadata.signatures }
 
     package init(collection: CollectionID, payload: Payload, metadata: CollectionMetadata) {

@@ -1,16 +1,16 @@
-/// Read-only memory that is not Swift's own: a mapped file, or data that is part of the program.
+/// Read-only memory that Swift does not own: a mapped file, or data that is part of the program.
 ///
-/// The memory must stay as it is, and stay valid, until `release` is called, which happens once, when nothing refers to
-/// this object any longer.
+/// The memory must stay valid and unchanged until `release` is called. That happens once, when nothing refers to this
+/// object any longer.
 @safe
 public final class BorrowedMemory: Sendable {
-    // Read-only from here on, so that sharing it between threads is sound although the pointer type cannot say so.
+    // It is only read, so sharing it between threads is sound, although the pointer type cannot say so.
     private nonisolated(unsafe) let buffer: UnsafeRawBufferPointer
     private let release: @Sendable (UnsafeRawBufferPointer) -> Void
 
     /// - Parameters:
     ///   - buffer: the memory.
-    ///   - release: frees the memory; called once, from any thread.
+    ///   - release: frees the memory. It is called once, from any thread.
     @unsafe
     public init(_ buffer: UnsafeRawBufferPointer, release: @escaping @Sendable (UnsafeRawBufferPointer) -> Void) {
         unsafe self.buffer = buffer

@@ -1,12 +1,12 @@
-/// Looks for fixed bytes in others, by Horspool's algorithm: most of what is passed over is never read.
+/// Searches for fixed bytes, by Horspool's algorithm: it never reads most of the bytes that it skips.
 package struct ByteSearch: Sendable {
     private let pattern: [UInt8]
-    /// For each byte, how far the pattern may move on where that byte stands under the pattern's last one.
+    /// How far the pattern may move for each byte that is found under its last one.
     private let moves: [Int]
     private let ignoresCase: Bool
 
     /// - Parameters:
-    ///   - pattern: what to look for. An empty pattern is found at the start of everything.
+    ///   - pattern: the bytes to search for. An empty pattern is found at the start of everything.
     ///   - ignoresCase: whether A to Z match either case.
     package init(_ pattern: some Sequence<UInt8>, ignoresCase: Bool = false) {
         self.ignoresCase = ignoresCase
@@ -22,7 +22,7 @@ package struct ByteSearch: Sendable {
         self.moves = moves
     }
 
-    /// Where the pattern first occurs; `nil` where it does not.
+    /// The position of the pattern's first occurrence; `nil` if it does not occur.
     package func first(in bytes: Span<UInt8>) -> Int? {
         let last = pattern.count - 1
         guard last >= 0 else { return 0 }

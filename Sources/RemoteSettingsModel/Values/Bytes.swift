@@ -1,7 +1,7 @@
 /// An immutable slice of shared bytes.
 ///
-/// Slicing never copies: a slice shares its storage with the whole, which lives as long as any slice of it. The storage
-/// is an array, or memory that somebody else owns (a mapped file, data that is part of the program).
+/// Slicing never copies. A slice shares its storage with the whole, which lives as long as any slice of it. The storage
+/// is an array, or memory that Swift does not own (a mapped file, data that is part of the program).
 public struct Bytes: Sendable {
     private enum Storage: Sendable {
         case array([UInt8])
@@ -11,13 +11,13 @@ public struct Bytes: Sendable {
     private let storage: Storage
     private let range: Range<Int>
 
-    /// The array's bytes. The array's storage is shared; nothing is copied.
+    /// The array's bytes. The array's storage is shared, and nothing is copied.
     public init(_ array: [UInt8] = []) {
         storage = .array(array)
         range = 0..<array.count
     }
 
-    /// The memory's bytes. The memory is kept until the last slice of it is gone; nothing is copied.
+    /// The memory's bytes. The memory is kept until its last slice is released, and nothing is copied.
     public init(_ memory: BorrowedMemory) {
         storage = .memory(memory)
         range = 0..<memory.count
@@ -38,12 +38,12 @@ public struct Bytes: Sendable {
     /// Whether there are no bytes.
     public var isEmpty: Bool { range.isEmpty }
 
-    /// Whether the bytes stay at one address as long as any slice of them exists: they are not in an array.
+    /// Whether the bytes stay at one address as long as any slice of them exists, because they are not in an array.
     package var isInPlace: Bool {
         if case .memory = storage { true } else { false }
     }
 
-    /// The slice from `offsets`, which must lie in `0..<count`.
+    /// The slice at `offsets`, which must be within `0..<count`.
     public subscript(offsets: Range<Int>) -> Bytes {
         precondition(offsets.lowerBound >= 0 && offsets.upperBound <= count, "slice outside of its bytes")
         return Bytes(
@@ -51,7 +51,7 @@ public struct Bytes: Sendable {
             range: range.lowerBound + offsets.lowerBound..<range.lowerBound + offsets.upperBound)
     }
 
-    /// Calls `body` with the bytes in place; nothing is copied.
+    /// Calls `body` with the bytes in place. Nothing is copied.
     @inlinable
     public func withSpan<Result, Failure: Error>(
         _ body: (Span<UInt8>) throws(Failure) -> Result
@@ -61,7 +61,7 @@ public struct Bytes: Sendable {
         }
     }
 
-    /// Calls `body` with a pointer to the bytes, which is valid only during the call; nothing is copied.
+    /// Calls `body` with a pointer to the bytes, which is valid only during the call. Nothing is copied.
     public func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -81,12 +81,12 @@ public struct Bytes: Sendable {
         return unsafe withUnsafeBytes { unsafe Array($0) }
     }
 
-    /// The bytes as text; what is not UTF-8 becomes U+FFFD.
+    /// The bytes as text. Anything that is not UTF-8 becomes U+FFFD.
     public var text: String {
         unsafe withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Whether the first bytes are those of `prefix`; every slice starts with an empty one.
+    /// Whether the first bytes are those of `prefix`. Every slice starts with an empty prefix.
     public func starts(with prefix: some Collection<UInt8>) -> Bool {
         unsafe withUnsafeBytes { unsafe $0.starts(with: prefix) }
     }

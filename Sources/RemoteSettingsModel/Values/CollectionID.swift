@@ -1,14 +1,14 @@
-/// The name of a collection: its bucket's id and its own.
+/// The name of a collection: the id of its bucket, and its own id.
 ///
-/// Both ids match `^[a-zA-Z0-9][a-zA-Z0-9_-]*$` (Kinto's rule for identifiers), at most 255 characters, so that
-/// neither can escape from a path or a URL that it is put into.
+/// Both match `^[a-zA-Z0-9][a-zA-Z0-9_-]*$`, which is Kinto's rule for identifiers, and have at most 255 characters. So
+/// neither can break out of a path or URL that contains it.
 public struct CollectionID: Hashable, Sendable {
     /// The bucket's id, such as `main`.
     public let bucket: String
-    /// The collection's id within its bucket, such as `regions`.
+    /// The collection's id in its bucket, such as `regions`.
     public let name: String
 
-    /// - Throws: ``InvalidIdentifier`` that names the offending id.
+    /// - Throws: ``InvalidIdentifier`` that names the invalid id.
     public init(bucket: String, name: String) throws(InvalidIdentifier) {
         try Identifier.check(bucket, what: "bucket id")
         try Identifier.check(name, what: "collection id")
@@ -18,7 +18,7 @@ public struct CollectionID: Hashable, Sendable {
 
     /// Reads `bucket/collection`.
     ///
-    /// - Throws: ``InvalidIdentifier`` where the text is not two valid ids with one slash between them.
+    /// - Throws: ``InvalidIdentifier`` if the text is not two valid ids with one slash between them.
     public init(_ text: String) throws(InvalidIdentifier) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2 else {
@@ -34,8 +34,8 @@ extension CollectionID: CustomStringConvertible {
 }
 
 extension CollectionID {
-    /// What all ids have in common whose files a file system that ignores case, as those of Apple's systems do, takes for
-    /// the same.
+    /// The name without regard to case. A file system that ignores case, as Apple's do, has one file for all ids that
+    /// share it.
     package var ignoringCase: String { description.lowercased() }
 }
 

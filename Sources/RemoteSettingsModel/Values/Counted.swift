@@ -1,11 +1,11 @@
-/// Numbers of things as people write them: `1 record`, `2 records`.
+/// Counts in words, such as `1 record` and `2 records`.
 package enum Counted {
-    /// - Parameter many: the plural, where it is not the singular with an `s`.
+    /// - Parameter many: the plural, if it is not the singular with an `s`.
     package static func text(_ count: some BinaryInteger, _ one: String, plural many: String? = nil) -> String {
         "\(count) \(noun(count, one, plural: many))"
     }
 
-    /// The noun alone, for texts in which it does not follow its number directly.
+    /// The noun alone, for texts in which it does not directly follow its number.
     package static func noun(_ count: some BinaryInteger, _ one: String, plural many: String? = nil) -> String {
         count == 1 ? one : many ?? one + "s"
     }

@@ -1,8 +1,8 @@
 /// The rule for ids of buckets, collections and records: `^[a-zA-Z0-9][a-zA-Z0-9_-]*$`, at most 255 characters.
 ///
-/// Any other id from a server or an archive is refused: ids become parts of paths and URLs.
+/// Any other id from a server or an archive is refused, because ids become parts of paths and URLs.
 public enum Identifier {
-    /// Whether the UTF-8 of an id keeps the rule.
+    /// Whether the UTF-8 of an id follows the rule.
     public static func isValid(_ id: some Collection<UInt8>) -> Bool {
         guard let first = id.first, id.count <= 255, isAlphanumeric(first) else { return false }
         return id.allSatisfy { isAlphanumeric($0) || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") }
@@ -16,7 +16,7 @@ public enum Identifier {
         return isValid
     }
 
-    /// - Throws: ``InvalidIdentifier`` where `id` breaks the rule.
+    /// - Throws: ``InvalidIdentifier`` if `id` breaks the rule.
     public static func check(_ id: String, what: String) throws(InvalidIdentifier) {
         guard isValid(id.utf8) else {
             throw InvalidIdentifier(
@@ -24,7 +24,8 @@ public enum Identifier {
         }
     }
 
-    /// One bit for each of the 128 ASCII characters: faster than comparing, where there are thousands of ids.
+    /// Whether a byte is allowed. One bit for each ASCII character is faster than comparisons if there are thousands of
+    /// ids.
     @inline(__always)
     private static func isAllowed(_ byte: UInt8) -> Bool {
         let digitsAndHyphen: UInt64 = 0x03FF_2000_0000_0000
@@ -44,9 +45,9 @@ public enum Identifier {
     }
 }
 
-/// A name that breaks the rule for ids.
+/// An id that breaks the rule.
 public struct InvalidIdentifier: Error, Hashable, CustomStringConvertible {
-    /// What the id names, such as `bucket`.
+    /// What the id is for, such as `bucket id`.
     public let what: String
     /// The text that breaks the rule.
     public let found: String

@@ -1,10 +1,9 @@
 #if canImport(Darwin)
-    // What Swift has for older systems everywhere but on Apple's: there `Array.span` needs iOS 26, and validating a
-    // text iOS 18. The compiler takes a declaration of another module before Swift's own.
+    // Swift has these on older versions of every system but Apple's. There `Array.span` needs iOS 26, and validating a
+    // text needs iOS 18. The compiler prefers a declaration in another module to Swift's own.
 
     extension Array where Element: BitwiseCopyable {
-        /// The elements, for as long as the array is not changed. An array of such elements is never one of
-        /// Objective-C's.
+        /// The elements, as long as the array is not changed. Objective-C never owns an array of such elements.
         package var span: Span<Element> {
             @_lifetime(borrow self)
             borrowing get {
@@ -24,7 +23,7 @@
     }
 
     extension String {
-        /// The text of code units; `nil` if they are not valid in the encoding.
+        /// The text of code units; `nil` if they are invalid in the encoding.
         package init?<Encoding: Unicode.Encoding>(
             validating units: some Sequence<Encoding.CodeUnit>, as encoding: Encoding.Type
         ) {

@@ -1,7 +1,8 @@
 /// Percent-encoding of paths and queries (RFC 3986 §2.1).
 package enum PercentEncoding {
-    /// Encodes the bytes that a path or query cannot contain, and keeps existing escapes; `nil` where a `%` is not
-    /// followed by two hexadecimal digits.
+    /// Encodes the bytes that a path or query cannot contain, and keeps existing escapes.
+    ///
+    /// Returns `nil` if a `%` is not followed by two hexadecimal digits.
     package static func complete(_ text: some StringProtocol) -> String? {
         let bytes = Array(text.utf8)
         if bytes.allSatisfy({ isAllowed($0) }) { return String(text) }
@@ -20,7 +21,7 @@ package enum PercentEncoding {
         return String(decoding: out, as: UTF8.self)
     }
 
-    /// Encodes everything but the unreserved characters (RFC 3986 §2.3).
+    /// Encodes everything except the unreserved characters (RFC 3986 §2.3).
     package static func component(_ text: String) -> String {
         var out: [UInt8] = []
         for byte in text.utf8 {
@@ -33,15 +34,15 @@ package enum PercentEncoding {
         return String(decoding: out, as: UTF8.self)
     }
 
-    /// Decodes all escapes. Bytes that are not UTF-8 become U+FFFD; a `%` without two digits is kept.
+    /// Decodes all escapes. Bytes that are not UTF-8 become U+FFFD, and a `%` without two digits is kept.
     ///
-    /// - Parameter plusIsSpace: as in a form's query (application/x-www-form-urlencoded, WHATWG URL §5), not in a path.
+    /// - Parameter plusIsSpace: set it for the query of a form (application/x-www-form-urlencoded, WHATWG URL §5), not
+    ///   for a path.
     package static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String {
         isPlain(text) ? String(text) : String(decoding: bytes(of: text, plusIsSpace: plusIsSpace).bytes, as: UTF8.self)
     }
 
-    /// Decodes all escapes; `nil` where a `%` is not followed by two hexadecimal digits, or where the bytes are not
-    /// UTF-8.
+    /// Decodes all escapes; `nil` if a `%` is not followed by two hexadecimal digits, or if the bytes are not UTF-8.
     package static func strictlyDecode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
         if isPlain(text) { return String(text) }
         let (bytes, isWhole) = bytes(of: text, plusIsSpace: plusIsSpace)
@@ -91,7 +92,7 @@ package enum PercentEncoding {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
     }
 
-    /// `pchar`, `/` and `?`, without `%` (RFC 3986 §3.3, §3.4).
+    /// Whether a byte is `pchar`, `/` or `?`, and not `%` (RFC 3986 §3.3, §3.4).
     private static func isAllowed(_ byte: UInt8) -> Bool { isLetterOrDigit(byte) || allowedSymbols.contains(byte) }
 
     private static func isLetterOrDigit(_ byte: UInt8) -> Bool {

@@ -1,6 +1,6 @@
-/// A SHA-256 hash (FIPS 180-4), as a value. Nothing is hashed here.
+/// A SHA-256 hash (FIPS 180-4) as a value. This type hashes nothing.
 public struct SHA256Digest: Hashable, Sendable {
-    // Four words, not an array: a digest is compared and hashed often, and never allocated.
+    // There are four words and no array, because digests are often compared and hashed, and must not allocate.
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
     /// - Returns: `nil` unless there are exactly 32 bytes.
@@ -18,7 +18,7 @@ public struct SHA256Digest: Hashable, Sendable {
         words = (a, b, c, d)
     }
 
-    /// Takes a hash as the function that made it returns it.
+    /// Takes a hash in the form in which the hash function returned it.
     ///
     /// - Returns: `nil` unless there are exactly 32 bytes.
     package init?(raw: RawSpan) {
@@ -30,7 +30,7 @@ public struct SHA256Digest: Hashable, Sendable {
         unsafe UInt64(bigEndian: raw.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
-    /// Reads 64 hexadecimal digits, of either case; `nil` for anything else.
+    /// Reads 64 hexadecimal digits in upper or lower case; `nil` for anything else.
     public init?(hex: String) {
         var hex = hex
         guard let words = hex.withUTF8({ unsafe Self.words($0.span) }) else { return nil }
@@ -60,7 +60,7 @@ public struct SHA256Digest: Hashable, Sendable {
         }
     }
 
-    /// 64 lower-case hexadecimal digits.
+    /// The hash as 64 lower-case hexadecimal digits.
     public var hex: String {
         unsafe String(unsafeUninitializedCapacity: 64) { target in
             var index = 0

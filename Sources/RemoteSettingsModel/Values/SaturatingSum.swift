@@ -1,14 +1,14 @@
-// Sums of numbers that come from outside. A sum that is too large becomes the largest value of its type instead of ending
-// the program: such a sum is compared with a limit or shown, and both stay right.
+// Sums of numbers that come from outside. A sum that is too large becomes the largest value of its type, and does not
+// end the program. Such a sum is compared with a limit or shown, and both stay right.
 
 extension FixedWidthInteger {
-    /// The sum, or the type's highest or lowest value where the sum is beyond it.
+    /// The sum, or the type's highest or lowest value if the sum is out of range.
     package func saturatingAdding(_ other: Self) -> Self {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? (other < 0 ? .min : .max) : sum
     }
 
-    /// The product, or the type's highest or lowest value where the product is beyond it.
+    /// The product, or the type's highest or lowest value if the product is out of range.
     package func saturatingMultiplying(by other: Self) -> Self {
         let (product, overflow) = multipliedReportingOverflow(by: other)
         return overflow ? ((self < 0) == (other < 0) ? .max : .min) : product
@@ -16,7 +16,7 @@ extension FixedWidthInteger {
 }
 
 extension Sequence {
-    /// The sum of a number of each element, or the type's highest value where the sum is beyond it.
+    /// The sum of one number for each element, or the type's highest value if the sum is out of range.
     package func saturatingSum<Number: FixedWidthInteger>(_ number: (Element) throws -> Number) rethrows -> Number {
         try reduce(0) { $0.saturatingAdding(try number($1)) }
     }

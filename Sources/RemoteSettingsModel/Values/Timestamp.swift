@@ -1,12 +1,12 @@
-/// Milliseconds since 1970-01-01T00:00:00Z: a collection's or record's last change, or a time of day passed in.
+/// Milliseconds since 1970-01-01T00:00:00Z: the last change of a collection or record, or a time of day passed in.
 ///
-/// The protocol calls it `timestamp` or `last_modified`. A collection's timestamp is the changeset's `timestamp`, never
-/// the highest `last_modified` of its records.
+/// The protocol calls it `timestamp` or `last_modified`. A collection's timestamp is the `timestamp` of its changeset,
+/// never the highest `last_modified` of its records.
 public struct Timestamp: Hashable, Sendable {
     /// Milliseconds since 1970-01-01T00:00:00Z, as the server's `last_modified` counts them.
     public let milliseconds: UInt64
 
-    /// - Parameter milliseconds: since 1970-01-01T00:00:00Z.
+    /// - Parameter milliseconds: the milliseconds since 1970-01-01T00:00:00Z.
     public init(milliseconds: UInt64) {
         self.milliseconds = milliseconds
     }
@@ -22,12 +22,13 @@ public struct Timestamp: Hashable, Sendable {
     /// Whole seconds since 1970, rounded down.
     public var seconds: UInt64 { milliseconds / 1000 }
 
-    /// The time that has passed since `earlier`; zero where `earlier` is later.
+    /// The time that has passed since `earlier`; zero if `earlier` is later.
     public func elapsed(since earlier: Timestamp) -> Duration {
         .milliseconds(milliseconds < earlier.milliseconds ? 0 : milliseconds &- earlier.milliseconds)
     }
 
-    /// The time `duration` later, or earlier where it is negative; the first or last time there is where it lies beyond.
+    /// The time that is `duration` later, or earlier if it is negative. Out of range, it is the first or last possible
+    /// time.
     public func advanced(by duration: Duration) -> Timestamp {
         let (seconds, attoseconds) = duration.components
         let delta = seconds.magnitude.saturatingMultiplying(by: 1000)
@@ -38,7 +39,7 @@ public struct Timestamp: Hashable, Sendable {
 }
 
 extension Duration {
-    /// Milliseconds, rounded towards zero; the nearest value that there is where it lies beyond.
+    /// Milliseconds, rounded towards zero. Out of range, it is the nearest possible value.
     package var wholeMilliseconds: Int64 {
         let (seconds, attoseconds) = components
         return seconds.saturatingMultiplying(by: 1000).saturatingAdding(attoseconds / 1_000_000_000_000_000)
@@ -54,9 +55,9 @@ extension Timestamp: CustomStringConvertible {
 }
 
 extension Timestamp {
-    /// RFC 3339 in UTC with milliseconds: `2026-11-21T08:48:13.000Z`. Independent of locale and time zone.
+    /// The time in RFC 3339, in UTC with milliseconds: `2026-11-21T08:48:13.000Z`. Locale and time zone do not matter.
     ///
-    /// RFC 3339 ends with the year 9999; a later year has as many digits as it needs, and ``init(rfc3339:)`` reads it.
+    /// RFC 3339 ends with the year 9999. A later year has as many digits as it needs, and ``init(rfc3339:)`` reads it.
     public var rfc3339: String {
         let (year, month, day) = Timestamp.civil(daysSince1970: Int(clamping: milliseconds / 86_400_000))
         let rest = milliseconds % 86_400_000
@@ -73,7 +74,7 @@ extension Timestamp {
             return bytes[range].allSatisfy { $0 >= 48 && $0 <= 57 }
                 ? Int(String(decoding: bytes[range], as: UTF8.self)) : nil
         }
-        // Nine digits reach as far as milliseconds in 64 bits do.
+        // A year of nine digits covers everything that 64 bits of milliseconds can hold.
         guard let end = bytes.firstIndex(of: 0x2D), (4...9).contains(end), end == 4 || bytes[0] != 48,
             bytes.count >= end + 6, bytes[end + 3] == 0x2D,
             let year = number(0..<end), let month = number(end + 1..<end + 3), let day = number(end + 4..<end + 6),
@@ -99,7 +100,8 @@ extension Timestamp {
         milliseconds = total.partialValue
     }
 
-    /// The Gregorian date of a day, by Howard Hinnant's `civil_from_days` ("chrono-Compatible Low-Level Date Algorithms").
+    /// The Gregorian date of a day, by Howard Hinnant's `civil_from_days` ("chrono-Compatible Low-Level Date
+    /// Algorithms").
     package static func civil(daysSince1970 days: Int) -> (year: Int, month: Int, day: Int) {
         let shifted = days + 719_468
         let era = shifted / 146_097
