@@ -222,7 +222,7 @@ class Index:
         self.path = store
         self.store = ctypes.c_void_p(library.indexstore_store_create(str(store).encode(), None))
         if not self.store:
-            raise SystemExit(f"check-apple: {store} cannot be read; run swift build --build-tests first")
+            raise SystemExit(f"check apple: {store} cannot be read; run swift build --build-tests first")
 
     def records(self):
         """Of each source file the time of its newest unit, and the names of its records."""
@@ -262,7 +262,7 @@ class Index:
         library = self.library
         reader = library.indexstore_record_reader_create(self.store, record.encode(), None)
         if not reader:
-            raise SystemExit(f"check-apple: the record {record} of {self.path} cannot be read")
+            raise SystemExit(f"check apple: the record {record} of {self.path} cannot be read")
         reader, found, is_of_interest = ctypes.c_void_p(reader), [], []
 
         @VISITOR

@@ -33,11 +33,11 @@ def test_the_tests_pass_with_foreign_programs_first(programs, tmp_path):
     assert not (programs / "refused").exists(), (programs / "refused").read_text()
 
 
-@pytest.mark.parametrize("script", ["check-arithmetic", "check-linkage", "embed-dumps"])
+@pytest.mark.parametrize("script", ["Tests/Checks/arithmetic.py", "Tests/Checks/linkage.py", "scripts/embed-dumps"])
 def test_the_scripts_need_nothing_but_the_standard_library(programs, script):
-    arguments = ["--check"] if script == "embed-dumps" else []
+    arguments = ["--check"] if script == "scripts/embed-dumps" else []
     finished = subprocess.run(
-        [rsdump.REPOSITORY / "scripts" / script, *arguments], cwd=rsdump.REPOSITORY, stdin=subprocess.DEVNULL,
+        [rsdump.REPOSITORY / script, *arguments], cwd=rsdump.REPOSITORY, stdin=subprocess.DEVNULL,
         env={**rsdump.environment(), "PATH": f"{programs}:{PATH}", "RSDUMP": rsdump.BINARY}, capture_output=True, text=True)
     assert finished.returncode == 0, finished.stdout + finished.stderr
 

@@ -170,10 +170,10 @@ def test_actions_are_pinned_by_commit_and_permissions_are_few():
 
 
 def test_release_notes_are_those_of_the_version():
-    script = rsdump.REPOSITORY / "scripts/release-notes"
-    noted = run(script, "0.1.0")
+    script = rsdump.REPOSITORY / "scripts/package"
+    noted = run(script, "--notes", "0.1.0")
     assert noted.returncode == 0 and "rsdump" in noted.stdout and "## " not in noted.stdout
-    missing = run(script, "99.0.0")
+    missing = run(script, "--notes", "99.0.0")
     assert missing.returncode == 1 and 'no section "## 99.0.0"' in missing.stderr
 
 
@@ -184,6 +184,6 @@ def test_the_crontab_line_runs():
 
 
 def test_the_scripts_are_sound_shell():
-    scripts = ("nightly", "package", "release-notes")
-    judged = run("shellcheck", *(rsdump.REPOSITORY / "scripts" / name for name in scripts))
+    scripts = ("scripts/nightly", "scripts/package", "scripts/check", "Tests/Benchmark/bench")
+    judged = run("shellcheck", *(rsdump.REPOSITORY / name for name in scripts))
     assert judged.returncode == 0, judged.stdout

@@ -1,4 +1,4 @@
-"""scripts/week tells a week of nightly runs and checks it as it goes; what it leaves is looked at here once more."""
+"""weeks/week tells a week of nightly runs and checks it as it goes; what it leaves is looked at here once more."""
 import os
 import subprocess
 
@@ -8,7 +8,7 @@ import rsdump
 from dumps import Dumps
 from git import Repository
 
-SCRIPT = rsdump.REPOSITORY / "scripts/week"
+SCRIPT = rsdump.REPOSITORY / "Tests/Integration/weeks/week"
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ struct EmbeddedTargetTests {
         try String(contentsOf: example.appending(path: "Sources/\(path)"), encoding: .utf8)
     }
 
-    /// The example is built and run by `scripts/check-consumer`, so that this text is known to compile.
+    /// The example is built and run by `scripts/check consumer`, so that this text is known to compile.
     @Test func writesWhatTheExampleHas() throws {
         let lock = try DumpsDirectory(example.appending(path: "dumps").path).lockFile(limits: Limits())
         #expect(lock.collections.count == 2)

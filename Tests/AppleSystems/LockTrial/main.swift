@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import Locks
 
-// Runs the lock of Apple systems over the stand-in of the system's: `scripts/check-apple` builds and runs it.
+// Runs the lock of Apple systems over the stand-in of the system's: `scripts/check apple` builds and runs it.
 
 func expect(_ condition: Bool, _ what: String) {
     guard !condition else { return }

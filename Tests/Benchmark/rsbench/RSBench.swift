@@ -1,7 +1,7 @@
 import Foundation
 
 /// How fast the parts of a refresh, of reading and of the library are, within one process, as Markdown tables.
-/// `scripts/bench` prepares what it works upon.
+/// `Tests/Benchmark/bench` prepares what it works upon.
 @main
 enum RSBench {
     private static let usage = """

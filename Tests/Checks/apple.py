@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Type-checks every target as an Apple system would compile it, on Linux; needs the debug build.
 
-usage: scripts/check-apple [TARGET...]
+usage: scripts/check apple [TARGET...]
 
 In a copy of the sources, what Apple systems have not (Glibc, FoundationEssentials, FoundationNetworking) cannot be
 imported, and Darwin, Foundation, Network, os, SwiftUI and others are the stand-ins of Tests/AppleSystems/Modules. The
@@ -26,7 +26,7 @@ import shutil
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / ".build/debug"
 PLACE = ROOT / ".build/apple"
 STANDINS = ROOT / "Tests/AppleSystems/Modules"
@@ -81,7 +81,7 @@ def targets(package):
     """This package's Swift targets by name, with the flags and imports that they have in the debug build."""
     manifest = ROOT / ".build/debug.yaml"
     if not manifest.exists():
-        sys.exit("check-apple: there is no debug build; run swift build --build-tests first")
+        sys.exit("check apple: there is no debug build; run swift build --build-tests first")
     found, built, inputs = {}, {}, None
     for line in manifest.read_text().splitlines():
         line = line.strip()
@@ -98,7 +98,7 @@ def targets(package):
         if target["type"] == "system" or not sources:
             continue
         if name not in built:
-            sys.exit(f"check-apple: the debug build has no target {target['name']}; run swift build --build-tests")
+            sys.exit(f"check apple: the debug build has no target {target['name']}; run swift build --build-tests")
         found[name] = Target(name, sources, *built[name])
     # The screens of the sample app are no target on Linux. They differ between systems, and are checked for two.
     logic = found["SampleAppLogic"]
@@ -204,14 +204,14 @@ def standins():
         ready = [name for name, path in files.items() if name not in done
                  and all(other in done for other in others.findall(path.read_text()) if other in files)]
         if not ready:
-            sys.exit("check-apple: the stand-ins import each other in a circle")
+            sys.exit("check apple: the stand-ins import each other in a circle")
         for name in sorted(ready):
             stamp = digest(stamp, name, files[name].read_bytes())
             said = compile_module(
                 name, [files[name]], ["-module-name", name, "-parse-as-library", "-swift-version", "6"],
                 PLACE / f"modules/{name}.swiftmodule", stamp)
             if said:
-                sys.exit(f"check-apple: the stand-in of {name} does not compile:\n{said}")
+                sys.exit(f"check apple: the stand-in of {name} does not compile:\n{said}")
             done.append(name)
     return stamp
 
@@ -368,7 +368,7 @@ def main():
     names = sys.argv[1:] or sorted(found)
     for name in names:
         if name not in found:
-            sys.exit(f"check-apple: there is no target {name} with Swift sources in the debug build")
+            sys.exit(f"check apple: there is no target {name} with Swift sources in the debug build")
     wanted, waiting = set(), list(names)
     while waiting:
         name = waiting.pop()
@@ -414,7 +414,7 @@ def main():
                     failed.append(name)
                     print(f"== {name}\n{said}", flush=True)
     for name in skipped:
-        print(f"check-apple: {name} was not checked, for a target that it imports has failed")
+        print(f"check apple: {name} was not checked, for a target that it imports has failed")
     problems = list(privacy_problems(manifest, texts))
     if "Locks" in wanted and "Locks" not in failed:
         problems += lock_problems(found)
@@ -422,7 +422,7 @@ def main():
         problems += availability_problems(manifest, found, sorted(wanted), texts, stamps)
     for problem in problems:
         print(problem)
-    print(f"check-apple: {len(wanted) - len(failed) - len(skipped)} targets pass, {len(failed)} fail; "
+    print(f"check apple: {len(wanted) - len(failed) - len(skipped)} targets pass, {len(failed)} fail; "
           f"{len(problems)} other problems")
     sys.exit(1 if failed or skipped or problems else 0)
 

@@ -77,8 +77,8 @@ def main():
     if objects:
         problems += object_problems(objects)
     for problem in problems:
-        print(f"check-linkage: {problem}")
-    print(f"check-linkage: {len(names)} targets, {len(objects)} object files, {len(problems)} problems")
+        print(f"check linkage: {problem}")
+    print(f"check linkage: {len(names)} targets, {len(objects)} object files, {len(problems)} problems")
     sys.exit(1 if problems else 0)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scripts/check-config-consumer: proves what an app gets that uses remote config or moves over, from outside.
+"""scripts/check config-consumer: proves what an app gets that uses remote config or moves over, from outside.
 
 A copy of Tests/ConfigConsumer (the steps of Firebase's guide) in a temporary directory depends on this package by path,
 without the tool. It is built, moved alone into an empty directory, and started again and again: with nothing but its
@@ -22,7 +22,7 @@ import sys
 import tempfile
 import urllib.request
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRATCH = ROOT / ".build-consumer"
 RSDUMP = os.path.realpath(os.environ.get("RSDUMP", ROOT / ".build/debug/rsdump"))
 DEFAULTS = {"greeting": "Hello from the app", "sync-interval": 1, "loading_phrase": "Loading"}
@@ -50,7 +50,7 @@ def build(folder):
     text = manifest.read_text()
     changed = text.replace('path: "../.."', f'path: "{ROOT}"')
     if changed == text or "traits: []" not in text:
-        raise SystemExit("check-config-consumer: the manifest does not name this package as expected")
+        raise SystemExit("check config-consumer: the manifest does not name this package as expected")
     manifest.write_text(changed)
     for page, (name, _) in START_PAGES.items():
         source = package / "Sources" / name / "main.swift"
@@ -75,7 +75,7 @@ def offline():
     """What to put before a command so that it has no network; nothing where that is not permitted."""
     if subprocess.run(["unshare", "--net", "true"], stderr=subprocess.DEVNULL).returncode == 0:
         return ["unshare", "--net"]
-    print("check-config-consumer: unshare --net is not permitted here, the network stays on")
+    print("check config-consumer: unshare --net is not permitted here, the network stays on")
     return []
 
 
@@ -88,7 +88,7 @@ def problem(title, found, expected):
     """Compares lines; where an expected one ends with a space, it is the beginning of one."""
     fits = len(found) == len(expected) and all(
         line.startswith(start) if start.endswith(" ") else line == start for line, start in zip(found, expected))
-    print(f"check-config-consumer: {title}: expected {expected}, printed {found}" if not fits else f"{title}: {found[0]} …")
+    print(f"check config-consumer: {title}: expected {expected}, printed {found}" if not fits else f"{title}: {found[0]} …")
     return not fits
 
 
@@ -131,7 +131,7 @@ def demo_server(folder):
         try:
             url, root = server.stdout.readline().strip(), server.stdout.readline().strip()
             if not url or not root.startswith("trust-root "):
-                raise SystemExit(f"check-config-consumer: no server: {(folder / 'server.log').read_text()}")
+                raise SystemExit(f"check config-consumer: no server: {(folder / 'server.log').read_text()}")
             yield url, root.removeprefix("trust-root ")
         finally:
             server.terminate()
@@ -170,14 +170,14 @@ class App:
         missing = [line for line in expected if not any(found == line for found in lines)]
         if ended.returncode != 0 or missing:
             self.problems += 1
-            print(f"check-config-consumer: {title}: expected {missing}, printed:\n{ended.stdout}{ended.stderr}")
+            print(f"check config-consumer: {title}: expected {missing}, printed:\n{ended.stdout}{ended.stderr}")
         else:
             print(f"{title}: {', '.join(expected)}")
 
 
 def main():
     if not os.access(RSDUMP, os.X_OK):
-        raise SystemExit(f"check-config-consumer: there is no {RSDUMP}; swift build --product rsdump makes it")
+        raise SystemExit(f"check config-consumer: there is no {RSDUMP}; swift build --product rsdump makes it")
     with tempfile.TemporaryDirectory() as name, demo_server(pathlib.Path(name)) as (url, root):
         folder = pathlib.Path(name)
         programs = build(folder)
@@ -225,7 +225,7 @@ def main():
                   step="fetchAndActivate")
         app.start("a fetch that fails", "interval=6 remote", "interval=6 remote", step="fetchAndActivate", offline=True)
     problems = app.problems + sum(others)
-    print(f"check-config-consumer: {app.starts + len(others)} starts, {problems} problems")
+    print(f"check config-consumer: {app.starts + len(others)} starts, {problems} problems")
     sys.exit(1 if problems else 0)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scripts/check-consumer: proves what an app gets that depends on this package without its tool.
+"""scripts/check consumer: proves what an app gets that depends on this package without its tool.
 
 A copy of Examples/OfflineExample in a temporary directory depends on this package by path, with `traits: []`. Then:
   - no package that only the tool needs is among its dependencies, nor fetched;
@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRATCH = ROOT / ".build-consumer"
 PUSH_SCRATCH = ROOT / ".build-consumer/push"
 TOOL_PACKAGES = {
@@ -48,7 +48,7 @@ def make_consumer(folder, example):
     text = manifest.read_text()
     changed = text.replace('path: "../.."', f'path: "{ROOT}"')
     if changed == text or "traits: []" not in text:
-        raise SystemExit("check-consumer: the example's manifest does not name this package as expected")
+        raise SystemExit("check consumer: the example's manifest does not name this package as expected")
     manifest.write_text(changed)
     return package
 
@@ -75,7 +75,7 @@ def push_problems(package):
 
 def dependency_problems(package):
     found = dependencies(package, SCRATCH)
-    print(f"check-consumer: depends on {', '.join(sorted(found))}")
+    print(f"check consumer: depends on {', '.join(sorted(found))}")
     for name in sorted(found & TOOL_PACKAGES):
         yield f"{name} is a dependency"
     for path in sorted((SCRATCH / "checkouts").iterdir()):
@@ -98,7 +98,7 @@ def linkage_problems(program):
 def without_network(command):
     if subprocess.run(["unshare", "--net", "true"], stderr=subprocess.DEVNULL).returncode == 0:
         return ["unshare", "--net", *command]
-    print("check-consumer: unshare --net is not permitted here, the network stays on")
+    print("check consumer: unshare --net is not permitted here, the network stays on")
     return command
 
 
@@ -134,7 +134,7 @@ def test_problems(folder):
             print(ended.stdout)
             yield f"the tests of Examples/TestedApp for {library} ended with {ended.returncode}"
         else:
-            print(f"check-consumer: {passed[1]} tests of an app with {library} took {passed[2]} s")
+            print(f"check consumer: {passed[1]} tests of an app with {library} took {passed[2]} s")
     for left in sorted(place.iterdir()):
         yield f"the tests of Examples/TestedApp left {left.name}"
 
@@ -151,8 +151,8 @@ def main():
         problems += test_problems(folder)
         problems += push_problems(package)
     for problem in problems:
-        print(f"check-consumer: {problem}")
-    print(f"check-consumer: {len(problems)} problems")
+        print(f"check consumer: {problem}")
+    print(f"check consumer: {len(problems)} problems")
     sys.exit(1 if problems else 0)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scripts/check-instructions [--accept]: counts the instructions of what every run of the tool and every start of an app
+"""scripts/check instructions [--accept]: counts the instructions of what every run of the tool and every start of an app
 does, by valgrind's callgrind, and compares them with Tests/Benchmark/instructions.json. A rise of more than 5 % fails.
 
   --accept   writes the counts of this build into that file; commit it with the change that explains them
@@ -24,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 KEPT = ROOT / "Tests/Benchmark/instructions.json"
 PROFILES = ROOT / ".build/instructions"
 MOST = 1.05
@@ -32,7 +32,7 @@ COLLECTION = "main/large"
 
 
 def fail(text):
-    print(f"check-instructions: {text}", file=sys.stderr)
+    print(f"check instructions: {text}", file=sys.stderr)
     sys.exit(1)
 
 
@@ -170,7 +170,7 @@ def main():
     if arguments:
         compare(found, kept["instructions"] if kept["environment"] == here else {})
         KEPT.write_text(json.dumps({"environment": here, "instructions": found}, indent=2) + "\n")
-        print(f"check-instructions: written to {KEPT.relative_to(ROOT)}; commit it with the change that explains the counts")
+        print(f"check instructions: written to {KEPT.relative_to(ROOT)}; commit it with the change that explains the counts")
         return
     if kept["environment"] != here:
         compare(found, {})
@@ -178,12 +178,12 @@ def main():
             f"{key}: {kept['environment'].get(key, 'none')} there, {here[key]} here"
             for key in here if kept["environment"].get(key) != here[key])
         fail(f"{KEPT.relative_to(ROOT)} was counted in another environment ({differences}), so that nothing can be compared.\n"
-             "Check out the commit before your change, run scripts/check-instructions --accept here, and commit the file; then "
+             "Check out the commit before your change, run scripts/check instructions --accept here, and commit the file; then "
              "check your change against it.")
     risen = compare(found, kept["instructions"])
     if risen:
         fail(f"more than {MOST - 1:.0%} above {KEPT.relative_to(ROOT)}, or not in it: {'; '.join(risen)}.\n"
-             "Where the change is worth that, run scripts/check-instructions --accept, and commit the file with the reason. Else "
+             "Where the change is worth that, run scripts/check instructions --accept, and commit the file with the reason. Else "
              "see where the instructions go: callgrind_annotate .build/instructions/NAME.callgrind")
 
 

@@ -41,7 +41,7 @@ def problems(path):
 
 
 def main():
-    root = pathlib.Path(__file__).resolve().parent.parent
+    root = pathlib.Path(__file__).resolve().parents[2]
     files = [root / name for name in sys.argv[1:]] or sorted((root / "Sources").rglob("*.swift"))
     found = [problem for path in files for problem in problems(path)]
     for problem in found:
