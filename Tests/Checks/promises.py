@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""scripts/check promises [--accept]: compares what users rely on with the texts kept in Tests/Promises.
+
+These are the public API of the libraries' modules, the help of every command, and the members of the JSON documents that
+commands print. A text that differs fails the check, which prints the difference; --accept writes the texts of this build,
+so that a change of the promises shows in the commit that makes it. It needs a debug build, and RSDUMP may name another
+rsdump.
+"""
+import difflib
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+KEPT = ROOT / "Tests/Promises"
+BUILD = ROOT / ".build/debug"
+RSDUMP = os.environ.get("RSDUMP", str(BUILD / "rsdump"))
+# The products' modules, and those whose types they show.
+MODULES = ["RemoteSettings", "RemoteSettingsBlocking", "RemoteConfiguration", "RemoteSettingsTesting", "FirefoxDumps",
+           "PushBroadcasts", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "UpdateEvents"]
+GIVEN = "0.1.0"
+
+
+def output(*command, codes=(0,), **options):
+    environment = {**os.environ, "SWIFT_BACKTRACE": "enable=no", "COLUMNS": "80"}
+    ended = subprocess.run(list(map(str, command)), capture_output=True, text=True, env=environment, **options)
+    if ended.returncode not in codes:
+        sys.exit(f"check promises: {' '.join(map(str, command))} ended with {ended.returncode}:\n"
+                 f"{ended.stdout[-2000:]}{ended.stderr[-2000:]}")
+    return ended.stdout
+
+
+def public_api(module, graphs):
+    """The public declarations of a module, one a line, with the path that names each of them; sorted."""
+    if not (BUILD / "Modules" / f"{module}.swiftmodule").exists():
+        sys.exit(f"check promises: the debug build has no module {module}; run swift build --build-tests")
+    maps = [*ROOT.glob("Sources/*/module.modulemap"), *ROOT.glob("Sources/*/include/module.modulemap"),
+            *ROOT.glob(".build/checkouts/*/Sources/*/include/module.modulemap"), *BUILD.glob("*.build/module.modulemap")]
+    output("swift-symbolgraph-extract", "-module-name", module, "-I", BUILD / "Modules", *(
+        word for path in maps for word in ("-Xcc", f"-fmodule-map-file={path}")),
+        "-target", "x86_64-unknown-linux-gnu" if os.uname().machine == "x86_64" else "aarch64-unknown-linux-gnu",
+        "-minimum-access-level", "public", "-skip-synthesized-members", "-output-dir", graphs)
+    lines = set()
+    for path in [graphs / f"{module}.symbols.json", *graphs.glob(f"{module}@*.symbols.json")]:
+        graph = json.loads(path.read_text())
+        names = {symbol["identifier"]["precise"]: ".".join(symbol["pathComponents"]) for symbol in graph["symbols"]}
+        for symbol in graph["symbols"]:
+            declaration = "".join(part["spelling"] for part in symbol["declarationFragments"])
+            lines.add(f"{'.'.join(symbol['pathComponents'])}: {' '.join(declaration.split())}")
+        for relation in graph["relationships"]:
+            if relation["kind"] == "conformsTo" and relation["source"] in names:
+                target = names.get(relation["target"]) or relation.get("targetFallback") or relation["target"]
+                lines.add(f"{names[relation['source']]} conforms to {target}")
+    return "".join(f"{line}\n" for line in sorted(lines))
+
+
+def subcommands(*command):
+    text = output(RSDUMP, *command, "--help")
+    listed = text.split("SUBCOMMANDS:", 1)
+    return re.findall(r"^  ([a-z][a-z-]*) ", listed[1], re.MULTILINE) if len(listed) > 1 else []
+
+
+def help_text():
+    """The help of every command, in the order in which rsdump lists them."""
+    commands = [()]
+    for name in subcommands():
+        commands += [(name,), *((name, below) for below in subcommands(name))]
+    return "\n".join(f"== rsdump {' '.join(command)}\n{output(RSDUMP, *command, '--help')}" for command in commands)
+
+
+def members(value, path=""):
+    """Each member of a JSON document with its type: `collections[].timestamp: number`."""
+    if isinstance(value, dict):
+        for name, inside in value.items():
+            # What is keyed by a collection's name or by a hash has one shape for all of them.
+            name = "*" if "/" in name or re.fullmatch(r"[0-9a-f]{64}", name) else name
+            yield from members(inside, f"{path}.{name}" if path else name)
+    elif isinstance(value, list):
+        for inside in value:
+            yield from members(inside, f"{path}[]")
+    else:
+        kind = {bool: "bool", int: "number", float: "number", str: "string", type(None): "null"}[type(value)]
+        yield f"{path}: {kind}"
+
+
+def refresh_report(dumps, folder):
+    """What a refresh from rsdump serve prints, into a directory that has one of the three bundles."""
+    behind = folder / "behind"
+    shutil.copytree(dumps, behind)
+    (behind / "main/files.zip").unlink()
+    with subprocess.Popen([RSDUMP, "serve", "--port", "0", "--dumps", dumps], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True) as server:
+        try:
+            address = server.stdout.readline().strip()
+            return output(RSDUMP, "refresh", "--server", f"{address}/v2", "--dumps", behind, "--format", "json")
+        finally:
+            server.terminate()
+
+
+def json_members():
+    """The members of the documents of --format json, of commands that need neither keys nor a network but loopback's."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        dumps, new = folder / "dumps", folder / "new"
+        shutil.copytree(KEPT / GIVEN / "dumps", dumps)
+        (folder / "sources/main").mkdir(parents=True)
+        (folder / "sources/main/app-config.yaml").write_text("parameters:\n  greeting: Hi\n")
+        output(RSDUMP, "keys", "create", "keys", cwd=folder)
+        base = ("--dumps", dumps, "--format", "json")
+        documents = {
+            "status": output(RSDUMP, "status", "--offline", *base),
+            "verify": output(RSDUMP, "verify", "--locked", *base),
+            "rebuild": output(RSDUMP, "rebuild", *base),
+            "inspect": output(RSDUMP, "inspect", dumps / "main/files.zip", "--attachments", "--format", "json"),
+            "keys status": output(RSDUMP, "keys", "status", "keys", "--format", "json", cwd=folder),
+            "publish": output(RSDUMP, "publish", "--server", "http://127.0.0.1:9/v2", "--dumps", new, "--format", "json",
+                              cwd=folder),
+            "diff": output(RSDUMP, "diff", dumps, new, "--format", "json", cwd=folder),
+            "export": output(RSDUMP, "export", "--to", "mirror", "--url", "http://127.0.0.1:9", "--output", folder / "mirror",
+                             *base),
+            "refresh": refresh_report(dumps, folder),
+            "pin": output(RSDUMP, "pin", "main/files", *base),
+        }
+        lines = {f"{command}: {line}" for command, text in documents.items() for line in members(json.loads(text))}
+        lines |= {f"dumps.lock.json: {line}" for line in members(json.loads((dumps / "dumps.lock.json").read_text()))}
+    return "".join(f"{line}\n" for line in sorted(lines))
+
+
+def texts():
+    """What this build says, by the name of the file in which it is kept."""
+    with tempfile.TemporaryDirectory() as graphs:
+        found = {f"api/{module}.txt": public_api(module, pathlib.Path(graphs)) for module in MODULES}
+    return {**found, "help.txt": help_text(), "json.txt": json_members()}
+
+
+def differences(found, kept=KEPT):
+    """A unified difference for each text that is not the one kept."""
+    for name, text in found.items():
+        path = kept / name
+        before = path.read_text() if path.exists() else ""
+        if before != text:
+            yield name, list(difflib.unified_diff(
+                before.splitlines(), text.splitlines(), f"kept {name}", f"this build's {name}", n=0, lineterm=""))
+    for path in sorted((kept / "api").glob("*.txt")):
+        if f"api/{path.name}" not in found:
+            yield f"api/{path.name}", [f"-{line}" for line in path.read_text().splitlines()]
+
+
+def main():
+    found = texts()
+    if sys.argv[1:] == ["--accept"]:
+        for name, text in found.items():
+            (KEPT / name).parent.mkdir(exist_ok=True)
+            (KEPT / name).write_text(text)
+        print(f"check promises: {len(found)} texts written to {KEPT.relative_to(ROOT)}; commit them with the change")
+        return 0
+    changed = dict(differences(found))
+    for name, lines in changed.items():
+        print("\n".join(lines[:60]))
+        gone = sum(1 for line in lines if re.match(r"-(?!--)", line))
+        if gone:
+            print(f"check promises: {name}: {gone} lines are gone or have changed. If that is meant, CHANGELOG.md has to say "
+                  "so; then run scripts/check promises --accept")
+        else:
+            print(f"check promises: {name}: there is more than before; run scripts/check promises --accept")
+    print(f"check promises: {len(found)} texts, {len(changed)} differ from {KEPT.relative_to(ROOT)}")
+    return 1 if changed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

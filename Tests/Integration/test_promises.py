@@ -1,0 +1,87 @@
+"""What earlier versions wrote is read by this one, and the check that guards what users rely on finds what is broken."""
+import json
+import shutil
+import sys
+
+import pytest
+
+import rsdump
+from dumps import Dumps
+
+KEPT = rsdump.REPOSITORY / "Tests/Promises"
+sys.path.insert(0, str(rsdump.REPOSITORY / "Tests/Checks"))
+import promises
+
+VERSIONS = sorted(path.name for path in KEPT.iterdir() if (path / "dumps").is_dir())
+SERVER = "http://127.0.0.1:18888/v2"
+
+@pytest.fixture(params=VERSIONS)
+def given(request, tmp_path):
+    """What a version wrote; a copy."""
+    shutil.copytree(KEPT / request.param, tmp_path / "given")
+    return tmp_path / "given"
+
+
+def get(collection, *options):
+    outcome = rsdump.run("get", collection, "--server", SERVER, *options)
+    assert outcome.code == rsdump.DONE, str(outcome)
+    return {record["id"]: record for record in map(json.loads, outcome.out.splitlines())}
+
+
+def test_its_dumps_are_verified_and_made_again(given):
+    verified = rsdump.run("verify", "--locked", "--dumps", given / "dumps", "--format", "json")
+    assert verified.code == rsdump.DONE, str(verified)
+    assert len(verified.json()["collections"]) == 3
+    files = Dumps(given / "dumps").files()
+    again = rsdump.run("rebuild", "--dumps", given / "dumps")
+    assert again.code == rsdump.DONE, str(again)
+    assert Dumps(given / "dumps").files() == files
+
+
+def test_its_attachment_is_read(given, tmp_path):
+    outcome = rsdump.run("attachment", "main/files", "a", "--dumps", given / "dumps", "-o", tmp_path / "ab.txt")
+    assert outcome.code == rsdump.DONE, str(outcome)
+    assert (tmp_path / "ab.txt").read_bytes() == b"hello\n"
+
+
+@pytest.mark.parametrize("storage, origin", [("storage", ()), ("storage-release", ("--origin", "golden.example.org"))])
+def test_its_storage_serves_records_offline(given, storage, origin):
+    root = next(line.split('"')[1] for line in (given / "dumps/dumps.yaml").read_text().splitlines() if '- "' in line)
+    options = ("--storage", given / storage, "--trust-root", root, *origin)
+    assert get("main/app-config", *options)["greeting"]["value"] == "Hello"
+    assert set(get("main/files", *options)) == {"a", "b"}
+
+
+def test_its_package_serves_records_offline(given, tmp_path):
+    assert set(get("main/files", "--packaged", given / "dumps", "--storage", tmp_path / "new")) == {"a", "b"}
+
+
+def test_a_given_file_that_is_broken_is_noticed(given):
+    """Else the tests above would say nothing."""
+    bundle = given / "dumps/main/files.zip"
+    content = bytearray(bundle.read_bytes())
+    content[len(content) // 2] ^= 1
+    bundle.write_bytes(content)
+    assert rsdump.run("verify", "--locked", "--dumps", given / "dumps").code == rsdump.VERIFICATION
+
+
+@pytest.mark.parametrize("name, taken", [
+    ("api/RemoteSettings.txt", "RemoteSettingsService.sync"), ("help.txt", "--locked"), ("json.txt", "verify: verified: bool")])
+def test_what_is_taken_away_is_a_difference(name, taken, tmp_path):
+    kept = (KEPT / name).read_text()
+    found = "".join(line for line in kept.splitlines(keepends=True) if taken not in line)
+    changed = dict(promises.differences({name: found}, with_text(tmp_path, name, kept)))
+    assert kept != found
+    assert any(line.startswith("-") and taken in line for line in changed[name])
+    assert not dict(promises.differences({name: kept}, tmp_path))
+
+
+def with_text(folder, name, text):
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text)
+    return folder
+
+
+def test_a_module_that_is_gone_is_a_difference(tmp_path):
+    kept = with_text(tmp_path, "api/Gone.txt", "Gone: struct Gone\n")
+    assert dict(promises.differences({}, kept)) == {"api/Gone.txt": ["-Gone: struct Gone"]}
