@@ -87,6 +87,13 @@ def demo_site():
 
 
 @pytest.fixture(scope="module")
+def authored():
+    """Parameters, a file and a release, as an earlier version published them."""
+    with serving("--dumps", rsdump.REPOSITORY / "Tests/Promises/0.1.0/dumps") as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
 def chromium():
     driver = Browser()
     try:
@@ -209,15 +216,21 @@ SHOWN_HOSTILE = {
     "pinned": "/", "changes": "/collections/main/hostile/changes", "hostile": "/collections/main/hostile",
     "file": "/collections/main/hostile/records/file-html",
 }
+PARAMETERS = "/collections/main/app-config/parameters"
+SHOWN_AUTHORED = {
+    "release": "/", "config": "/collections/main/app-config", "parameters": PARAMETERS,
+    "decided": PARAMETERS + "?key=color&channel=beta",
+}
 SHOWN_DEMO = {"demo": "/", "icons": "/collections/main/icons"}
 
 
-def every_page(real_site, demo_site, hostile):
+def every_page(real_site, demo_site, hostile, authored):
     yield from ((name, real_site + path) for name, path in SHOWN.items())
     yield from ((name, demo_site + path) for name, path in SHOWN_DEMO.items())
     yield "record", first_record(real_site, "main/search-config-v2")
     yield "picture", first_record(demo_site, "main/icons")
     yield from ((name, hostile + path) for name, path in SHOWN_HOSTILE.items())
+    yield from ((name, authored + path) for name, path in SHOWN_AUTHORED.items())
 
 
 def first_record(site, name):
@@ -226,8 +239,8 @@ def first_record(site, name):
     return f"{site}/collections/{name}/records/{min(record['id'] for record in changeset.json()['changes'])}"
 
 
-def test_nothing_scrolls_sideways_and_screenshots_are_kept(chromium, real_site, demo_site, hostile):
-    for name, url in every_page(real_site, demo_site, hostile):
+def test_nothing_scrolls_sideways_and_screenshots_are_kept(chromium, real_site, demo_site, hostile, authored):
+    for name, url in every_page(real_site, demo_site, hostile, authored):
         for width in (PHONE, DESKTOP):
             for scheme in ("light", "dark"):
                 chromium.look(width, scheme, height=1400 if width == PHONE else 1000)
@@ -236,6 +249,16 @@ def test_nothing_scrolls_sideways_and_screenshots_are_kept(chromium, real_site, 
                     "return [document.documentElement.clientWidth, document.documentElement.scrollWidth]")
                 assert full <= inner <= width, f"{name} at {width}: {full} pixels wide"
                 chromium.photograph(f"{name}-{width}-{scheme}")
+
+
+def test_a_forms_labels_have_nothing_before_them(chromium, authored):
+    """The dot between the members of a record stood above each label, too."""
+    chromium.look()
+    chromium.get(authored + PARAMETERS)
+    before = chromium.execute_script(
+        "return [...document.querySelectorAll('form.search *')].map("
+        "each => getComputedStyle(each, '::before').content)")
+    assert len(before) > 20 and set(before) == {"none"}, before
 
 
 def test_both_colour_schemes_are_there(chromium, real_site):
@@ -254,12 +277,12 @@ def brightness(colour):
     return sum(int(part) for part in colour.strip("rgb()").split(",")[:3]) / 3
 
 
-def test_axe_finds_nothing(chromium, real_site, demo_site, hostile):
+def test_axe_finds_nothing(chromium, real_site, demo_site, hostile, authored):
     """axe-core's rules for WCAG 2.1 A and AA and its best practices, contrast among them, in both schemes and widths.
     The driver puts its script in past the policy, which pages cannot."""
     script = AXE.read_text()
     chromium.set_script_timeout(600)    # a page of 100 records takes axe some seconds, and a minute where others work
-    for name, url in every_page(real_site, demo_site, hostile):
+    for name, url in every_page(real_site, demo_site, hostile, authored):
         # All rules where everything is wide and light, and on a phone; contrast once more in the dark.
         for width, scheme, options in (
                 (DESKTOP, "light", {}), (PHONE, "light", {}),

@@ -91,7 +91,7 @@ struct ChangesPage {
         _ tag: HTMLWriter.Tag, word: String, colour: StaticString, value: String, to html: inout HTMLWriter
     ) {
         html.element(tag, .class(colour)) { html in
-            html.element(.span, .class("field-name"), text: word)
+            html.element(.span, .class("member-name"), text: word)
             html.element(.span, .class("string"), .ownDirection, text: value)
         }
     }

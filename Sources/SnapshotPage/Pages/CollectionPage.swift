@@ -80,8 +80,8 @@ struct CollectionPage {
         }
         html.element(.td, .role("cell"), .class("wide says")) { html in
             for field in summary.fields {
-                html.element(.span, .class("field")) { html in
-                    html.element(.span, .class("field-name"), text: field.key + " ")
+                html.element(.span, .class("member")) { html in
+                    html.element(.span, .class("member-name"), text: field.key + " ")
                     html.element(.span, .class("string"), .ownDirection, text: field.value)
                 }
             }

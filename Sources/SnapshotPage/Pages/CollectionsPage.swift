@@ -90,7 +90,7 @@ struct CollectionsPage {
         let columns = ["Collection", "Timestamp", "Age"] + numbers + ["Signature"] + (hasPins ? ["Pin"] : [])
         let caption =
             (search.isEmpty ? "All collections, by name." : "Collections named like “\(search)”.")
-            + (usualSigner.map { " Signed by \($0) where a row names nobody else." } ?? "")
+            + (usualSigner.map { " Signed by \($0) unless a row names another signer." } ?? "")
         html.table(
             "collections", caption: caption, columns: columns, numbers: numbers, rows: found
         ) { collection, html in

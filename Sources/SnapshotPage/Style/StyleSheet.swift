@@ -76,11 +76,11 @@ enum StyleSheet {
         dd small{display:block;color:var(--soft)}
         .records th{width:1%;min-width:13rem}
         .records th a{font-family:var(--mono);font-size:.84rem;font-weight:400;overflow-wrap:anywhere}
-        .field-name{color:var(--soft)}
+        .member-name{color:var(--soft)}
         .says{overflow-wrap:anywhere}
         .records td.says{width:100%}
         .records.with-files td:last-child{min-width:17rem}
-        .field+.field::before{content:" \\B7  ";color:var(--soft)}
+        .member+.member::before{content:" \\B7  ";color:var(--soft)}
         .file{display:flex;gap:.6rem;align-items:flex-start;min-width:0}
         .file a{overflow-wrap:anywhere;min-width:0}
         .file .soft{white-space:nowrap}
