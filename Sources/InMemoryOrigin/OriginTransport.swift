@@ -28,7 +28,7 @@ public final class OriginTransport: HTTPTransport {
     public let otherRoot = TrustAnchors([TestSigners.shared.otherRoot])
 
     let address: OriginAddress
-    let state: Mutex<ServerState>
+    let state: Mutex<OriginState>
     private let waiting = Mutex<@Sendable (Duration) async throws -> Void>({ try await Task.sleep(for: $0) })
 
     /// The way in which a fault's delay passes. By default, it passes on the system's clock.
@@ -42,7 +42,7 @@ public final class OriginTransport: HTTPTransport {
         self.address = try OriginAddress(address)
         url = "\(address)/v1"
         // Data must never be newer than the clock, however fast a test writes.
-        state = Mutex(ServerState(time: HTTPEnvironment.system.now().advanced(by: .seconds(-3600))))
+        state = Mutex(OriginState(time: HTTPEnvironment.system.now().advanced(by: .seconds(-3600))))
     }
 
     /// Makes a new, empty collection.

@@ -13,7 +13,7 @@ struct ServedPages: Sendable {
     /// The pages that clients have not taken yet. Each of them is in memory.
     let untaken = UntakenBytes()
 
-    private let page = SnapshotPage()
+    private let page = OriginPage()
 
     init(directory: DumpsDirectory) {
         self.directory = directory
@@ -25,7 +25,7 @@ struct ServedPages: Sendable {
         _ state: ServedState, _ target: RequestTarget, acceptsHTML: Bool, now: Timestamp
     ) async -> PageAnswer? {
         let path = String(target.path)
-        guard acceptsHTML || SnapshotPage.owns(path: path) else { return nil }
+        guard acceptsHTML || OriginPage.owns(path: path) else { return nil }
         return await page.answer(path: path, query: String(target.query ?? ""), of: catalog(state), now: now)
     }
 

@@ -83,13 +83,13 @@ import Testing
             limits[keyPath: limit.path] = value
             let checked = failure {
                 for source in try SourceDirectory(place.sources.path, limits: limits).read() {
-                    try Publish.check(source, DumpsConfiguration(), at: now, limits: limits)
+                    try Publisher.check(source, DumpsConfiguration(), at: now, limits: limits)
                 }
             }
             let published = failure {
                 try FileStore.removeTree(place.dumps.path)
                 let policy = TrustPolicy(roots: TrustAnchors([place.trusted]))
-                let publish = Publish(
+                let publish = Publisher(
                     into: place.dumps, signer: try place.keys.signer([:]), policy: policy, options: .init(time: now),
                     limits: limits)
                 let sources = try SourceDirectory(place.sources.path, limits: limits).read()

@@ -33,15 +33,15 @@ final class PublishingPlace {
 
     var sources: SourceDirectory { SourceDirectory("\(root)/sources") }
 
-    func publisher(_ options: Publish.Options, roots: [SHA256Digest]? = nil) throws -> Publish {
-        Publish(
+    func publisher(_ options: Publisher.Options, roots: [SHA256Digest]? = nil) throws -> Publisher {
+        Publisher(
             into: dumps, signer: try keys.signer([:]), policy: TrustPolicy(roots: TrustAnchors(roots ?? [trusted])),
             options: options)
     }
 
     @discardableResult
     func publish(at time: Timestamp, isExact: Bool = false) throws -> NextState {
-        var options = Publish.Options(time: time)
+        var options = Publisher.Options(time: time)
         options.isExact = isExact
         let outcomes = try publisher(options).run(sources.read())
         return try #require(outcomes.first).result.get()

@@ -208,7 +208,7 @@ import Testing
         try place.run(at: days(1))
         let before = try place.files()
         try place.write("records: {a: {v: 3}}")
-        let publisher = Publish(
+        let publisher = Publisher(
             into: place.dumps, signer: old, policy: TrustPolicy(roots: TrustAnchors([place.trusted])),
             options: .init(time: days(2)))
         #expect(throws: PublishError.self) { try publisher.run(place.sources.read()) }
@@ -235,7 +235,7 @@ import Testing
         try place.configure()
         for (number, name) in ["c", "other"].enumerated() {
             try place.write("records: {a: {v: 1}}", to: "main/\(name).yaml")
-            var options = Publish.Options(time: now)
+            var options = Publisher.Options(time: now)
             options.isExact = true
             let source = try place.sources.read([CollectionID("main/\(name)")])
             for outcome in try place.publisher(options).run(source) { _ = try outcome.result.get() }
@@ -270,7 +270,7 @@ import Testing
         let place = try published()
         let others = KeyDirectory("\(place.root)/others")
         let root = try others.create(.init(), now: days(1))
-        var options = Publish.Options(time: days(1))
+        var options = Publisher.Options(time: days(1))
         options.overlap = (try others.signer([:]), nil)
         _ = try place.publisher(options).confirm()
         let first = try place.verifiedCatalogue()
@@ -332,7 +332,7 @@ import Testing
         #expect(throws: PublishError.sourceOfCatalogue(Catalogue.collection)) { try refused.result.get() }
         let source = try #require(try place.sources.read([Catalogue.collection]).first)
         #expect(throws: PublishError.self) {
-            try Publish.check(source, place.dumps.configuration(), at: now)
+            try Publisher.check(source, place.dumps.configuration(), at: now)
         }
         #expect(try place.catalogue().number == 1)
     }
@@ -342,7 +342,7 @@ import Testing
         try place.dumps.removeCollections([CollectionID("main/other")])
         try FileStore.remove("\(place.root)/sources/main/other.yaml")
         try place.write("records: {a: {v: 2}}")
-        let (states, release) = try Publish.preview(
+        let (states, release) = try Publisher.preview(
             place.sources.read(), in: place.dumps, at: days(1), isExact: false)
         let next = try #require(release)
         #expect(next.catalogue.number == 2 && next.changed == [place.id])
@@ -424,7 +424,7 @@ extension PublishingPlace {
     }
 
     @discardableResult
-    func run(at time: Timestamp) throws -> [Publish.Outcome] {
+    func run(at time: Timestamp) throws -> [Publisher.Outcome] {
         try publisher(.init(time: time)).run(sources.read())
     }
 

@@ -37,7 +37,7 @@ import Testing
         #expect(try place.files()["main/c.zip"] == before["main/c.zip"])
         let policy = TrustPolicy(roots: TrustAnchors([place.trusted]))
         func unvouched(_ sources: Set<CollectionID>) throws -> Int {
-            try Publish.unvouched(in: place.dumps, besides: sources, by: policy).count
+            try Publisher.unvouched(in: place.dumps, besides: sources, by: policy).count
         }
         #expect(try unvouched([]) == 1 && unvouched([place.id]) == 0)
         // A source beside it is published as it is: neither records nor their ages come from the bundle.
@@ -80,7 +80,7 @@ import Testing
         let (place, other) = (try PublishingPlace(at: now), try PublishingPlace(at: now))
         try place.write("records: {a: {v: 1}}")
         try place.publish(at: now)
-        let publisher = Publish(
+        let publisher = Publisher(
             into: place.dumps, signer: try other.keys.signer([:]),
             policy: TrustPolicy(roots: TrustAnchors([other.trusted])), options: .init(time: days(1)))
         let outcome = try #require(try publisher.resign([]).first)
@@ -97,7 +97,7 @@ import Testing
         let (place, other) = (try PublishingPlace(at: now), try PublishingPlace(at: now))
         try place.write("records: {a: {attachment: files/x.txt}}", to: "main/c/collection.yaml")
         try place.write("content", to: "main/c/files/x.txt")
-        var options = Publish.Options(time: now)
+        var options = Publisher.Options(time: now)
         options.overlap = (try other.keys.signer([:]), nil)
         _ = try #require(try place.publisher(options).run(place.sources.read()).first).result.get()
         let before = try place.files()
@@ -155,7 +155,7 @@ import Testing
         }
         try place.publish(at: now)
         try check("A", [[place.trusted], [place.trusted, other.trusted]])
-        var options = Publish.Options(time: days(1))
+        var options = Publisher.Options(time: days(1))
         options.overlap = (try other.keys.signer([:]), nil)
         let both = try #require(try place.publisher(options).run(place.sources.read()).first).result.get()
         #expect(both.status == .resigned && both.timestamp == now)
@@ -171,7 +171,7 @@ import Testing
         options.overlap = (try other.keys.signer([:]), nil)
         _ = try #require(try place.publisher(options).resign([]).first).result.get()
         // Only the new root from now on, though the lock still speaks of the old one.
-        let publisher = Publish(
+        let publisher = Publisher(
             into: place.dumps, signer: try other.keys.signer([:]),
             policy: TrustPolicy(roots: TrustAnchors([other.trusted])), options: .init(time: days(2)))
         #expect(try #require(try publisher.resign([]).first).result.get().status == .resigned)
@@ -185,8 +185,8 @@ import Testing
         let roots = places.map(\.trusted)
         try places[0].write("records: {a: {v: 1}}")
         try places[0].publish(at: now)
-        func publish(_ number: Int, pins: [SHA256Digest], at time: Timestamp) throws -> Publish.Outcome {
-            let publisher = Publish(
+        func publish(_ number: Int, pins: [SHA256Digest], at time: Timestamp) throws -> Publisher.Outcome {
+            let publisher = Publisher(
                 into: places[0].dumps, signer: try places[number].keys.signer([:]),
                 policy: TrustPolicy(roots: TrustAnchors(pins)), options: .init(time: time))
             let outcome = try #require(try publisher.run(places[0].sources.read()).first)

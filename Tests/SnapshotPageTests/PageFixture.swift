@@ -30,7 +30,7 @@ struct PageFixture {
 
     static func answer(_ target: String, of catalog: PageCatalog, limits: Limits = Limits()) async -> PageAnswer {
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        return await SnapshotPage(limits: limits).answer(
+        return await OriginPage(limits: limits).answer(
             path: String(parts[0]), query: parts.count == 2 ? String(parts[1]) : "", of: catalog, now: now)
     }
 

@@ -122,9 +122,9 @@ struct PageTests {
     }
 
     @Test func thePageOwnsItsPathsAndNoOthers() {
-        for path in ["/", "/icon.svg", "/collections/main/regions"] { #expect(SnapshotPage.owns(path: path)) }
+        for path in ["/", "/icon.svg", "/collections/main/regions"] { #expect(OriginPage.owns(path: path)) }
         for path in ["/v1/", "/v2/buckets/main/collections/x/changeset", "/__heartbeat__", "/attachments/main/x"] {
-            #expect(!SnapshotPage.owns(path: path))
+            #expect(!OriginPage.owns(path: path))
         }
     }
 

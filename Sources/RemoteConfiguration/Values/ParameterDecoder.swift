@@ -168,7 +168,7 @@ struct ParametersDecoder: Decoder, SingleValueDecodingContainer {
     func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-        KeyedDecodingContainer(ParameterMembers<Key>(layers: layers, options: options, names: try names()))
+        KeyedDecodingContainer(ParameterContainer<Key>(layers: layers, options: options, names: try names()))
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
@@ -204,7 +204,7 @@ struct ParametersDecoder: Decoder, SingleValueDecodingContainer {
     }
 }
 
-private struct ParameterMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
+private struct ParameterContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let layers: ConfigLayers
     let options: JSONDecoder
     let names: [String: String]?

@@ -53,7 +53,7 @@ package struct RecordChange: Sendable {
 /// The records in which two states of a collection differ, in the order of ids.
 ///
 /// It keeps their positions in both tables, and makes a ``RecordChange`` when it is asked for.
-package struct RecordChanges: RandomAccessCollection, Sendable {
+package struct ChangedRecords: RandomAccessCollection, Sendable {
     private let old: RecordTable
     private let new: RecordTable
     /// The positions of each record; -1 if a table does not have it.

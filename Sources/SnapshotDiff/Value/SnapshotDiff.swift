@@ -30,7 +30,7 @@ package struct SnapshotDiff: Sendable {
     package let old: Side?
     package let new: Side?
     /// The changed records, in the order of ids.
-    package let records: RecordChanges
+    package let records: ChangedRecords
     /// The changes of the metadata members that people write, sorted by name; empty unless both sides state them.
     package let metadata: [FieldChange]
 
@@ -45,12 +45,12 @@ package struct SnapshotDiff: Sendable {
         self.new = new.map(Side.init)
         guard let old, let new else {
             status = new == nil ? .removed : .added
-            records = RecordChanges(from: old?.records ?? RecordTable(), to: new?.records ?? RecordTable())
+            records = ChangedRecords(from: old?.records ?? RecordTable(), to: new?.records ?? RecordTable())
             metadata = []
             return
         }
         let isSame = old.payload == new.payload
-        records = isSame ? RecordChanges() : RecordChanges(from: old.records, to: new.records)
+        records = isSame ? ChangedRecords() : ChangedRecords(from: old.records, to: new.records)
         metadata =
             old.metadata == nil || new.metadata == nil
             ? [] : FieldComparer.changes(from: old.metadata, to: new.metadata)

@@ -51,7 +51,7 @@ struct ChangesPage {
     }
 
     private func section(
-        _ title: String, _ kind: RecordChange.Kind, of changes: RecordChanges, to html: inout HTMLWriter
+        _ title: String, _ kind: RecordChange.Kind, of changes: ChangedRecords, to html: inout HTMLWriter
     ) {
         let count = changes.count(kind)
         guard count > 0 else { return }

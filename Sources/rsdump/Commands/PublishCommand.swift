@@ -50,7 +50,7 @@ struct CheckCommand: AsyncParsableCommand {
         let configuration = try dumps.directory.configurationOrDefault()
         for source in sources {
             do {
-                try Publish.check(source, configuration, at: HTTPEnvironment.system.now())
+                try Publisher.check(source, configuration, at: HTTPEnvironment.system.now())
             } catch let error as BudgetExcess {
                 throw CommandFailure(.usage, "\(source.id): \(error)")
             }
@@ -66,7 +66,7 @@ struct CheckCommand: AsyncParsableCommand {
     private func checkOthers(sources: Set<CollectionID>) throws {
         guard try dumps.directory.configurationText() != nil else { return }
         let opened = try OpenDumps(dumps)
-        let found = try Publish.unvouched(in: opened.directory, besides: sources, by: opened.policy)
+        let found = try Publisher.unvouched(in: opened.directory, besides: sources, by: opened.policy)
         guard !found.isEmpty else { return }
         throw CommandFailure(.usage, found.map { "\($0)" }.joined(separator: "\n"))
     }
@@ -193,7 +193,7 @@ struct PublishCommand: AsyncParsableCommand {
         }
         let environment = KeysCommand.environment
         let signer = try KeyDirectory(keys.withoutTrailingSlashes).signer(environment)
-        var settings = Publish.Options(time: time)
+        var settings = Publisher.Options(time: time)
         settings.isExact = at != nil
         settings.chainURL = chainURL
         settings.server = server
@@ -202,7 +202,7 @@ struct PublishCommand: AsyncParsableCommand {
             let other = try KeyDirectory(overlapKeys.withoutTrailingSlashes).signer([:])
             settings.overlap = (other, overlapChainURL)
         }
-        let publish = Publish(
+        let publish = Publisher(
             into: dumps.directory, signer: signer, policy: try policy(for: signer), options: settings)
         let (outcomes, told) = try await notify.telling(of: dumps.directory, dumps.directory.configurationOrDefault()) {
             if confirm { return try publish.confirm() }
@@ -248,7 +248,7 @@ enum Publishing {
         _ sources: [CollectionSource], in directory: DumpsDirectory, at time: Timestamp, isExact: Bool = false
     ) throws -> (states: [CollectionID: ComparedSnapshot], release: NextRelease?) {
         var states: [CollectionID: ComparedSnapshot] = [:]
-        let (previewed, release) = try Publish.preview(sources, in: directory, at: time, isExact: isExact)
+        let (previewed, release) = try Publisher.preview(sources, in: directory, at: time, isExact: isExact)
         for (id, state) in previewed { states[id] = ComparedSnapshot(planned: try state.get().unsigned) }
         return (states, release)
     }
@@ -256,7 +256,7 @@ enum Publishing {
 
 /// What publishing made, as text and as JSON.
 private struct PublishReport {
-    let outcomes: [Publish.Outcome]
+    let outcomes: [Publisher.Outcome]
     let told: [Notifier.Outcome]
 
     var status: ExitStatus {

@@ -110,14 +110,14 @@ struct Serve: AsyncParsableCommand {
         _ directory: DumpsDirectory, publish: (@Sendable (Timestamp) async throws -> [String])? = nil,
         announcing: @escaping @Sendable () -> Void = {}
     ) async throws {
-        var configuration = SnapshotServer.Configuration(host: host, port: port)
+        var configuration = OriginServer.Configuration(host: host, port: port)
         configuration.publicAddress = try publicURL.map { try OriginAddress($0) }
         if let tlsCert, let tlsKey { configuration.tls = (tlsCert, tlsKey) }
         if !histories.isEmpty { configuration.history = try await BundleHistory(of: directory.path, in: histories) }
         configuration.isWatching = watch
         configuration.logsRequests = logRequests
         configuration.softwareVersion = RSDump.version
-        let server = SnapshotServer(
+        let server = OriginServer(
             directory, configuration, now: HTTPEnvironment.system.now,
             logger: Logger(label: "rsdump") { _ in ConsoleLog() })
         let isUnreachable = publicURL == nil && ["0.0.0.0", "::"].contains(host)

@@ -137,7 +137,7 @@ extension FuzzTarget {
     ) { input in
         let (path, query) = parts(input)
         let answer = waited {
-            await SnapshotPage().answer(
+            await OriginPage().answer(
                 path: path, query: query ?? "", of: ServedSample.shared.catalog, now: Timestamp(milliseconds: 1_000_000)
             )
         }

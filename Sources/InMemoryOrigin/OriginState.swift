@@ -5,7 +5,7 @@ import SnapshotBundle
 import SnapshotOrigin
 
 /// Everything that an ``OriginTransport`` remembers.
-struct ServerState {
+struct OriginState {
     /// The newest timestamp given out. No two writes have the same one.
     private(set) var time: Timestamp
     var made = 0

@@ -9,7 +9,7 @@ import SigningKeys
 import SnapshotBundle
 
 /// Publishes sources: signs what changed, and hands it to a directory of dumps like any other snapshot.
-package struct Publish: Sendable {
+package struct Publisher: Sendable {
     package struct Options: Sendable {
         /// The time of new timestamps and of verification.
         package var time: Timestamp

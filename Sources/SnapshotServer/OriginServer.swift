@@ -13,7 +13,7 @@ import SnapshotHistory
 import SnapshotOrigin
 
 /// A read-only Remote Settings server over a dumps directory: the API, and a page for people. It writes nothing.
-package struct SnapshotServer: Sendable {
+package struct OriginServer: Sendable {
     package struct Configuration: Sendable {
         package var host: String
         /// The port to listen on; 0 for any free one.

@@ -6,7 +6,7 @@ import SnapshotBundle
 /// Its answers depend only on the request, the time and the catalog. It uses no network and no clock. Records and
 /// attachments are treated as hostile: they are shown as text, or as pictures in `<img>`. No document has or allows a
 /// script.
-package struct SnapshotPage: Sendable {
+package struct OriginPage: Sendable {
     private let limits: Limits
 
     package init(limits: Limits = Limits()) {
