@@ -6,21 +6,21 @@ import RemoteSettingsModel
 import SnapshotBundle
 import TargetFilter
 
-/// Gathers records and metadata of one collection from its files, and everything that is wrong with them.
+/// Gathers the records and the metadata of one collection from its files, and everything that is wrong with them.
 struct CollectionBuilder {
     private static let keys = ["metadata", "id-from", "records", "conditions", "parameters", "groups", "$schema"]
-    /// What publishing sets.
+    /// Members that only publishing sets.
     private static let reserved = ["id", "bucket", "last_modified", "signature", "signatures"]
 
     let id: CollectionID
-    /// The directory that attachments are in or below.
+    /// The directory that has the attachments, in it or below it.
     let root: String
     var problems = ProblemList()
     private var records: [String: SourceRecord] = [:]
     private var attachments: [SHA256Digest: AttachmentInput] = [:]
     private var metadata: [JSONValue.Member] = []
     private var metadataPlace: (file: String, line: Int)?
-    /// The metadata's schema, which records are held against.
+    /// The metadata's schema. Records must fit it.
     private var schema: RecordSchema?
     private var idMember: String?
     private var hasParameters = false
@@ -34,7 +34,7 @@ struct CollectionBuilder {
         self.limits = limits
     }
 
-    /// Takes the file that is the collection, or `collection.yaml`.
+    /// Takes the one file of the collection, or its `collection.yaml`.
     mutating func add(collection node: SourceNode, file: String) {
         if case .list(let records) = node.content {
             for record in records { add(record: record, file: file) }
@@ -51,7 +51,7 @@ struct CollectionBuilder {
                 problems.add(file, member.line, "id-from is \(member.kind)", "name the member that ids come from")
             }
         }
-        // The schema in it is needed for the records.
+        // The metadata's schema must be known before the records are read.
         if let metadata = node["metadata"] { take(metadata: metadata, file) }
         for member in members {
             switch member.key {
@@ -103,7 +103,7 @@ struct CollectionBuilder {
         }
     }
 
-    /// - Parameter line: the line of a place in the record.
+    /// - Parameter line: finds the line of a place in the record.
     private mutating func validate(
         _ record: JSONValue, _ id: String, _ file: String, line: ([String]) -> Int
     ) {
@@ -134,8 +134,8 @@ struct CollectionBuilder {
     }
 
     /// - Parameters:
-    ///   - id: the record's id where it has none of its own.
-    ///   - line: where that id is written.
+    ///   - id: the record's id if the record itself has none.
+    ///   - line: the line that this id is on.
     mutating func add(record node: SourceNode, file: String, id given: String? = nil, line: Int? = nil) {
         guard !problems.isFull else { return }
         let line = line ?? node.line
@@ -167,7 +167,7 @@ struct CollectionBuilder {
         insert(SourceRecord(id: id, members: Bytes(text)[1..<text.count - 1], file: file, line: line))
     }
 
-    /// Canonical JSON, which is what gets signed, has no form for some numbers.
+    /// Canonical JSON is what gets signed, and it has no form for some numbers.
     private mutating func checkNumbers(_ node: SourceNode, _ file: String) {
         switch node.content {
         case .number(let number) where number.canonical == nil:
@@ -240,7 +240,7 @@ struct CollectionBuilder {
         }
     }
 
-    /// Everything that was added.
+    /// Returns everything that was added.
     ///
     /// - Throws: ``SourceProblems``.
     func finish() throws(SourceProblems) -> CollectionSource {
@@ -249,7 +249,7 @@ struct CollectionBuilder {
         if sorted.count > limits.records {
             problems.add(root, nil, "there are more than \(limits.records) records", "split the collection")
         }
-        // In canonical form, as they are served, other characters than ASCII take up to three times their bytes.
+        // In canonical form, as they are served, characters other than ASCII take up to three times their bytes.
         var size = 0
         for record in sorted {
             let text = record.members
@@ -274,10 +274,11 @@ struct CollectionBuilder {
             id: id, records: sorted, attachments: attachments, metadata: metadata, notes: problems.notes)
     }
 
-    /// What publishing adds to the metadata: the collection's name, its time, and as many signatures as are looked at.
+    /// Upper bounds for what publishing adds to the metadata: the collection's name, its time, and as many signatures
+    /// as readers look at.
     private static let signatures = (bytes: 64 << 10, values: 256)
 
-    /// The metadata have room for their signatures, which nobody knows before publishing.
+    /// Checks that the metadata leave room for their signatures, which nobody knows before publishing.
     private func checkMetadata(_ problems: inout ProblemList) {
         var room = limits
         room.metadataBytes -= Self.signatures.bytes
@@ -292,7 +293,7 @@ struct CollectionBuilder {
         }
     }
 
-    /// A collection that apps read as remote config has no other records.
+    /// Checks that a collection that apps read as remote config has only parameter records.
     private func checkParameters(_ records: [SourceRecord], _ limits: Limits, _ problems: inout ProblemList) {
         for record in records {
             do {
@@ -301,7 +302,8 @@ struct CollectionBuilder {
             } catch let error as ParameterRecordError {
                 problems.add(record.file, record.line, "\(error.problem)", "correct it, or move the record elsewhere")
             } catch {
-                // A number that canonical JSON has no form for was found when it was read, with its own line.
+                // Numbers that canonical JSON has no form for were reported when they were read, each with its own
+                // line.
                 if case JSONError.Reason.numberOutOfRange? = (error as? JSONError)?.reason, problems.has(record.file) {
                     continue
                 }
@@ -312,7 +314,8 @@ struct CollectionBuilder {
 }
 
 extension CollectionBuilder {
-    /// The `attachment` member as a server has it, of a path, or of a mapping with `file`, `filename` and `mimetype`.
+    /// Makes the `attachment` member as a server has it, from a path or from a mapping with `file`, `filename` and
+    /// `mimetype`.
     private mutating func attachment(_ node: SourceNode, _ file: String) -> JSONValue? {
         if node.isNull { return .null }
         let path: SourceNode
@@ -345,7 +348,7 @@ extension CollectionBuilder {
         ])
     }
 
-    /// - Returns: `nil` where there is no such file, or its path is refused; then the problem is noted.
+    /// - Returns: `nil` if there is no such file or its path is refused. The problem is noted then.
     private mutating func file(_ relative: String, _ line: Int, _ file: String) -> RecordAttachment? {
         let parts = relative.split(separator: "/", omittingEmptySubsequences: false)
         guard !parts.isEmpty, parts.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." }),
@@ -396,7 +399,7 @@ extension CollectionBuilder {
     }
 }
 
-/// The media types of usual attachments, by the ending of their names.
+/// The media types of common attachments, by file extension.
 enum MediaType {
     static func of(ending: String) -> String {
         switch ending.lowercased() {
@@ -422,10 +425,10 @@ enum MediaType {
     }
 }
 
-/// Ids of records that are made of texts.
+/// Makes record ids from texts.
 enum RecordIdentifier {
-    /// A valid id for a text: the text itself where it is one; else its valid characters and a piece of its SHA-256, so that
-    /// different texts have different ids.
+    /// Returns a valid id for a text. If the text is a valid id, it is returned. Otherwise the id is made of the text's
+    /// valid characters and a part of its SHA-256, so that different texts have different ids.
     static func derived(from text: String) -> String {
         if Identifier.isValid(text.utf8), text.utf8.count <= 200 { return text }
         let shown = text.unicodeScalars.map { scalar in

@@ -1,16 +1,16 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A collection as its source files have it: checked, without timestamps and signatures.
+/// A collection that was read from its source files and checked. It has neither timestamps nor signatures.
 package struct CollectionSource: Sendable {
     package let id: CollectionID
-    /// Sorted by id; no two have the same.
+    /// The records, sorted by id. Ids are unique.
     package let records: [SourceRecord]
-    /// The files that records name, by their hash.
+    /// The files that the records name, by hash.
     package let attachments: [SHA256Digest: AttachmentInput]
     /// Members of the collection's metadata, without those that publishing sets.
     package let metadata: [JSONValue.Member]
-    /// What may be a mistake, a line each, with file and line.
+    /// Possible mistakes, one line each, with file and line.
     package let notes: [String]
 
     package init(
@@ -28,7 +28,7 @@ package struct CollectionSource: Sendable {
 /// A record of a source.
 package struct SourceRecord: Sendable {
     package let id: String
-    /// All members, the id among them, as JSON text without braces; no `last_modified`.
+    /// All members as JSON text without braces. The id is among them, `last_modified` is not.
     package let members: Bytes
     package let file: String
     package let line: Int

@@ -3,16 +3,17 @@ import ConfigParameters
 import RemoteSettingsModel
 import TargetFilter
 
-/// Compiles the short form of remote config, conditions with names and parameters with values, to parameter records.
+/// Compiles the short form of remote config to parameter records. The short form has named conditions, and parameters
+/// with values.
 package struct ParameterCompiler {
-    /// A condition: its filter, and the line that it is on.
+    /// A condition: its filter and its line.
     private struct Condition {
         let filter: String
         let line: Int
         var isUsed = false
     }
 
-    /// One value of a parameter, with the condition that it applies under.
+    /// One value of a parameter, and the condition under which it applies.
     private struct Choice {
         /// The end of the record's id; `nil` for the default.
         let name: String?
@@ -32,7 +33,7 @@ package struct ParameterCompiler {
     private(set) var problems = ProblemList()
     private var conditions: [String: Condition] = [:]
     private var seen: [String: Int] = [:]
-    /// How many bytes of conditions may still be written into records.
+    /// How many more bytes of conditions may be written into records.
     private var room: Int
     private var conditionReview = ConditionReview(now: nil)
 
@@ -41,11 +42,11 @@ package struct ParameterCompiler {
         self.room = room
     }
 
-    /// A condition is written once and copied into each record that names it: so many bytes of copies one file's parameters
-    /// may have. A million bytes of sources would else become gigabytes.
+    /// The limit for copies of conditions, in bytes for one file's parameters. A condition is written once and copied
+    /// into each record that names it. Without a limit, a million bytes of sources could become gigabytes.
     package static func room(_ limits: Limits) -> Int { limits.changesetBytes / 4 }
 
-    /// Whether there is room for so many bytes of conditions.
+    /// Takes so many bytes of the room for conditions. Returns whether there was enough; if not, a problem is noted.
     private mutating func takeRoom(_ count: Int, _ line: Int) -> Bool {
         guard room >= count else {
             if room >= 0 {
@@ -61,7 +62,7 @@ package struct ParameterCompiler {
         return true
     }
 
-    /// - Parameter node: a mapping of which `conditions`, `parameters` and `groups` are read.
+    /// - Parameter node: a mapping. Only its `conditions`, `parameters` and `groups` are read.
     mutating func records(of node: SourceNode) -> [SourceRecord] {
         read(conditions: node["conditions"])
         var records: [SourceRecord] = []
@@ -129,7 +130,7 @@ package struct ParameterCompiler {
             problems.add(file, line, "there is neither filter nor percent", "write one of them")
             return nil
         }
-        // `&&` and `||` bind equally tight in this language.
+        // `&&` and `||` have the same precedence in this language.
         return parts.count == 1 ? parts[0] : parts.map { "(\($0))" }.joined(separator: " && ")
     }
 
@@ -147,8 +148,8 @@ package struct ParameterCompiler {
         }
     }
 
-    /// `percent: 10` for the first tenth, `percent: [10, 20]` for the second, `percent: {2026-12-01: 5, 2026-12-07: 100}`
-    /// for a share that grows by a plan; shares in steps of 0.0001.
+    /// Reads a percentage, in steps of 0.0001. `percent: 10` is the first tenth, `percent: [10, 20]` is the second, and
+    /// `percent: {2026-12-01: 5, 2026-12-07: 100}` is a share that grows by a plan.
     private mutating func percent(_ node: SourceNode, seed: SourceNode?, name: String) -> String? {
         let text = seed?.string ?? name
         let isText = seed.map { $0.string != nil } ?? true
@@ -207,7 +208,7 @@ package struct ParameterCompiler {
         return nil
     }
 
-    /// A percentage in steps of 0.0001; `nil` where it is beyond 0…100 or finer.
+    /// A percentage as a number of steps of 0.0001; `nil` if it is outside 0…100 or finer.
     package static func steps(_ number: JSONNumber) -> Int? {
         let value = number.double
         guard value >= 0, value <= 100 else { return nil }
@@ -215,7 +216,7 @@ package struct ParameterCompiler {
         return abs(steps - value * 10_000) < 1e-6 ? Int(exactly: steps) : nil
     }
 
-    /// A text as a literal of the filter language; `nil` where it would need escapes.
+    /// A text as a literal of the filter language; `nil` if it would need escapes.
     package static func quoted(_ text: String) -> String? {
         let isPlain = text.unicodeScalars.allSatisfy { (0x20...0x7E).contains($0.value) && $0 != "'" && $0 != "\\" }
         return isPlain && (1...100).contains(text.utf8.count) ? "'\(text)'" : nil
@@ -253,7 +254,8 @@ package struct ParameterCompiler {
             }
             guard room >= 0 else { return [] }
             if let content = content(of: parameter.value, parameter.line, isOptional: !choices.isEmpty) {
-                // The app's own default where nothing applies: that is what having no record means.
+                // If no condition applies, the app uses its own default. The absence of a record says so, and none is
+                // written.
                 if content.value != nil || choices.isEmpty {
                     choices.append(Choice(name: nil, filter: nil, value: content.value, line: parameter.line))
                 }
@@ -271,7 +273,7 @@ package struct ParameterCompiler {
         }
     }
 
-    /// Notes values that no device gets. Sources are checked without a clock, so that a time that has passed is not noted.
+    /// Notes values that no device gets. There is no clock here, so a time that has passed is not noted.
     private mutating func review(_ choices: [Choice], of key: String) {
         for finding in conditionReview.findings(choices.map(\.filter)) {
             let choice = choices[finding.position]
@@ -287,7 +289,7 @@ package struct ParameterCompiler {
         }
     }
 
-    /// The values under `when:`, in falling priority.
+    /// The values under `when:`, highest priority first.
     private mutating func choices(_ node: SourceNode, of key: String) -> [Choice] {
         switch node.content {
         case .mapping(let members):
@@ -350,7 +352,8 @@ package struct ParameterCompiler {
         return condition.filter
     }
 
-    /// `value: …` or `in-app-default: true` of a mapping; exactly one of them, or none where that is allowed.
+    /// Reads `value: …` or `in-app-default: true` of a mapping. Exactly one of them must be there, or none if that is
+    /// allowed.
     private mutating func content(
         of node: SourceNode, _ line: Int, isOptional: Bool = false
     ) -> (value: SourceNode?, Void)? {
@@ -386,7 +389,7 @@ package struct ParameterCompiler {
         return SourceRecord(id: id, members: Bytes(text)[1..<text.count - 1], file: file, line: choice.line)
     }
 
-    /// A parameter's values have one type: apps read it by one getter.
+    /// Checks that a parameter's values have one type, because apps read the parameter with one getter.
     private mutating func checkTypes(_ choices: [Choice], _ type: SourceNode?, _ parameter: SourceNode.Member) {
         let kinds = ["string", "boolean", "number", "json"]
         if let type, !kinds.contains(type.string ?? "") {
@@ -399,7 +402,7 @@ package struct ParameterCompiler {
             guard let value = choice.value else { continue }
             let kind =
                 switch value.content {
-                // A text of a type that is said stays a text: apps read it by the getter of that type.
+                // If the parameter states a type, a text stays a text, and apps read it with the getter of that type.
                 case .string(let text) where type?.string == "boolean" && ValueText.isBoolean(text): "boolean"
                 case .string(let text) where type?.string == "number" && ValueText.isNumber(text): "number"
                 case .string: "string"

@@ -4,12 +4,13 @@ import FileStorage
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A directory of collections as files that people write: `<bucket>/<collection>.yaml` (or `.yml`, `.json`), or a directory
-/// `<bucket>/<collection>/` with `collection.yaml` and a file a record. The article <doc:Sources> has the format.
+/// A directory of collections, as files that people write. The article <doc:Sources> has the format.
 ///
-/// Links are never followed, and no path leads out of the directory of its collection.
+/// A collection is `<bucket>/<collection>.yaml` (or `.yml`, `.json`), or a directory `<bucket>/<collection>/` with
+/// `collection.yaml` and one file for each record. Links are never followed, and no path leads out of the directory of
+/// its collection.
 package struct SourceDirectory: Sendable {
-    /// Bytes of a source file.
+    /// The limit for a source file, in bytes.
     static let fileBytes = 64 << 20
 
     package let path: String
@@ -20,9 +21,10 @@ package struct SourceDirectory: Sendable {
         self.limits = limits
     }
 
-    /// The collections that the directory has, sorted, each with the file or directory that it is in. Does I/O.
+    /// The directory's collections, sorted, each with its file or directory. Does I/O.
     ///
-    /// - Throws: ``SourceProblems`` where there is no such directory, or something in it is no collection; `FileError`.
+    /// - Throws: ``SourceProblems`` if there is no such directory or if something in it is not a collection;
+    ///   `FileError`.
     package func collections() throws -> [(id: CollectionID, place: String)] {
         var problems = ProblemList()
         var found: [String: (id: CollectionID, place: String)] = [:]
@@ -33,7 +35,7 @@ package struct SourceDirectory: Sendable {
         for bucket in buckets where !bucket.hasPrefix(".") {
             let folder = "\(path)/\(bucket)"
             guard try FileStore.isDirectory(folder) else {
-                // READMEs and schemas may lie beside the buckets.
+                // READMEs and schemas may be beside the buckets.
                 if try FileStore.size(folder) == nil {
                     problems.add(folder, nil, "it is a link", "replace it by a directory")
                 }
@@ -65,7 +67,7 @@ package struct SourceDirectory: Sendable {
         return found.values.sorted { $0.id < $1.id }
     }
 
-    /// The name of a source file without its ending; `nil` where it has another ending.
+    /// The name of a source file without its extension; `nil` if it has another extension.
     static func stem(_ name: String) -> String? {
         for ending in [".yaml", ".yml", ".json"] where name.hasSuffix(ending) {
             return String(name.dropLast(ending.utf8.count))
@@ -73,9 +75,9 @@ package struct SourceDirectory: Sendable {
         return nil
     }
 
-    /// Reads and checks collections. Does I/O; reads every attachment.
+    /// Reads and checks collections. Does I/O and reads every attachment.
     ///
-    /// - Parameter names: none for all.
+    /// - Parameter names: the collections; if empty, all of them.
     /// - Throws: ``SourceProblems`` with everything that is wrong in all of them, or `FileError`.
     package func read(_ names: [CollectionID] = []) throws -> [CollectionSource] {
         let places = try collections()
@@ -135,7 +137,7 @@ struct CollectionReader {
             throw ConfigurationError(
                 file: "\(place)/\(own[1])", problem: "\(own[0]) is there too", remedy: "keep one of them")
         }
-        // What it says about ids is needed for the others.
+        // What it says about ids must be known before the other files are read.
         if let own = own.first { builder.add(collection: try node("\(place)/\(own)"), file: "\(place)/\(own)") }
         for name in files where SourceDirectory.stem(name) != "collection" {
             let file = "\(place)/\(name)"
@@ -155,7 +157,7 @@ struct CollectionReader {
     private func node(_ file: String) throws(ConfigurationError) -> SourceNode {
         let text: Bytes?
         do throws(FileError) {
-            // The size is that of a regular file, which is not behind a link.
+            // There is a size only for a regular file that is not behind a link.
             text = try FileStore.size(file) == nil ? nil : FileStore.read(file, limit: SourceDirectory.fileBytes)
         } catch {
             throw ConfigurationError(file: file, problem: "\(error)", remedy: "make it readable, or split it")

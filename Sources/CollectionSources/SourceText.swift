@@ -1,7 +1,7 @@
 import AuthoredText
 import RemoteSettingsModel
 
-/// Writes a source file as YAML. Texts are in quotes, so that no reader takes them for something else.
+/// Writes a source file as YAML. Texts are in quotes, so that no reader takes them for another type.
 package struct SourceText: Sendable {
     private var lines: [String] = []
 
@@ -10,8 +10,8 @@ package struct SourceText: Sendable {
     package var count: Int { lines.count }
     var text: String { lines.joined(separator: "\n") + "\n" }
 
-    /// The source file, once `publish` takes it: what it refuses, such as a number that no double can hold, is refused at
-    /// the import. No I/O.
+    /// Returns the source file if `publish` would accept it. What `publish` refuses is refused at the import already; a
+    /// number that no double can hold is an example. No I/O.
     ///
     /// - Parameter file: the imported file, for errors.
     package func checked(_ file: String, _ limits: Limits) throws(SourceProblems) -> Bytes {
@@ -66,7 +66,7 @@ package struct SourceText: Sendable {
         }
     }
 
-    /// A text in double quotes, with escapes for what YAML 1.1 (section 4.1) does not allow as it is.
+    /// A text in double quotes. Characters that YAML 1.1 (section 4.1) does not allow are escaped.
     package static func quoted(_ text: String) -> String {
         var output = "\""
         for scalar in text.unicodeScalars {

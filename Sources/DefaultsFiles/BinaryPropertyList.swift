@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 
-/// A binary property list: objects that refer to each other by number, a table of their offsets, and a trailer of 32 bytes that
-/// says where it is.
+/// Reads a binary property list. It has objects that refer to each other by number, a table of their offsets, and a
+/// trailer of 32 bytes that says where the table is.
 ///
-/// The references of a damaged list lead in a circle or multiply, so that the depth and the number of values are limited.
+/// References of a damaged list may form a circle or multiply, so depth and number of values are limited.
 struct BinaryPropertyList {
     static let magic = Array("bplist00".utf8)
 
@@ -20,7 +20,7 @@ struct BinaryPropertyList {
         self.limits = limits
         let trailer = bytes.count - 32
         func number(_ offset: Int) -> Int? { Self.number(bytes, at: trailer + offset, 8).flatMap { Int(exactly: $0) } }
-        // "bplist00", one object, its offset, and the trailer.
+        // The shortest list has "bplist00", one object, its offset, and the trailer.
         guard bytes.count >= 42, (1...8).contains(bytes[trailer + 6]), (1...8).contains(bytes[trailer + 7]),
             let objects = number(8), let top = number(16), let start = number(24), start >= 8, start <= trailer,
             objects <= (trailer - start) / Int(bytes[trailer + 6])
@@ -57,7 +57,7 @@ struct BinaryPropertyList {
         case 0x2: return try real(start, low)
         case 0x3:
             guard low == 3, let bits = Self.number(bytes, at: start + 1, 8) else { throw noForm(bytes[start]) }
-            // Seconds since 2001-01-01.
+            // The date is in seconds since 2001-01-01.
             let milliseconds = ((Double(bitPattern: bits) + 978_307_200) * 1000).rounded()
             guard let time = UInt64(exactly: milliseconds) else {
                 throw DefaultsFault(problem: "a date is before 1970, or is none")
@@ -87,7 +87,7 @@ struct BinaryPropertyList {
                 let value = try value(reference(place + half), depth: depth + 1, &left)
                 members.append(.init(key: key, line: nil, value: value))
             }
-            // The order of a hash table means nothing.
+            // The order of a hash table has no meaning.
             return .mapping(members.sorted { $0.key < $1.key })
         default: throw noForm(bytes[start])
         }
@@ -102,7 +102,8 @@ struct BinaryPropertyList {
         guard low <= 4, let number = Self.number(bytes, at: start + 1, min(1 << low, 8)) else {
             throw noForm(bytes[start])
         }
-        // Eight bytes have a sign, fewer have none; sixteen are written for what eight cannot hold.
+        // Numbers of eight bytes are signed, shorter ones are not. Sixteen bytes are for numbers that do not fit into
+        // eight.
         if low < 3 { return .json(.number(JSONNumber(number))) }
         if low == 3 { return .json(.number(JSONNumber(Int64(bitPattern: number)))) }
         guard number == 0, let lower = Self.number(bytes, at: start + 9, 8) else {
@@ -137,11 +138,11 @@ struct BinaryPropertyList {
         return text
     }
 
-    /// Where the content of an object with a length is.
+    /// Finds the content of an object that has a length.
     ///
     /// - Parameters:
     ///   - size: the bytes of a unit.
-    ///   - units: how many of them there are for each that the length counts.
+    ///   - units: how many units each counted element has.
     private func range(
         _ start: Int, _ low: Int, of size: Int, _ units: Int = 1
     ) throws(DefaultsFault) -> Range<Int> {
@@ -166,7 +167,7 @@ struct BinaryPropertyList {
         return number
     }
 
-    /// A number of 1 to 8 bytes, the highest first; `nil` where it does not lie in the list.
+    /// A big-endian number of 1 to 8 bytes; `nil` if it is not within the list.
     private static func number(_ bytes: [UInt8], at offset: Int, _ size: Int) -> UInt64? {
         guard offset >= 0, offset <= bytes.count - size else { return nil }
         return bytes[offset..<offset + size].reduce(0) { $0 << 8 | UInt64($1) }

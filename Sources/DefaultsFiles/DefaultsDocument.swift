@@ -1,20 +1,20 @@
 import RemoteSettingsModel
 
-/// In-app defaults as a file has them: a property list (XML or binary), JSON, or Android's `<defaultsMap>`. No I/O.
+/// In-app defaults from a file: a property list (XML or binary), JSON, or Android's `<defaultsMap>`. No I/O.
 package struct DefaultsDocument: Sendable {
     package struct Member: Sendable {
         package let key: String
-        /// The key's line; `nil` in a binary property list, which has none.
+        /// The key's line; `nil` in a binary property list, which has no lines.
         package let line: Int?
         package let value: DefaultsValue
     }
 
-    /// In the order of the file; no two have the same key.
+    /// The members in the file's order. Keys are unique.
     package let members: [Member]
-    /// Whether the values have types of their own. Android's `<defaultsMap>` has texts only, which the app converts.
+    /// Whether the values have types of their own. Android's `<defaultsMap>` has only texts, which the app converts.
     package let hasTypes: Bool
 
-    /// Reads any of the formats. The first bytes decide which one it is.
+    /// Reads any of the formats. The first bytes decide which.
     ///
     /// - Throws: ``DefaultsFault``.
     package init(_ bytes: Bytes, limits: Limits = Limits()) throws(DefaultsFault) {
@@ -25,7 +25,7 @@ package struct DefaultsDocument: Sendable {
         }
     }
 
-    /// Reads a property list only, XML or binary.
+    /// Reads a property list, XML or binary, and no other format.
     ///
     /// - Throws: ``DefaultsFault``.
     package init(propertyList bytes: Bytes, limits: Limits = Limits()) throws(DefaultsFault) {
@@ -50,7 +50,7 @@ package struct DefaultsDocument: Sendable {
         do throws(JSONError) {
             var reader = JSONReader(bytes, limits: limits)
             var members: [Member] = []
-            // Lines are counted from one key to the next, so that the text is gone through once.
+            // Lines are counted from one key to the next, so that the text is read only once.
             var (line, counted) = (1, 0)
             try reader.beginObject()
             while let key = try reader.nextKey() {
@@ -67,7 +67,7 @@ package struct DefaultsDocument: Sendable {
     }
 }
 
-/// A default's value. Property lists have two kinds of values more than JSON.
+/// A default's value. Property lists have two kinds of values that JSON does not have.
 package enum DefaultsValue: Sendable {
     case json(JSONValue)
     case data(Bytes)
@@ -77,7 +77,7 @@ package enum DefaultsValue: Sendable {
 
     /// The value as JSON.
     ///
-    /// - Parameter replaced: what stands for each ``data(_:)`` and ``date(_:)`` in it.
+    /// - Parameter replaced: returns the replacement of each ``data(_:)`` and ``date(_:)`` in it.
     package func json<Failure: Error>(
         _ replaced: (DefaultsValue) throws(Failure) -> JSONValue
     ) throws(Failure) -> JSONValue {
@@ -95,14 +95,14 @@ package enum DefaultsValue: Sendable {
         }
     }
 
-    /// A number as the file writes it; `nil` where JSON has no such number.
+    /// A number as it is written in the file; `nil` if JSON has no such number.
     static func number(_ text: String, limits: Limits) -> DefaultsValue? {
         guard case .number(let number)? = try? JSONValue(parsing: Bytes(utf8: text), limits: limits) else { return nil }
         return .json(.number(number))
     }
 }
 
-/// Why a file is not taken for in-app defaults.
+/// Why a file cannot be read as in-app defaults.
 package struct DefaultsFault: Error, Hashable, Sendable {
     package var line: Int?
     package let problem: String

@@ -6,8 +6,8 @@ import RemoteSettingsModel
     import Foundation
 #endif
 
-/// The XML of property lists and of defaults maps: elements and texts, the five entities and numbered characters. Neither
-/// entities of its own nor anything outside of the file are looked at.
+/// Reads the XML of property lists and defaults maps: elements, texts, the five entities and numeric character
+/// references. It reads neither entities that the file declares nor anything outside the file.
 struct DefaultsMarkup {
     private enum Token: Hashable {
         case open(String)
@@ -22,7 +22,7 @@ struct DefaultsMarkup {
     init(_ bytes: Bytes, limits: Limits) throws(DefaultsFault) {
         self.limits = limits
         let mark = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
-        // UTF-16 has zeros, and XML none.
+        // UTF-16 has zero bytes. XML in UTF-8 has none.
         guard var text = String(validating: bytes.array[mark...], as: UTF8.self), !bytes.array.contains(0) else {
             throw DefaultsFault(problem: "the text is not UTF-8")
         }
@@ -71,11 +71,11 @@ struct DefaultsMarkup {
                 let tag = try skip(">", "a tag")
                 let name = String(tag.drop { $0 == "/" }.prefix { !$0.properties.isWhitespace && $0 != "/" })
                 guard !name.isEmpty else { throw error("a tag has no name") }
-                // A > between quotes would not be the tag's end.
+                // An attribute could have a > between its quotes, which does not end the tag.
                 guard !tag.contains("=") || name == "plist" else { throw error("<\(name)> has an attribute") }
                 tokens.append((tag.first == "/" ? .close(name) : tag.last == "/" ? .empty(name) : .open(name), at))
             }
-            // A value is at most two tags and a text, and so is its key.
+            // A value takes at most two tags and a text, and so does its key.
             guard tokens.count / 6 <= limits.jsonValues else { throw .tooMany(limits, line: line) }
         }
         return tokens
@@ -136,7 +136,7 @@ struct DefaultsMarkup {
     /// The line of the next tag.
     private var line: Int { tokens.first { !isSpace($0.token) }?.line ?? 1 }
 
-    /// The next tag; white space between tags is passed over.
+    /// The next tag. White space before it is skipped.
     private mutating func next() -> Token? {
         while let (token, _) = tokens.popFirst() {
             if !isSpace(token) { return token }
@@ -149,7 +149,7 @@ struct DefaultsMarkup {
         guard next() == .close(name) else { throw error(line, "</\(name)> is missing") }
     }
 
-    /// The text up to the end of an element, white space included.
+    /// The text up to an element's end tag, white space included.
     private mutating func text(of name: String) throws(DefaultsFault) -> String {
         var text = ""
         let line = tokens.first?.line
@@ -203,7 +203,7 @@ struct DefaultsMarkup {
             return value
         case .open("real")?:
             let text = try text(of: "real")
-            // A real without a fraction stays a real, and no integer.
+            // A real without a fraction stays a real. It does not become an integer.
             let isWhole = !text.contains { ".eE".contains($0) }
             guard let number = DefaultsValue.number(isWhole ? "\(text).0" : text, limits: limits) else {
                 throw error(line, "\(String(reflecting: text)) is no number that JSON has")

@@ -1,29 +1,30 @@
 import RemoteSettingsModel
 
-/// A format that in-app defaults are written in.
+/// A format for in-app defaults.
 package enum DefaultsFormat: Sendable {
-    /// An XML property list: a dictionary with the values in their own types.
+    /// An XML property list: a dictionary whose values have their own types.
     case propertyList
-    /// Android's `<defaultsMap>`: entries of a key and a text, which the app converts. It cannot express lists, objects and null.
+    /// Android's `<defaultsMap>`: entries of a key and a text, which the app converts. It cannot express lists, objects
+    /// or null.
     case defaultsMap
     case json
 }
 
-/// Why a value has no form in a format.
+/// Why a format cannot express a value.
 package struct DefaultsTextError: Error, Hashable, Sendable {
     package let key: String
     package let expected: String
     package let found: String
 }
 
-/// Writes in-app defaults, so that ``DefaultsDocument`` reads the same. No I/O.
+/// Writes in-app defaults in a form that ``DefaultsDocument`` reads back unchanged. No I/O.
 package struct DefaultsText {
     package private(set) var bytes: [UInt8] = []
     /// The default that is being written, for errors.
     private var key = ""
 
-    /// - Parameter values: the defaults, in the order that they get in the file; no two with the same key.
-    /// - Throws: ``DefaultsTextError`` for the first value or key that the format cannot express.
+    /// - Parameter values: the defaults, in the order of the file. Their keys must be unique.
+    /// - Throws: ``DefaultsTextError`` for the first key or value that the format cannot express.
     package init(_ values: [JSONValue.Member], as format: DefaultsFormat) throws(DefaultsTextError) {
         switch format {
         case .propertyList: try writePropertyList(values)
@@ -116,7 +117,7 @@ package struct DefaultsText {
 
 /// Text in XML 1.0 (fifth edition, section 2.2).
 private enum XMLText {
-    /// - Returns: `nil` where the text has a character that XML cannot hold.
+    /// - Returns: `nil` if the text has a character that XML cannot hold.
     static func escaped(_ text: String) -> String? {
         var output = ""
         for scalar in text.unicodeScalars {
@@ -124,7 +125,7 @@ private enum XMLText {
             case "&": output += "&amp;"
             case "<": output += "&lt;"
             case ">": output += "&gt;"
-            // An XML parser would turn it into a line feed.
+            // An XML parser would turn a carriage return into a line feed.
             case "\r": output += "&#13;"
             case "\t", "\n", "\u{20}"..."\u{D7FF}", "\u{E000}"..."\u{FFFD}", "\u{10000}"...:
                 output.unicodeScalars.append(scalar)

@@ -4,8 +4,8 @@ import ConfigParameters
 import DefaultsFiles
 import RemoteSettingsModel
 
-/// A file of in-app defaults, converted to the short form of remote config: a property list, JSON, or the XML of
-/// Android (`<defaultsMap>`). No I/O.
+/// A file of in-app defaults, converted to the short form of remote config. The file is a property list, JSON, or
+/// Android's XML (`<defaultsMap>`). No I/O.
 package struct DefaultsFile: Sendable {
     /// The source file, as YAML.
     package let source: Bytes

@@ -3,19 +3,19 @@ import Foundation
 import RemoteSettingsModel
 import TargetFilter
 
-/// The condition of a Firebase Remote Config template, translated to a target filter.
+/// A condition of a Firebase Remote Config template, translated to a target filter.
 ///
-/// Its grammar is a conjunction of terms: there are no other operators, no negation and no parentheses around terms. Firebase's
-/// term without its input is false, and so a negation asks whether the input is there first.
+/// The grammar is a conjunction of terms. It has no other operators, no negation and no parentheses around terms. A
+/// Firebase term is false if its input is absent, so a translated negation first asks whether the input is there.
 package struct FirebaseCondition: Sendable {
     /// The target filter.
     package let filter: String
-    /// Members of `env` that the app has to set, because no library can know them.
+    /// Members of `env` that the app must set, because no library can know them.
     package let needs: Set<String>
 
-    /// Why a condition has no translation.
+    /// Why a condition cannot be translated.
     package struct Refusal: Error, Hashable, Sendable {
-        /// What cannot be said by a filter, such as `app.audiences`; `nil` where the text is not in the grammar.
+        /// The part that no filter can express, such as `app.audiences`; `nil` if the text does not follow the grammar.
         package let element: String?
         package let problem: String
     }
@@ -69,7 +69,7 @@ private enum ConditionLexer {
                 tokens.append(.number(String(first) + String(digits)))
             } else if isLetter(first) {
                 var word = take(&rest, while: isWord)
-                // A dot belongs to the path as long as a name follows that is no method.
+                // A dot belongs to the path if a name follows that is not a method.
                 while rest.first == ".", let next = rest.dropFirst().first, isLetter(next) {
                     let name = String(rest.dropFirst().prefix(while: isWord))
                     if methods.contains(name) { break }
@@ -241,7 +241,7 @@ private struct ConditionParser {
         return try compared(name, comparison, try text(), isVersion: true)
     }
 
-    /// Methods over lists of texts; and comparisons, of versions or of numbers.
+    /// Reads methods over lists of texts, and comparisons of versions or numbers.
     private mutating func subject(_ name: String, isVersion: Bool) throws(FirebaseCondition.Refusal) -> String {
         let next = tokens.popFirst()
         switch next {
@@ -305,7 +305,7 @@ private struct ConditionParser {
         return Self.guarded(name, "\(name) \(comparison) \(number.text)", comparison)
     }
 
-    /// - Parameter value: the value that a text stands for.
+    /// - Parameter value: converts a text to the value that it stands for.
     private mutating func equality(
         _ name: String, _ value: (String) throws(FirebaseCondition.Refusal) -> String = { $0 }
     ) throws(FirebaseCondition.Refusal) -> String {
@@ -328,7 +328,7 @@ private struct ConditionParser {
         return "\(name) in \(Self.list(try texts()))"
     }
 
-    /// `>= dateTime('2025-06-01T00:00:00', 'Europe/Oslo')`, or the same without `dateTime`.
+    /// Reads `>= dateTime('2025-06-01T00:00:00', 'Europe/Oslo')`, or the same without `dateTime`.
     private mutating func time(_ name: String, _ need: String) throws(FirebaseCondition.Refusal) -> String {
         var next = tokens.popFirst()
         var comparison = ""
@@ -373,7 +373,7 @@ private struct ConditionParser {
         "[\(values.map(literal).joined(separator: ", "))]"
     }
 
-    /// A text of the filter language.
+    /// A text as a literal of the filter language.
     private static func literal(_ text: String) -> String {
         var output = "'"
         for scalar in text.unicodeScalars {
@@ -383,7 +383,7 @@ private struct ConditionParser {
         return output + "'"
     }
 
-    /// RE2 as far as it means the same in ECMA-262.
+    /// Translates a pattern of RE2. Only the part of RE2 that means the same in ECMA-262 is accepted.
     private static func match(_ name: String, _ pattern: String) throws(FirebaseCondition.Refusal) -> String {
         var pattern = pattern[...]
         var flags = ""
@@ -424,13 +424,13 @@ private struct ConditionParser {
         Refusal(element: nil, problem: "expected \(expected), found \(token?.shown ?? "the end")")
     }
 
-    /// RFC 3339 in UTC of a time without a zone.
+    /// A local time in a time zone as RFC 3339 in UTC.
     private static func utc(_ text: String, _ zone: String) -> String? {
         guard text.utf8.count == 19, let wall = Timestamp(rfc3339: "\(text)Z"), let zone = TimeZone(identifier: zone)
         else {
             return nil
         }
-        // The offset is that of the moment; a time in the hour that a change of the clocks skips is the one after it.
+        // The offset is the one at that moment. If a clock change skips the hour, the time after the change counts.
         let first = Date(timeIntervalSince1970: Double(wall.seconds))
         let guess = first.addingTimeInterval(-Double(zone.secondsFromGMT(for: first)))
         let moment = first.addingTimeInterval(-Double(zone.secondsFromGMT(for: guess)))

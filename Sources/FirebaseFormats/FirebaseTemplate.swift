@@ -7,15 +7,15 @@ import RemoteSettingsModel
 package struct FirebaseTemplate: Sendable {
     /// The source file, as YAML.
     package let source: Bytes
-    /// What cannot be converted and was left out, a line each.
+    /// The items that cannot be converted and were left out, one line each.
     package let skipped: [String]
-    /// What an author should know, a line each.
+    /// Facts that an author should know, one line each.
     package let notes: [String]
 
     /// - Parameters:
     ///   - json: the template.
     ///   - file: its name, for errors.
-    ///   - skipping: whether what cannot be converted is left out. Otherwise it is an error that names all of it.
+    /// - skipping: whether an item that cannot be converted is left out. If not, an error names all such items.
     /// - Throws: ``SourceProblems``.
     package init(_ json: Bytes, file: String, skipping: Bool, limits: Limits = Limits()) throws(SourceProblems) {
         var converter = TemplateConverter(file: file)
@@ -45,10 +45,10 @@ private struct TemplateConverter {
     let file: String
     /// What is wrong with the template.
     private(set) var problems = ProblemList()
-    /// What is right, and has no translation.
+    /// Parts of the template that are valid and cannot be translated.
     private(set) var unsupported = ProblemList()
     private(set) var text = SourceText()
-    /// Names in falling priority; those that were left out are not among them.
+    /// The names of the converted conditions, highest priority first.
     private var conditions: [String] = []
     private var refused: Set<String> = []
     private var needs: Set<String> = []
@@ -182,7 +182,7 @@ private struct TemplateConverter {
         }
         let choices = self.choices(of: member, type: type)
         let description = member.value["description"]?.string ?? ""
-        // Without any value there is nothing to publish: apps use their own default.
+        // A parameter without a value needs no record. Apps then use their own default.
         text.line(level, "\(SourceText.key(key)):")
         if !description.isEmpty { text.line(level + 1, "description: \(SourceText.quoted(description))") }
         if ["BOOLEAN", "NUMBER", "JSON"].contains(type) { text.line(level + 1, "type: \(type.lowercased())") }
@@ -252,7 +252,7 @@ private struct TemplateConverter {
         }
     }
 
-    /// The text of a value, which stays as it is: `1.10` and `TRUE` are what apps get, and JSON as it was written.
+    /// Converts a value's text without changing it: apps get `1.10`, `TRUE` and JSON exactly as they were written.
     private mutating func converted(_ text: String?, type: String, _ line: Int, _ what: String) -> String? {
         guard let text else {
             problems.add(file, line, "\(what) is no text", "take the template again")

@@ -2,10 +2,10 @@ import Catalogue
 import CollectionSources
 import RemoteSettingsModel
 
-/// What publishing makes of the present release and the states that the directory will have. Pure: no I/O, no clock.
+/// The release that publishing makes from the present release and from the directory's next states. No I/O, no clock.
 package struct NextRelease: Hashable, Sendable {
     package enum Status: String, Hashable, Sendable {
-        /// The states are others than those of the present release, or there is none: the number is new.
+        /// The states differ from those of the present release, or there is no present release. The number is new.
         case made
         /// Only the times are new.
         case confirmed
@@ -18,16 +18,18 @@ package struct NextRelease: Hashable, Sendable {
     package let added: [CollectionID]
     /// Collections that the present release lists in another state.
     package let changed: [CollectionID]
-    /// Collections that the present release lists, and that the directory no longer has.
+    /// Collections that the present release lists and that the directory no longer has.
     package let removed: [CollectionID]
 
     /// - Parameters:
-    ///   - present: the present catalogue, if a configured root vouches for it: a number that nobody signed is no floor.
+    ///   - present: the present catalogue if a configured root vouches for it, else `nil`. A number that nobody signed
+    ///     is no floor.
     ///   - states: the states of all collections that are listed.
-    ///   - timestamp: what the catalogue gets as its timestamp if it is another one than the present.
+    ///   - timestamp: the catalogue's timestamp if the catalogue differs from the present one.
     ///   - time: the present time.
-    ///   - confirms: whether the times are renewed in any case. Else they are once half of the time is over.
-    ///   - begins: from when the certificate that signs is valid, and its root; `nil` where that is not known.
+    ///   - confirms: whether the times are renewed in any case. Otherwise they are renewed when half of `expiresAfter`
+    ///     is over.
+    ///   - begins: when the signing certificate's validity begins, and its root; `nil` if that is not known.
     /// - Throws: ``PublishError/otherOrigin(_:configured:)`` or ``PublishError/numbersUsedUp(_:)``.
     package init(
         _ release: (origin: OriginName, expiresAfter: Duration), after present: VerifiedCatalogue?,
@@ -58,7 +60,7 @@ package struct NextRelease: Hashable, Sendable {
         }
         let number: UInt64
         if let present, present.catalogue.number == Catalogue.highestNumber {
-            // Only a later certificate of the same root makes a new beginning for those who hold this number.
+            // Clients that hold this number start again from 1 only if a later certificate of the same root signs.
             guard let begins, begins.root == present.root, let held = present.certificateBegins, begins.time > held
             else { throw .numbersUsedUp(Catalogue.collection) }
             number = 1

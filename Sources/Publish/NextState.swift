@@ -6,18 +6,19 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// What publishing makes of a collection's sources and its present state, before anything is signed. Pure: no I/O, no clock.
+/// The state that publishing makes from a collection's sources and its present state. Nothing is signed yet. No I/O, no
+/// clock.
 package struct NextState: Sendable {
     package enum Status: String, Hashable, Sendable {
         case created
         /// Records changed.
         case updated
-        /// Only members of the metadata changed: the timestamp stays, as signatures do not cover the metadata.
+        /// Only members of the metadata changed. The timestamp stays, because signatures do not cover the metadata.
         case metadata
         case unchanged
-        /// Nothing but the signatures is new.
+        /// Only the signatures are new.
         case resigned
-        /// The bundle has other attachments, because the rule in `dumps.yaml` is another.
+        /// The bundle has other attachments, because the rule in `dumps.yaml` changed.
         case repacked
     }
 
@@ -28,15 +29,15 @@ package struct NextState: Sendable {
     /// The metadata without signatures.
     package let metadata: CollectionMetadata
 
-    /// What the sources and the present bundle make of a collection.
+    /// Makes the next state from a collection's sources and its present bundle.
     ///
     /// - Parameters:
-    ///   - present: the state that the bundle has; `nil` where there is none.
-    ///   - time: what new and changed records get as `last_modified`, unless the present timestamp is later: then the next
-    ///     millisecond.
+    ///   - present: the bundle's state; `nil` if there is no bundle.
+    ///   - time: the `last_modified` of new and changed records. If the present timestamp is not earlier than `time`,
+    ///     they get the millisecond after the present timestamp.
     ///   - isExact: whether `time` must be later than the present timestamp.
-    /// - Throws: ``PublishError``, or ``SourceProblems`` for a value that no record can have, such as a number that is too
-    ///   large.
+    /// - Throws: ``PublishError``, or ``SourceProblems`` if a value cannot be in a record (a number that is too large,
+    ///   for example).
     package init(
         _ source: CollectionSource, onto present: PresentState?, at time: Timestamp, isExact: Bool, limits: Limits
     ) throws {
@@ -44,10 +45,10 @@ package struct NextState: Sendable {
         let timely = Result { () throws(PublishError) in
             try Self.timestamp(of: source.id, onto: present, at: time, limits: limits)
         }
-        // A clock that is too far behind matters only where something changed.
+        // A clock that is too far behind matters only if something changed.
         let next = (try? timely.get()) ?? time
         let before = present?.payload.records ?? RecordTable()
-        // The age of a record is believed only where a signature vouches for it.
+        // A record's age counts only if a signature vouches for it.
         let known = present?.isVouched == true ? before : RecordTable()
         var all = try Self.records(source.records, at: next, limits: limits) { known.record(id: $0.id)?.lastModified }
         let updated = Set(
@@ -75,7 +76,7 @@ package struct NextState: Sendable {
         metadata = try Self.metadata(source.id, members, at: next, limits: limits)
     }
 
-    /// The present state, to be signed again, packed again, or left as it is.
+    /// Keeps the present state, which is then signed again, packed again or left as it is.
     package init(
         keeping present: PresentState, of id: CollectionID, as status: Status, at time: Timestamp, limits: Limits
     ) throws {
@@ -96,7 +97,7 @@ package struct NextState: Sendable {
             timestamp: timestamp, payload: SHA256Digest(hashing: payload.bytes), records: payload.records.count)
     }
 
-    /// The state as it is compared: nothing vouches for it.
+    /// The state in the form that is compared. Nothing vouches for it.
     package var unsigned: UnverifiedSnapshot {
         UnverifiedSnapshot(collection: collection, payload: payload, metadata: metadata)
     }
@@ -115,14 +116,14 @@ package struct NextState: Sendable {
         guard let present, present.isVouched, case let held = present.payload.timestamp, held >= time else {
             return time
         }
-        // Apps refuse what is more than this ahead of their clocks.
+        // Apps refuse a timestamp that is further ahead of their clocks.
         guard held < time.advanced(by: .seconds(limits.clockToleranceSeconds)) else {
             throw .clockBehind(id, present: held, time: time)
         }
         return held.advanced(by: .milliseconds(1))
     }
 
-    /// - Parameter keeping: the `last_modified` that a record keeps; `nil` for the new one.
+    /// - Parameter keeping: the `last_modified` that a record keeps; `nil` if it gets the new one.
     private static func records(
         _ records: [SourceRecord], at time: Timestamp, limits: Limits, keeping: @escaping (SourceRecord) -> Timestamp?
     ) throws -> RecordTable {
@@ -169,12 +170,12 @@ package struct NextState: Sendable {
     }
 }
 
-/// What of a present bundle counts for the next state.
+/// The parts of a present bundle that count for the next state.
 package struct PresentState: Sendable {
     package let payload: Payload
     let metadata: CollectionMetadata
-    /// Whether a signature of a configured root vouches for it. Of what nobody has signed, neither the ages of records nor the
-    /// timestamp count; the difference is shown all the same.
+    /// Whether a signature of a configured root vouches for the state. If not, neither the ages of the records nor the
+    /// timestamp count. The difference is shown in either case.
     let isVouched: Bool
 }
 
@@ -184,17 +185,18 @@ package enum PublishError: Error, Hashable, Sendable, CustomStringConvertible {
     case clockBehind(CollectionID, present: Timestamp, time: Timestamp)
     /// The time that was asked for is not later than the present timestamp.
     case notLater(CollectionID, present: Timestamp, time: Timestamp)
-    /// The present bundle is not the lock's.
+    /// The present bundle is damaged or differs from its entry in the lock.
     case damaged(CollectionID, String)
-    /// No signature of a configured root vouches for what was to be signed again.
+    /// The collection was to be signed again, and no signature of a configured root vouches for its state.
     case notVouched(CollectionID, String)
-    /// No signature of a configured root vouches for the state of a collection that the present release lists in another one.
+    /// The state differs from the one that the present release lists, and no signature of a configured root vouches for
+    /// it.
     case notVouchedInRelease(CollectionID, String)
-    /// The present catalogue is of another origin.
+    /// The present catalogue belongs to another origin.
     case otherOrigin(OriginName, configured: OriginName)
-    /// `dumps.yaml` has another name than was asked for, or none.
+    /// `dumps.yaml` names another origin than the one that was asked for, or none.
     case originElsewhere(OriginName, configured: OriginName?)
-    /// The present release has the highest number that there is.
+    /// The present release has the highest possible number.
     case numbersUsedUp(CollectionID)
     /// The present catalogue cannot be read, or clients that hold it would refuse the next one.
     case release(CatalogueError)
@@ -202,7 +204,7 @@ package enum PublishError: Error, Hashable, Sendable, CustomStringConvertible {
     case noRelease(String)
     /// There is nothing in the directory that could be confirmed.
     case nothingToConfirm(String)
-    /// A source for the catalogue, which publishing makes.
+    /// There is a source for the catalogue, but publishing makes the catalogue itself.
     case sourceOfCatalogue(CollectionID)
 
     package var description: String {

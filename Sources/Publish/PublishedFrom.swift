@@ -2,16 +2,16 @@ import ContentSignature
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// What a published state was made of. Equal values mean that nothing is left to do, and nothing less does.
+/// The inputs of a published state. If two values are equal, and only then, nothing is left to do.
 struct PublishedFrom: Hashable {
-    /// A signature: who made it, and where clients find that out.
+    /// A signature: its chain, and the place where clients find that chain.
     struct Signature: Hashable {
-        /// The chain, whose first certificate has the key; `nil` where the bundle has none that fits the signature.
+        /// The chain, whose first certificate has the key; `nil` if the bundle has no chain that fits the signature.
         var chain: SHA256Digest?
         var root: SHA256Digest?
         /// When the chain begins and ends.
         var validity: ClosedRange<Timestamp>?
-        /// Where the chain can be fetched.
+        /// The URL at which clients fetch the chain.
         var url: String
     }
 
@@ -20,7 +20,7 @@ struct PublishedFrom: Hashable {
     /// The metadata's members that people write.
     var metadata: Set<JSONValue.Member>
     var signatures: [Signature]
-    /// Where apps sync it.
+    /// The server that apps sync the collection with.
     var server: String
     var attachmentRule: String
     /// Whether attachments that the rule asks for are missing.
@@ -28,7 +28,7 @@ struct PublishedFrom: Hashable {
 }
 
 extension PublishedFrom {
-    /// What a bundle's state was made of.
+    /// The inputs of a bundle's state.
     init(_ snapshot: Snapshot, _ entry: LockFile.Collection, limits: Limits) throws(JSONError) {
         payload = SHA256Digest(hashing: snapshot.payload.bytes)
         metadata = Set(try snapshot.metadata.writtenMembers(limits: limits))
@@ -40,7 +40,7 @@ extension PublishedFrom {
         isMissingAttachments = entry.omitted.contains { $0.reason == .notImported }
     }
 
-    /// What a bundle of the next state will be made of.
+    /// The inputs of the next state.
     init(_ state: NextState, _ signatures: [Signature], server: String, rule: String, limits: Limits) throws(JSONError)
     {
         payload = SHA256Digest(hashing: state.payload.bytes)
@@ -51,8 +51,8 @@ extension PublishedFrom {
         isMissingAttachments = false
     }
 
-    /// Whether the signatures of `other` are made by renewed keys only, and these are all still valid: the roots are the same, and
-    /// each URL is, or follows from the chain.
+    /// Whether `other` differs in its signatures only by renewed keys, and the signatures here are all still valid. The
+    /// roots must be the same. Each URL must be the same, or both must follow from their chains.
     func isRenewed(by other: PublishedFrom, at time: Timestamp) -> Bool {
         signatures.count == other.signatures.count
             && zip(signatures, other.signatures).allSatisfy { old, new in
@@ -63,7 +63,7 @@ extension PublishedFrom {
 }
 
 extension PublishedFrom.Signature {
-    /// - Parameter url: where the chain can be fetched; `nil` for the origin that serves the collection.
+    /// - Parameter url: the URL of the chain; `nil` if the origin that serves the collection serves the chain too.
     init(_ chain: VerifiedChain, url: String?) {
         let digest = SHA256Digest(hashing: chain.pem)
         self.init(
@@ -71,7 +71,7 @@ extension PublishedFrom.Signature {
             url: url ?? Self.url(of: digest))
     }
 
-    /// The URL, relative to its own, at which an origin serves the chain of a bundle.
+    /// The URL at which an origin serves a bundle's chain, relative to the origin's own URL.
     private static func url(of chain: SHA256Digest) -> String { "chains/\(chain).pem" }
 
     fileprivate var hasOwnURL: Bool { chain.map { url == Self.url(of: $0) } ?? false }

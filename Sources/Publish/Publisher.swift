@@ -8,21 +8,21 @@ import RemoteSettingsModel
 import SigningKeys
 import SnapshotBundle
 
-/// Publishes sources: signs what changed, and hands it to a directory of dumps like any other snapshot.
+/// Publishes sources: signs each collection that changed and hands it to a directory of dumps like any other snapshot.
 package struct Publisher: Sendable {
     package struct Options: Sendable {
-        /// The time of new timestamps and of verification.
+        /// The time that new timestamps get and that signatures are verified at.
         package var time: Timestamp
-        /// Whether `time` was asked for, so that another timestamp would not be what was meant.
+        /// Whether the user asked for this `time`. Another timestamp is then an error.
         package var isExact = false
-        /// Where the chain can be fetched; `nil` for the origin that serves the collection.
+        /// The URL of the chain; `nil` if the origin that serves the collection serves the chain too.
         package var chainURL: String?
-        /// A second signer, whose signatures stand beside the first one's while apps move to another root, and where its chain
-        /// can be fetched; `nil` for the origin that serves the collection.
+        /// A second signer and the URL of its chain. Its signatures stand beside those of the first signer while apps
+        /// move to another root. The URL is `nil` if the origin that serves the collection serves the chain too.
         package var overlap: (signer: ContentSigner, chainURL: String?)?
-        /// Where apps sync what is published, for `dumps.yaml` and the lock; `nil` for what `dumps.yaml` says.
+        /// The server that apps sync with, for `dumps.yaml` and the lock; `nil` for the one in `dumps.yaml`.
         package var server: String?
-        /// The name of the origin for a new `dumps.yaml`, which then asks for releases.
+        /// The origin's name for a new `dumps.yaml`, which then asks for releases; `nil` for no releases.
         package var origin: OriginName?
 
         package init(time: Timestamp) {
@@ -34,10 +34,10 @@ package struct Publisher: Sendable {
     package struct Outcome: Sendable {
         package let id: CollectionID
         package let result: Result<NextState, any Error>
-        /// When the first certificate of the published chain ends; `nil` where nothing is published.
+        /// When the first certificate of the published chain ends; `nil` if nothing is published.
         package let chainEnd: Timestamp?
         package let notes: [String]
-        /// Of the catalogue: the release.
+        /// The release; `nil` for every collection but the catalogue.
         package var release: NextRelease?
     }
 
@@ -45,7 +45,7 @@ package struct Publisher: Sendable {
     private struct Held {
         let unverified: UnverifiedSnapshot
         let entry: LockFile.Collection
-        /// The verified snapshot, or why no signature of a configured root vouches for it.
+        /// The verified snapshot, or the reason why no signature of a configured root vouches for it.
         let vouched: Result<Snapshot, PublishError>
 
         var present: PresentState {
@@ -54,7 +54,7 @@ package struct Publisher: Sendable {
         }
     }
 
-    /// For a new `dumps.yaml`, where no server is given: `rsdump serve` on this machine.
+    /// The server in a new `dumps.yaml` if none is given: `rsdump serve` on this machine.
     private static let defaultServer = "http://127.0.0.1:8888/v1"
 
     private let directory: DumpsDirectory
@@ -63,7 +63,7 @@ package struct Publisher: Sendable {
     private let options: Options
     private let limits: Limits
 
-    /// - Parameter policy: what apps trust. Nothing is published that it does not accept.
+    /// - Parameter policy: what apps trust. Only what it accepts is published.
     package init(
         into directory: DumpsDirectory, signer: ContentSigner, policy: TrustPolicy, options: Options,
         limits: Limits = Limits()
@@ -75,10 +75,12 @@ package struct Publisher: Sendable {
         self.limits = limits
     }
 
-    /// The collections' next states and the next release, without signing or writing anything. Does I/O; needs no keys, and so
-    /// takes the lock's word for what is signed.
+    /// Makes the collections' next states and the next release. Signs nothing and writes nothing. Does I/O.
     ///
-    /// - Returns: the catalogue's next state among the others, and `nil` for the release where `dumps.yaml` asks for none.
+    /// This needs no keys, and so the lock's word counts for what is signed.
+    ///
+    /// - Returns: the next states, the catalogue's among them, and the next release. The release is `nil` if
+    ///   `dumps.yaml` asks for none.
     package static func preview(
         _ sources: [CollectionSource], in directory: DumpsDirectory, at time: Timestamp, isExact: Bool,
         limits: Limits = Limits()
@@ -137,10 +139,10 @@ package struct Publisher: Sendable {
             confirms: false, begins: nil)
     }
 
-    /// Looks at sources as publishing would, against no present state: numbers that are out of range and the like are found where
-    /// records take their form. Does I/O for attachments only; needs neither keys nor a directory.
+    /// Checks sources as publishing does, but without a present state. It finds numbers that are out of range and all
+    /// else that shows only when records are made. Does I/O for attachments only. Needs neither keys nor a directory.
     ///
-    /// - Throws: ``SourceProblems``, or a `BudgetExcess` for attachments beyond the budget of the configuration.
+    /// - Throws: ``SourceProblems``, or `BudgetExcess` if attachments exceed the budget of the configuration.
     package static func check(
         _ source: CollectionSource, _ configuration: DumpsConfiguration, at time: Timestamp, limits: Limits = Limits()
     ) throws {
@@ -152,10 +154,10 @@ package struct Publisher: Sendable {
         try settings.budget.check(AttachmentSelector(settings.attachments).select(state.payload.records).wanted)
     }
 
-    /// The collections of a directory that have no source, and that no signature of a configured root vouches for, with the
-    /// reason. Nobody who reviews sources has seen them. Does I/O.
+    /// The collections of a directory that have no source and that no signature of a configured root vouches for, each
+    /// with the reason. Nobody who reviews sources has seen these collections. Does I/O.
     ///
-    /// Only what the configuration accepts without a signature is passed over, if a server served it so.
+    /// A collection is left out if a server served it without a signature and the configuration accepts that.
     package static func unvouched(
         in directory: DumpsDirectory, besides sources: Set<CollectionID>, by policy: TrustPolicy,
         limits: Limits = Limits()
@@ -175,20 +177,24 @@ package struct Publisher: Sendable {
         }
     }
 
-    /// Publishes collections, each by itself, and names them in `dumps.yaml`. Where that asks for releases, all of them are one:
-    /// the catalogue is made in the same step, and is the last of the outcomes. Does I/O, no network.
+    /// Publishes collections, each by itself, and names them in `dumps.yaml`. Does I/O, no network.
     ///
-    /// - Throws: `DumpsError.busy` where another process works in the directory, `ContentSignatureError` where the chain is not
-    ///   one that apps accept, ``PublishError`` where the catalogue cannot be made, `FileError` or `ConfigurationError`; then
-    ///   nothing has changed. What concerns one collection is in its outcome.
+    /// If `dumps.yaml` asks for releases, all collections are one release. The catalogue is made in the same step and
+    /// is the last outcome.
+    ///
+    /// - Throws: `DumpsError.busy` if another process works in the directory, `ContentSignatureError` if apps would not
+    ///   accept the chain, ``PublishError`` if the catalogue cannot be made, `FileError`, or `ConfigurationError`.
+    ///   Nothing has changed then. An error that concerns one collection is in that collection's outcome.
     package func run(_ sources: [CollectionSource]) throws -> [Outcome] {
         try publish(sources.map { ($0.id, $0) }, release: .next)
     }
 
-    /// Confirms the present release of what the directory has: renews the time until which clients take it for the present
-    /// one. If the states are others than those of the catalogue, they are a new release. Does I/O, no network.
+    /// Confirms the present release: renews the time until which clients take it for the present one. Does I/O, no
+    /// network.
     ///
-    /// - Throws: as ``run(_:)``, and ``PublishError/noRelease(_:)`` where `dumps.yaml` asks for no releases.
+    /// If the directory's states differ from those that the catalogue lists, they become a new release.
+    ///
+    /// - Throws: what ``run(_:)`` throws, and ``PublishError/noRelease(_:)`` if `dumps.yaml` asks for no releases.
     package func confirm() throws -> [Outcome] {
         guard try directory.configurationOrDefault().release != nil else {
             throw PublishError.noRelease(directory.configurationPath)
@@ -196,9 +202,9 @@ package struct Publisher: Sendable {
         return try publish([], release: .confirmed)
     }
 
-    /// Signs collections again without a look at sources; no data changes.
+    /// Signs collections again without reading sources. No data changes. Does I/O, no network.
     ///
-    /// - Parameter names: none for all that the directory has.
+    /// - Parameter names: the collections; if empty, all that the directory has.
     package func resign(_ names: [CollectionID]) throws -> [Outcome] {
         let lock = try directory.lockFile(limits: limits)
         let unknown = names.filter { lock.collections[$0] == nil }
@@ -206,9 +212,9 @@ package struct Publisher: Sendable {
         return try publish((names.isEmpty ? lock.collections.keys.sorted() : names).map { ($0, nil) }, release: .none)
     }
 
-    /// What is done about the catalogue.
+    /// What a run does with the catalogue.
     private enum ReleaseStep {
-        /// It is signed again like any collection, where it is among those.
+        /// The catalogue is signed again like any collection, if it is among those named.
         case none
         case next
         case confirmed
@@ -226,7 +232,7 @@ package struct Publisher: Sendable {
         _ collections: [(id: CollectionID, source: CollectionSource?)], release step: ReleaseStep
     ) throws -> [Outcome] {
         guard let first = collections.first?.id ?? (step == .confirmed ? Catalogue.collection : nil) else { return [] }
-        // An error of a chain concerns all of them, and is found before anything is written.
+        // An error of a chain concerns all collections, so it is found before anything is written.
         var unused: [String] = []
         _ = try chains(for: first, &unused)
         let written = try directory.configurationText().map {
@@ -252,7 +258,7 @@ package struct Publisher: Sendable {
         var made: LockFile.Release?
         if step != .none, let release = configuration.release {
             if let outcome = try self.release(release, outcomes, confirms: step == .confirmed, run) {
-                // Collections in states that no catalogue lists are of no use to clients.
+                // A catalogue must list every published state, because clients use no other.
                 _ = try outcome.result.get()
                 outcomes.append(outcome)
                 made = outcome.release.map { .init(origin: $0.catalogue.origin, number: $0.catalogue.number) }
@@ -264,7 +270,7 @@ package struct Publisher: Sendable {
         return outcomes
     }
 
-    /// - Parameter check: looks at what was signed before it is packed, and may throw.
+    /// - Parameter check: looks at the signed state before it is packed, and may throw.
     private func outcome(
         _ id: CollectionID, _ source: CollectionSource?, held: Result<Held?, any Error>, _ run: Run,
         check: (Snapshot) throws -> Void = { _ in }
@@ -274,7 +280,7 @@ package struct Publisher: Sendable {
         let result = Result {
             let held = try held.get()
             let rule = run.configuration.settings(of: id).attachments.text
-            // Two runs at one time are two releases: the second gets the next millisecond.
+            // Two runs with one time make two releases, and the second one gets the next millisecond.
             let isExact = options.isExact && !(run.configuration.release != nil && id == Catalogue.collection)
             let (state, snapshot) = try next(
                 id, source, held, rule: rule, server: run.server, isExact: isExact, &notes)
@@ -291,9 +297,9 @@ package struct Publisher: Sendable {
         return Outcome(id: id, result: result, chainEnd: end, notes: notes)
     }
 
-    /// Makes the catalogue of what the directory will have, as a collection that is published like any other.
+    /// Makes the catalogue of the directory's next states and publishes it like any other collection.
     ///
-    /// - Returns: `nil` where there is nothing to list.
+    /// - Returns: `nil` if there is nothing to list.
     private func release(
         _ release: DumpsConfiguration.Release, _ outcomes: [Outcome], confirms: Bool, _ run: Run
     ) throws -> Outcome? {
@@ -314,7 +320,7 @@ package struct Publisher: Sendable {
         let chain = try chains(for: id, &unused)[0].verified
         let next = try NextRelease(
             (release.origin, release.expiresAfter), after: present, states: states,
-            // A clock that is too far behind matters only where something changed; then the next state says so.
+            // A clock that is too far behind matters only if something changed. The next state then reports it.
             timestamp: (try? NextState.timestamp(of: id, onto: held?.present, at: options.time, limits: limits))
                 ?? options.time,
             time: options.time, confirms: confirms, begins: (chain.leafNotBefore, chain.root))
@@ -341,7 +347,7 @@ package struct Publisher: Sendable {
             let listed = present?.entries[id]
             do {
                 let state = try run.intake.listedState(of: id)
-                // What this run has published, and what was listed before, need not be verified once more.
+                // A state that this run has published, or that was listed before, has been verified.
                 if !published.contains(id), state != listed { try verifyListed(id, entry, run) }
                 states[id] = state
             } catch {
@@ -382,7 +388,7 @@ package struct Publisher: Sendable {
         }
     }
 
-    /// - Returns: the next state, and the snapshot to be packed; no snapshot where the present bundle stays.
+    /// - Returns: the next state and the snapshot to pack. The snapshot is `nil` if the present bundle stays.
     private func next(
         _ id: CollectionID, _ source: CollectionSource?, _ held: Held?, rule: String, server: String, isExact: Bool,
         _ notes: inout [String]
@@ -411,8 +417,8 @@ package struct Publisher: Sendable {
         return after == before ? (state, nil) : (state.with(.repacked), present)
     }
 
-    /// Signs what a configured root vouches for now. A lock can be written by everybody who proposes a change, so that neither its
-    /// word nor its times are enough.
+    /// Signs a state that a configured root vouches for now. Everybody who proposes a change can write a lock, so
+    /// neither its trust nor its times are enough.
     private func resigned(
         _ id: CollectionID, _ held: Held?, _ chains: [Chain], server: String
     ) throws -> (NextState, Snapshot?) {
@@ -432,7 +438,7 @@ package struct Publisher: Sendable {
         return after == before ? (state.with(.unchanged), nil) : (state, try signed(state, chains))
     }
 
-    /// The server for the lock's entries: apps use packaged snapshots of the server that they sync with, and of no other.
+    /// The server for the lock's entries. Apps use packaged snapshots only for the server that they sync with.
     private func server(_ configuration: DumpsConfiguration?) throws(ConfigurationError) -> String {
         let server = options.server ?? configuration?.server ?? Self.defaultServer
         guard server.hasPrefix("http") else {
@@ -444,15 +450,15 @@ package struct Publisher: Sendable {
         return server
     }
 
-    /// A signer with its chain, verified, and what a signature of both is made of.
+    /// A signer and its verified chain, and the parts of a signature that both give.
     private struct Chain {
         let signer: ContentSigner
         let verified: VerifiedChain
         let made: PublishedFrom.Signature
     }
 
-    /// The chains of the signers, the first of which apps must trust now. One over a cross-certificate that is not valid
-    /// any more is left out, with a note.
+    /// The chains of the signers. Apps must trust the first one now. A chain over a cross-certificate that is no longer
+    /// valid is left out, and a note says so.
     private func chains(for id: CollectionID, _ notes: inout [String]) throws(ContentSignatureError) -> [Chain] {
         func chain(_ signer: ContentSigner, _ pem: Bytes, url: String?) throws(ContentSignatureError) -> Chain {
             let verified = try CertificateChain(pem: pem, limits: limits)
@@ -483,9 +489,9 @@ package struct Publisher: Sendable {
         return Array(chains.prefix(KeptChains.most))
     }
 
-    /// Signs a state, and verifies it as apps do, those of each root.
+    /// Signs a state and verifies it as the apps of each root do.
     private func signed(_ state: NextState, _ chains: [Chain]) throws -> Snapshot {
-        // Nobody believes data that is newer than its verification.
+        // Apps do not believe data that is newer than its verification.
         guard state.timestamp <= options.time.advanced(by: .seconds(limits.clockToleranceSeconds)) else {
             throw PublishError.clockBehind(state.collection, present: state.timestamp, time: options.time)
         }

@@ -12,17 +12,20 @@ import X509
 
 /// What a certificate is for.
 package enum CertificateRole: String, CaseIterable, Sendable {
-    /// Pinned by apps; issues intermediate certificates.
+    /// A certificate that apps pin and that issues intermediate certificates.
     case root
-    /// Issues signing certificates.
+    /// A certificate that issues signing certificates.
     case intermediate
-    /// Signs collections.
+    /// A certificate that signs collections.
     case signer
 
-    /// Checks a name for a certificate of this role: a signing certificate carries a DNS name, which clients compare; others
-    /// carry up to 64 characters (RFC 5280, appendix A), all of which can be seen.
+    /// Checks a name for a certificate of this role.
+    ///
+    /// A signing certificate has a DNS name, which clients compare. The others have up to 64 visible characters (RFC
+    /// 5280, appendix A).
     ///
     /// - Parameter place: where the name is from, for the error.
+    /// - Throws: ``SigningKeyError``.
     func check(_ name: String, place: String) throws(SigningKeyError) {
         switch self {
         case .signer:
@@ -54,13 +57,13 @@ package enum CertificateRole: String, CaseIterable, Sendable {
     private static func shown(_ name: String) -> String { "\"\(VisibleText.escape(String(name.prefix(80))))\"" }
 }
 
-/// A certificate with what this package asks of it. Nothing about it is verified.
+/// A certificate and the properties that this package asks for. Nothing is verified.
 package struct SigningCertificate: Sendable {
     let x509: Certificate
 
-    /// The certificates of a PEM text, in its order.
+    /// Reads the certificates of a PEM text, in the text's order.
     ///
-    /// - Throws: ``SigningKeyError`` where there is none, or one of them cannot be read.
+    /// - Throws: ``SigningKeyError`` if there is none, or if one of them cannot be read.
     package static func all(of pem: Bytes, place: String) throws(SigningKeyError) -> [SigningCertificate] {
         try all(of: PEMText.normalized(pem), place: place)
     }
@@ -81,7 +84,7 @@ package struct SigningCertificate: Sendable {
     }
 
     static func first(of text: String, place: String) throws(SigningKeyError) -> SigningCertificate {
-        // `all` never answers an empty list.
+        // `all` never returns an empty list.
         try all(of: text, place: place)[0]
     }
 
@@ -93,7 +96,7 @@ package struct SigningCertificate: Sendable {
         P384.Signing.PublicKey(x509.publicKey)?.rawRepresentation == key.p384.publicKey.rawRepresentation
     }
 
-    /// Checks that each of these certificates was issued by the next one.
+    /// Checks that each certificate was issued by the next one.
     static func checkOrder(_ certificates: [SigningCertificate], place: String) throws(SigningKeyError) {
         for (issued, issuer) in zip(certificates, certificates.dropFirst()) where !issued.isIssued(by: issuer) {
             throw SigningKeyError(
@@ -111,7 +114,7 @@ package struct SigningCertificate: Sendable {
 
     package var notBefore: Timestamp { Timestamp(x509.notValidBefore) }
     package var notAfter: Timestamp { Timestamp(x509.notValidAfter) }
-    /// SHA-256 of the DER; what apps pin, if it is a root.
+    /// SHA-256 of the DER. Apps pin it if this is a root certificate.
     package var sha256: RemoteSettingsModel.SHA256Digest? {
         (try? x509.serializeAsPEM().derBytes).flatMap { RemoteSettingsModel.SHA256Digest(SHA256.hash(data: $0)) }
     }
@@ -133,17 +136,19 @@ package struct SigningCertificate: Sendable {
 }
 
 extension SigningCertificate {
-    /// Whether the other certificate's name and signature are those of this one's issuer.
+    /// Whether `issuer` has the name that this certificate gives for its issuer, and the key that signed this
+    /// certificate.
     func isIssued(by issuer: SigningCertificate) -> Bool {
         x509.issuer == issuer.x509.subject && issuer.x509.publicKey.isValidSignature(x509.signature, for: x509)
     }
 }
 
-/// A certificate that issues others, and its key: a root or an intermediate one. No I/O, no clock.
+/// A root or intermediate certificate with its key, which issues other certificates. No I/O, no clock.
 ///
-/// The certificates have the profile that content signatures ask for: P-384 keys, code signing as their only purpose.
+/// The certificates have the profile that content signatures ask for: the keys are P-384, and code signing is the only
+/// purpose.
 package struct CertificateAuthority: Sendable {
-    /// Its own certificate, then its issuers, root last.
+    /// This authority's own certificate, then its issuers. The root is last.
     package let certificates: [SigningCertificate]
     let key: PrivateKey
 
@@ -156,7 +161,8 @@ package struct CertificateAuthority: Sendable {
     ///
     /// - Parameters:
     ///   - key: the root's key.
-    ///   - days: how long it is valid, from a day before `now` on.
+    ///   - days: how long the certificate is valid after `now`. Its validity begins a day before `now`.
+    /// - Throws: ``SigningKeyError`` if the name cannot be in a certificate.
     package init(rootNamed name: String, key: PrivateKey, days: Int, now: Timestamp) throws {
         try CertificateRole.root.check(name, place: "the name")
         let subject = try DistinguishedName { CommonName(name) }
@@ -167,8 +173,8 @@ package struct CertificateAuthority: Sendable {
         self.key = key
     }
 
-    /// - Parameter certificates: the authority's own, then its issuers.
-    /// - Throws: ``SigningKeyError`` where the first one is not the key's, or cannot issue others.
+    /// - Parameter certificates: the authority's own certificate, then its issuers.
+    /// - Throws: ``SigningKeyError`` if the first certificate is not the key's, or if it cannot issue others.
     package init(key: PrivateKey, certificates: [SigningCertificate], place: String) throws(SigningKeyError) {
         guard let own = certificates.first, own.isFor(key) else {
             throw SigningKeyError(
@@ -189,8 +195,9 @@ package struct CertificateAuthority: Sendable {
     /// Issues an intermediate certificate.
     ///
     /// - Parameters:
-    ///   - days: how long it is valid from `now` on; no longer than this authority's own certificate.
-    /// - Returns: an authority with this one's certificates behind its own.
+    ///   - days: how long the certificate is valid after `now`. It ends with this authority's own certificate at the
+    ///     latest.
+    /// - Returns: an authority that has the new certificate and, after it, this authority's certificates.
     package func issueIntermediate(
         named name: String, key: PrivateKey, days: Int, now: Timestamp
     ) throws -> CertificateAuthority {
@@ -207,11 +214,11 @@ package struct CertificateAuthority: Sendable {
             until: now.adding(days: days), at: now, Self.authorityExtensions(maxPathLength: 0))
     }
 
-    /// Issues a signing certificate and returns what signs with it.
+    /// Issues a signing certificate and returns a signer that uses it.
     ///
     /// - Parameters:
     ///   - from: when its validity begins; `nil` for a day before `now`.
-    ///   - days: how long it is valid, from `now` on; no longer than this authority's own certificate.
+    ///   - days: how long it is valid after `now`. It ends with this authority's own certificate at the latest.
     package func issueSigner(
         _ name: SignerName = .remoteSettings, key: PrivateKey = PrivateKey(), from: Timestamp? = nil, days: Int = 70,
         now: Timestamp
@@ -234,13 +241,15 @@ package struct CertificateAuthority: Sendable {
             until: now.adding(days: days), at: now, extensions)
     }
 
-    /// Issues a cross-certificate: the name, the key and the constraints of another root, under this one's signature.
+    /// Issues a cross-certificate. It has the name, the key and the constraints of another root, and this root signs
+    /// it.
     ///
     /// - Parameters:
-    ///   - days: how long it is valid from `now` on; `nil` for as long as both roots are. It never is for longer.
+    ///   - days: how long it is valid after `now`; `nil` for as long as both roots are valid. It never outlives either
+    ///     root.
     ///   - place: where the other root is from, for the error.
-    /// - Throws: ``SigningKeyError`` if the other root is this one, is not valid at `now`, or is constrained in a way
-    ///   that is not known here.
+    /// - Throws: ``SigningKeyError`` if the other root is this root, is not valid at `now`, or has a critical extension
+    ///   that this package does not know.
     func crossSign(
         _ root: SigningCertificate, days: Int?, place: String, now: Timestamp
     ) throws -> SigningCertificate {
@@ -263,9 +272,10 @@ package struct CertificateAuthority: Sendable {
             Certificate.Extensions(known))
     }
 
-    /// Issues the certificate that a request asks for, as PEM: the certificate, then its issuers.
+    /// Issues the certificate that a request asks for.
     ///
-    /// - Throws: ``SigningKeyError`` where the request is not signed by its own key, or its key is not of P-384.
+    /// - Returns: the certificate and then its issuers, as PEM.
+    /// - Throws: ``SigningKeyError`` if the request is not signed by its own key, or if that key is not a P-384 key.
     package func issue(
         _ request: CertificateRequest, as role: CertificateRole, named name: String, days: Int, now: Timestamp
     ) throws -> Bytes {
@@ -285,7 +295,7 @@ package struct CertificateAuthority: Sendable {
         _ subject: DistinguishedName, _ publicKey: Certificate.PublicKey, from: Timestamp, until: Timestamp,
         at now: Timestamp, _ extensions: Certificate.Extensions
     ) throws -> SigningCertificate {
-        // A clock that is wrong by years would make a certificate that no client accepts.
+        // If the clock is wrong by years, no client would accept the certificate.
         for issuer in certificates where now < issuer.notBefore || now >= issuer.notAfter {
             throw SigningKeyError(
                 issuer.name,
@@ -298,13 +308,13 @@ package struct CertificateAuthority: Sendable {
             extensions)
     }
 
-    /// - Parameter issuer: `nil` for the certificate itself.
+    /// - Parameter issuer: `nil` if the certificate signs itself.
     private static func certificate(
         _ subject: DistinguishedName, _ publicKey: Certificate.PublicKey, issuer: Certificate?, _ issuerKey: PrivateKey,
         from: Timestamp, until: Timestamp, _ extensions: Certificate.Extensions
     ) throws -> SigningCertificate {
         var extensions = extensions
-        // Where two roots have one name, OpenSSL tells them apart by these (RFC 5280, sections 4.2.1.1 and 4.2.1.2).
+        // If two roots have one name, OpenSSL tells them apart by these (RFC 5280, sections 4.2.1.1 and 4.2.1.2).
         try extensions.append(.init(SubjectKeyIdentifier(hash: publicKey), critical: false))
         if let issuer {
             let own = try issuer.extensions.subjectKeyIdentifier ?? SubjectKeyIdentifier(hash: issuer.publicKey)
@@ -328,18 +338,18 @@ package struct CertificateAuthority: Sendable {
 }
 
 extension Timestamp {
-    /// Dates before 1970 become 1970.
+    /// A date before 1970 becomes 1970.
     fileprivate init(_ date: Date) {
         self.init(milliseconds: UInt64(clamping: Int64(date.timeIntervalSince1970)) * 1000)
     }
 
-    /// Certificates have whole seconds.
+    /// The timestamp in whole seconds, as certificates have them.
     fileprivate var date: Date { Date(timeIntervalSince1970: Double(seconds)) }
 
     fileprivate func adding(days: Int) -> Timestamp { advanced(by: .seconds(days.saturatingDays)) }
 }
 
 extension Int {
-    /// Seconds of so many days; more than a century is a century.
+    /// The seconds of so many days. The number of days is clamped to a century, forward or backward.
     fileprivate var saturatingDays: Int { Swift.max(-36_525, Swift.min(self, 36_525)) * 86_400 }
 }

@@ -3,12 +3,12 @@ import RemoteSettingsModel
 import SwiftASN1
 import X509
 
-/// A request for a certificate (PKCS#10), which the holder of an issuer's key answers elsewhere.
+/// A request for a certificate (PKCS#10). The holder of an issuer's key answers it elsewhere.
 package struct CertificateRequest: Sendable {
     private let request: CertificateSigningRequest
     private let place: String
 
-    /// Makes a request, signed by the key that it is for.
+    /// Makes a request. The key that it is for signs it.
     package init(named name: String, key: PrivateKey) throws {
         request = try CertificateSigningRequest(
             version: .v1, subject: DistinguishedName { CommonName(name) }, privateKey: .init(key.p384),
@@ -37,23 +37,23 @@ package struct CertificateRequest: Sendable {
 
     package func pem() throws -> Bytes { Bytes(utf8: try request.serializeAsPEM().pemString + "\n") }
 
-    /// The name that it asks for.
+    /// The name that the request asks for.
     package var name: String? {
         let commonName = request.subject.lazy.joined().first { $0.type == .RDNAttributeType.commonName }
         return commonName.flatMap { String($0.value) }
     }
 
-    /// SHA-256 of the public key's DER (SubjectPublicKeyInfo), by which people compare two requests; `nil` if the key is not
-    /// of P-384.
+    /// SHA-256 of the public key's DER (SubjectPublicKeyInfo). People compare two requests by it. It is `nil` if the
+    /// key is not a P-384 key.
     package var keyDigest: RemoteSettingsModel.SHA256Digest? {
         P384.Signing.PublicKey(request.publicKey).flatMap {
             RemoteSettingsModel.SHA256Digest(SHA256.hash(data: $0.derRepresentation))
         }
     }
 
-    /// The key that it is for.
+    /// Returns the key that the request is for.
     ///
-    /// - Throws: ``SigningKeyError`` if the request is not signed by that key, or the key is not of P-384.
+    /// - Throws: ``SigningKeyError`` if that key did not sign the request, or if it is not a P-384 key.
     func verifiedKey() throws(SigningKeyError) -> P384.Signing.PublicKey {
         guard let key = P384.Signing.PublicKey(request.publicKey) else {
             throw SigningKeyError(

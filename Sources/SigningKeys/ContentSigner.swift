@@ -10,23 +10,25 @@ import X509
     import Foundation
 #endif
 
-/// Signs payloads as a Remote Settings server's signer does: P-384 and SHA-384 over `Content-Signature:`, a zero byte and the
-/// payload, as base64url of r and s. No I/O.
+/// Signs payloads as a Remote Settings server's signer does. No I/O.
+///
+/// A signature is made with P-384 and SHA-384 over `Content-Signature:`, a zero byte and the payload. Its text is r and
+/// s in base64url.
 package struct ContentSigner: Sendable {
     /// The first DNS name of the signing certificate.
     package let name: SignerName
     /// The signing certificate, the intermediate one and the root, as PEM.
     package let chain: Bytes
-    /// The same chain over cross-certificates, each to the end at an older root, as PEM.
+    /// The same chain over cross-certificates, as PEM. Each one ends at an older root.
     package let olderChains: [Bytes]
     private let key: PrivateKey
 
     /// - Parameters:
-    ///   - chain: PEM, the signing certificate first, the root last.
-    ///   - olderChains: the same up to older roots.
+    ///   - chain: PEM. The signing certificate is first and the root is last.
+    ///   - olderChains: the same chain up to each older root.
     ///   - place: where the chain comes from, for the error.
-    /// - Throws: ``SigningKeyError`` where the first certificate is not the key's, or is no signing certificate. Whether the
-    ///   chains are valid and trusted is not looked at.
+    /// - Throws: ``SigningKeyError`` if the first certificate is not the key's, or if it is not a signing certificate.
+    ///   Whether the chains are valid and trusted is not checked.
     package init(
         key: PrivateKey, chain: Bytes, olderChains: [Bytes] = [], place: String
     ) throws(SigningKeyError) {
@@ -43,15 +45,16 @@ package struct ContentSigner: Sendable {
                 remedy: "let its issuer issue it with: rsdump keys issue")
         }
         self.name = SignerName(name)
-        // Only the certificates: a chain is public, and a key that somebody put beside it is not.
+        // Only certificates are kept. A chain is public, and somebody may have put a key beside it.
         self.chain = Bytes(utf8: PEMText.blocks(text).filter { $0.contains("BEGIN CERTIFICATE-") }.joined())
         self.olderChains = olderChains
         self.key = key
     }
 
-    /// The base64url text of the signature over a payload.
+    /// Signs a payload.
     ///
-    /// - Throws: what the system's cryptography throws.
+    /// - Returns: the signature in base64url.
+    /// - Throws: the error of the system's cryptography.
     package func signature(over payload: Bytes) throws -> String {
         var hash = SHA384()
         hash.update(data: Array("Content-Signature:\0".utf8))

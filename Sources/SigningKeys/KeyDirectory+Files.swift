@@ -1,18 +1,18 @@
 import FileStorage
 import RemoteSettingsModel
 
-// How a key and its certificates are replaced together. They are in two files, so a third one, `signer.next.key` or
-// `intermediate.next.key`, gets both in one step; then each goes into its own file, and the third one is removed. A reader
-// takes the third file, if it is there, or else two files that belong together. Whoever changes the directory next ends what
-// a killed process began. Tests/Models/keys.pml is the model of it.
+// This is how a key and its certificates are replaced together. They are in two files. A third file, `signer.next.key`
+// or `intermediate.next.key`, gets both in one step. Then each goes into its own file, and the third file is removed. A
+// reader takes the third file if it is there, and else two files that belong together. The next process that changes
+// the directory finishes what a killed process began. Tests/Models/keys.pml is the model of this protocol.
 
-/// A key, and the certificates that say what it is for, its own first.
+/// A key and its certificates. Its own certificate is first.
 struct HeldKey {
-    /// `nil` if it is kept elsewhere.
+    /// `nil` if the key is kept elsewhere.
     let key: PrivateKey?
-    /// Empty if there are none. Of a directory as it should be, the last one is the root.
+    /// Empty if there are no certificates. In an intact directory, the last one is the root.
     let certificates: [SigningCertificate]
-    /// The file or the variable that the certificates are from.
+    /// The file or the environment variable that the certificates are from.
     let place: String
 
     /// Whether the key is that of the first certificate, and each certificate was issued by the next one.
@@ -25,20 +25,20 @@ struct HeldKey {
 
 extension KeyDirectory {
     private func nextPath(_ role: CertificateRole) -> String { "\(path)/\(role.rawValue).next.key" }
-    /// Where a key is while its certificate is requested, with the request.
+    /// The file that holds a key and its request until the certificate arrives.
     func waitingPath(_ role: CertificateRole) -> String { "\(path)/\(role.rawValue).new.key" }
 
-    /// The end of the names of temporary files with private keys.
+    /// The ending of temporary files that have a private key.
     private static let privateEnding = ".tmp.key"
 
-    /// A variable's value; `nil` if it is empty, as a secret is that a CI service does not have.
+    /// A variable's value; `nil` if it is empty. A CI service sets a secret that it does not have to an empty text.
     static func value(of variable: String, _ environment: [String: String]) -> String? {
         environment[variable].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// A role's key and certificates, all of one state, whoever replaces them meanwhile. Does I/O.
+    /// Reads a role's key and certificates in one state, even if another process replaces them meanwhile. Does I/O.
     ///
-    /// - Returns: a key and certificates that do not fit each other if that is how they are.
+    /// - Returns: the key and the certificates. If the directory's own files do not fit each other, neither do these.
     func held(_ role: CertificateRole, _ environment: [String: String]) throws -> HeldKey {
         let given = try Self.value(of: Self.variable(role), environment).map {
             try PrivateKey(pem: Bytes(utf8: $0), place: Self.variable(role))
@@ -65,13 +65,14 @@ extension KeyDirectory {
             let held = HeldKey(
                 key: try given ?? key.map { try PrivateKey(pem: $0, place: keyPath(role)) }, certificates: certificates,
                 place: files[0])
-            // What does not fit may be of two states. It was not if it is the same at a second look.
+            // Files that do not fit each other may be from two states. If a second look finds the same, they are from
+            // one.
             if held.fits || before == [key] + texts { return held }
             before = [key] + texts
         }
     }
 
-    /// What a replacement that is at work, or that was killed, is going to leave; `nil` if there is none.
+    /// The state that a running or killed replacement leads to; `nil` if there is no replacement.
     private func next(_ role: CertificateRole) throws -> HeldKey? {
         let place = nextPath(role)
         return try privateText(place).map {
@@ -82,12 +83,13 @@ extension KeyDirectory {
         }
     }
 
-    /// The content of a file with a private key; `nil` if there is no such file.
+    /// The content of a file that has a private key; `nil` if there is no such file.
     ///
-    /// - Throws: ``SigningKeyError`` if others than its owner can open it.
+    /// - Throws: ``SigningKeyError`` if users other than its owner can open it.
     func privateText(_ path: String) throws -> Bytes? {
         guard try FileStore.exists(path) else { return nil }
-        // The mode first: a file that is replaced meanwhile is private too.
+        // The mode is checked before the content is read. If the file is replaced in between, the new one is private
+        // too.
         do {
             guard try !FileStore.isOpenToOthers(path) else {
                 throw SigningKeyError(
@@ -100,9 +102,10 @@ extension KeyDirectory {
         return try FileStore.read(path, limit: Limits().chainBytes)
     }
 
-    /// Changes the directory, alone. What a killed process began is ended first.
+    /// Changes the directory while no other process does. First finishes what a killed process began.
     ///
-    /// - Throws: ``SigningKeyError`` if there is no such directory or another process changes it, or what `change` throws.
+    /// - Throws: ``SigningKeyError`` if there is no such directory or if another process changes it, or the error that
+    ///   `change` throws.
     func changing<Result>(_ change: () throws -> Result) throws -> Result {
         guard try FileStore.list(path) != nil else {
             throw SigningKeyError(
@@ -142,20 +145,20 @@ extension KeyDirectory {
         try FileStore.replace(file, with: Bytes(utf8: "\(start)\(line)\n"))
     }
 
-    /// Writes a private key, or a private text with one in it.
+    /// Writes a private key, or a text that has one in it.
     func writePrivate(_ path: String, _ content: Bytes) throws(FileError) {
         try FileStore.replace(path, with: content, isPrivate: true, ending: Self.privateEnding)
     }
 
-    /// Replaces a role's key and certificates. If the root at their end is another one than before, it is replaced too.
+    /// Replaces a role's key and certificates. If their root differs from the present one, it is replaced too.
     ///
-    /// - Parameter certificates: the key's own certificate, then its issuers, root last.
+    /// - Parameter certificates: the key's own certificate, then its issuers. The root is last.
     func replace(_ role: CertificateRole, _ key: PrivateKey, _ certificates: [SigningCertificate]) throws {
         try writePrivate(nextPath(role), Bytes(key.pem.array + CertificateAuthority.pem(certificates).array))
         try settle(role)
     }
 
-    /// Puts what a replacement leaves into the files that it is for.
+    /// Moves a replacement's key and certificates into their own files.
     private func settle(_ role: CertificateRole) throws {
         guard let next = try next(role), let key = next.key else { return }
         let root = try FileStore.read(certificatePath(.root), limit: Limits().chainBytes)

@@ -2,15 +2,17 @@ import ContentSignature
 import FileStorage
 import RemoteSettingsModel
 
-// Certificates by an issuer whose key is elsewhere: a request goes there, and what comes back is taken over only if it
-// belongs to that request and to the root that the directory has.
+// The issuer's key may be elsewhere. Then a request goes there, and a certificate comes back. It is accepted only if it
+// belongs to that request and to the directory's root.
 extension KeyDirectory {
-    /// Makes a key and the request for its certificate, which the holder of the issuer's key answers with
-    /// ``issue(_:as:named:days:environment:now:)``. The key waits for ``install(_:place:changingRootTo:now:)``. Does I/O.
+    /// Makes a key and a request for its certificate. Does I/O.
     ///
-    /// If a request under this name is open, that one is returned, so that a certificate which is on its way still fits.
+    /// The holder of the issuer's key answers the request with ``issue(_:as:named:days:environment:now:)``. The key
+    /// waits for ``install(_:place:changingRootTo:now:)``. If a request under this name is open, that one is returned,
+    /// so that a certificate that is on its way still fits.
     ///
-    /// - Throws: ``SigningKeyError`` if a request under another name is open, or the name cannot be in a certificate.
+    /// - Throws: ``SigningKeyError`` if a request under another name is open, or if the name cannot be in a
+    ///   certificate.
     package func request(_ role: CertificateRole, named name: String) throws -> CertificateRequest {
         try role.check(name, place: "the name")
         try FileStore.makeDirectories(path)
@@ -33,12 +35,12 @@ extension KeyDirectory {
         }
     }
 
-    /// Issues what a request asks for, with the key of this directory: an intermediate certificate by the root's, a signing
-    /// certificate by the intermediate's. Does I/O.
+    /// Issues the certificate that a request asks for with a key of this directory. The root's key issues an
+    /// intermediate certificate, and the intermediate certificate's key issues a signing certificate. Does I/O.
     ///
     /// - Parameter name: the name that the holder of the key has read in the request and confirms.
     /// - Returns: the certificate and its issuers, as PEM.
-    /// - Throws: ``SigningKeyError`` if the request asks for another name, or none is confirmed.
+    /// - Throws: ``SigningKeyError`` if no name is confirmed, or if the request asks for another name.
     package func issue(
         _ request: CertificateRequest, as role: CertificateRole, named name: String?, days: Int,
         environment: [String: String], now: Timestamp
@@ -58,16 +60,16 @@ extension KeyDirectory {
         return try authority.issue(request, as: role, named: name, days: days, now: now)
     }
 
-    /// Takes over a certificate that was issued for the key of an open request. Does I/O.
+    /// Installs a certificate that was issued for the key of an open request. Does I/O.
     ///
     /// - Parameters:
     ///   - pem: the certificate and its issuers.
     ///   - place: the file that it comes from, for the error.
-    ///   - newRoot: the hash of the root that takes the place of the present one, or that is the directory's first; `nil` if
-    ///     the certificate must belong to the present one.
-    /// - Returns: what it is for.
-    /// - Throws: ``SigningKeyError`` if it does not belong to the request or to that root, `ContentSignatureError` if clients
-    ///   would not accept it at `now`, or `FileError`. Nothing is replaced then.
+    ///   - newRoot: the hash of the root that replaces the present one, or that is the directory's first; `nil` if the
+    ///     certificate must belong to the present root.
+    /// - Returns: the role of the certificate.
+    /// - Throws: ``SigningKeyError`` if the certificate does not belong to the request or to that root,
+    ///   `ContentSignatureError` if clients would not accept it at `now`, or `FileError`. Nothing is replaced then.
     package func install(
         _ pem: Bytes, place: String, changingRootTo newRoot: SHA256Digest? = nil, now: Timestamp
     ) throws -> CertificateRole {
@@ -77,7 +79,7 @@ extension KeyDirectory {
             if role != .root, let present = try held(role, [:]).certificates.first,
                 present.x509 == certificates[0].x509
             {
-                // An earlier run was killed when all was done.
+                // An earlier run was killed after the last step.
                 return role
             }
             guard role != .root, let waiting = try privateText(waitingPath(role)) else {
@@ -141,7 +143,7 @@ extension KeyDirectory {
                 place, kind: .untrusted, expected: "the root \(newRoot)", found: "the root \(root)",
                 remedy: "ask its issuer which one is right")
         }
-        // These would be left without their certificates.
+        // These keys would lose their certificates.
         for issuer in [CertificateRole.root, .intermediate] where issuer == .root || role == .signer {
             guard try FileStore.exists(keyPath(issuer)) else { continue }
             throw SigningKeyError(

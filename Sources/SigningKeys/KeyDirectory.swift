@@ -2,12 +2,13 @@ import ContentSignature
 import FileStorage
 import RemoteSettingsModel
 
-/// A directory of keys and certificates, as `rsdump keys create` makes it.
+/// A directory of keys and certificates. `rsdump keys create` makes one.
 ///
-/// `root.key`, `intermediate.key` and `signer.key` are private keys; any of them may be kept elsewhere. `root.pem` and
-/// `intermediate.pem` are certificates, and `chain.pem` is the signing certificate with its issuers, which signatures are
-/// published with. `succession.pem` has the cross-certificates of older roots. `.gitignore` keeps private keys out of a repository: every file that ever has one in it ends with `.key`.
-/// `KeyDirectory+Files.swift` says how a key and its certificates are replaced together.
+/// `root.key`, `intermediate.key` and `signer.key` are private keys. Each of them may be kept elsewhere. `root.pem` and
+/// `intermediate.pem` are certificates. `chain.pem` is the signing certificate with its issuers, and signatures are
+/// published with it. `succession.pem` has the cross-certificates of older roots. The name of every file that ever has
+/// a private key ends with `.key`, and `.gitignore` keeps these files out of a repository. `KeyDirectory+Files.swift`
+/// says how a key and its certificates are replaced together.
 package struct KeyDirectory: Sendable {
     package let path: String
 
@@ -20,15 +21,15 @@ package struct KeyDirectory: Sendable {
         role == .signer ? "\(path)/chain.pem" : "\(path)/\(role.rawValue).pem"
     }
 
-    /// Variables of the environment that hold a PEM text in place of a file.
+    /// The environment variable that can hold a role's key as PEM, in place of the file.
     package static func variable(_ role: CertificateRole) -> String { "RSDUMP_\(role.rawValue.uppercased())_KEY" }
     package static let chainVariable = "RSDUMP_SIGNER_CHAIN"
 
-    /// What a new directory is made of.
+    /// The properties of a new directory.
     package struct Plan: Sendable {
-        /// The beginning of the names of the root and of the intermediate certificate.
+        /// The names of the root and of the intermediate certificate begin with this.
         package var name = "Remote Settings"
-        /// The DNS name of the signing certificate, which clients ask for.
+        /// The DNS name of the signing certificate. Clients ask for it.
         package var signer = SignerName.remoteSettings
         package var rootDays = 7300
         package var intermediateDays = 1095
@@ -37,12 +38,14 @@ package struct KeyDirectory: Sendable {
         package init() {}
     }
 
-    /// Makes a root, an intermediate and a signing certificate with their keys, in a new directory. Does I/O.
+    /// Makes a new directory with a root, an intermediate and a signing certificate and their keys. Does I/O.
     ///
-    /// The directory appears whole, or not at all. What a killed process left beside it is removed.
+    /// The directory appears whole or not at all. If a killed process left an unfinished one beside it, that one is
+    /// removed.
     ///
     /// - Returns: SHA-256 of the root certificate's DER, which apps pin.
-    /// - Throws: ``SigningKeyError`` if something is there already or a name cannot be in a certificate, or `FileError`.
+    /// - Throws: ``SigningKeyError`` if something is already there or if a name cannot be in a certificate, or
+    ///   `FileError`.
     package func create(_ plan: Plan, now: Timestamp) throws -> SHA256Digest {
         if try FileStore.list(path).map({ !$0.isEmpty }) ?? FileStore.exists(path) {
             throw SigningKeyError(
@@ -62,7 +65,7 @@ package struct KeyDirectory: Sendable {
         let made = KeyDirectory(FileStore.uniquePath(path) + ".tmp")
         do {
             try FileStore.makeDirectories(made.path)
-            // Says to others that its maker is alive.
+            // The lock tells other processes that this one is alive.
             let lock = try DirectoryLock(made.path)
             try made.ignoreKeys()
             try made.write(.root, rootKey, root.certificates)
@@ -76,7 +79,7 @@ package struct KeyDirectory: Sendable {
         return digest
     }
 
-    /// Removes directories that a killed ``create(_:now:)`` left under names of its own.
+    /// Removes the unfinished directories that killed calls of ``create(_:now:)`` left.
     private func removeUnfinished() throws(FileError) {
         let parent = FileStore.parent(of: path)
         let prefix = path.split(separator: "/").last.map { "\($0)." } ?? ""
@@ -91,15 +94,16 @@ package struct KeyDirectory: Sendable {
         }
     }
 
-    /// Makes a new key and certificate for signing, issued by the intermediate certificate, and puts them in place of the
-    /// present ones. Does I/O.
+    /// Makes a new signing key, lets the intermediate certificate issue its certificate, and replaces the present ones.
+    /// Does I/O.
     ///
     /// - Parameters:
     ///   - name: the DNS name in the new certificate; `nil` for the one in the present chain.
-    ///   - includingIntermediate: for how many days to renew the intermediate certificate first, with the root's key.
+    ///   - includingIntermediate: how many days the intermediate certificate is valid after it is renewed with the
+    ///     root's key; `nil` if it is not renewed.
     /// - Returns: when the new signing certificate ends.
-    /// - Throws: ``SigningKeyError``, `ContentSignatureError` if clients would not accept the new chain, or `FileError`.
-    ///   Nothing is replaced then.
+    /// - Throws: ``SigningKeyError``, `ContentSignatureError` if clients would not accept the new chain, or
+    ///   `FileError`. Nothing is replaced then.
     @discardableResult
     package func renew(
         named name: SignerName?, days: Int, includingIntermediate intermediateDays: Int? = nil,
@@ -130,7 +134,7 @@ package struct KeyDirectory: Sendable {
         }
     }
 
-    /// A certificate begins a day before it is made, so that only a clock that is wrong finds one that has not begun.
+    /// A certificate's validity begins a day before it is made. If it has not begun, the clock is wrong.
     private static func checkClock(_ now: Timestamp, against present: SigningCertificate?) throws(SigningKeyError) {
         guard let present, now < present.notBefore else { return }
         throw SigningKeyError(
@@ -138,8 +142,8 @@ package struct KeyDirectory: Sendable {
             found: now.rfc3339, remedy: "set this machine's clock")
     }
 
-    /// What signs: the key and the chain of the directory, or those in `RSDUMP_SIGNER_KEY` and `RSDUMP_SIGNER_CHAIN` in place
-    /// of the files. Does I/O.
+    /// Reads the signing key and its chain: those in `RSDUMP_SIGNER_KEY` and `RSDUMP_SIGNER_CHAIN` if these are set,
+    /// else those of the directory's files. Does I/O.
     ///
     /// - Throws: ``SigningKeyError`` or `FileError`.
     package func signer(_ environment: [String: String]) throws -> ContentSigner {
@@ -155,7 +159,8 @@ package struct KeyDirectory: Sendable {
             key: key, chain: chains[0], olderChains: Array(chains.dropFirst()), place: held.place)
     }
 
-    /// What issues a certificate of this role: the root for an intermediate one, the intermediate certificate for a signer.
+    /// The authority that issues certificates of this role. The root issues an intermediate certificate, and the
+    /// intermediate certificate issues a signing certificate.
     func authority(for role: CertificateRole, _ environment: [String: String]) throws -> CertificateAuthority {
         let issuer = role == .intermediate ? CertificateRole.root : .intermediate
         let held = try held(issuer, environment)
@@ -178,7 +183,7 @@ package struct KeyDirectory: Sendable {
 
     /// Verifies certificates as clients do, under the root at their end.
     ///
-    /// Of an intermediate certificate, it issues a signing certificate that nobody keeps, and verifies that one.
+    /// For an intermediate certificate, it issues a signing certificate, verifies that one and discards it.
     ///
     /// - Returns: the hash of the root.
     /// - Throws: `ContentSignatureError`.

@@ -1,13 +1,13 @@
 import FileStorage
 import RemoteSettingsModel
 
-/// What a directory of keys has, and for how long.
+/// The contents of a directory of keys, with the end of each certificate.
 package struct KeyStatus: Sendable {
     package struct Entry: Sendable {
         package let role: CertificateRole
-        /// `nil` where there is no certificate.
+        /// `nil` if there is no certificate.
         package let certificate: SigningCertificate?
-        /// Whether its private key is at hand, and is the certificate's.
+        /// Whether the private key is at hand and belongs to the certificate.
         package let key: Key
         package let problem: String?
     }
@@ -26,14 +26,14 @@ package struct KeyStatus: Sendable {
 }
 
 extension KeyDirectory {
-    /// Looks at all files. Does I/O; problems are in the entries.
+    /// Reads all files. Does I/O. Problems are in the entries.
     package func status(_ environment: [String: String]) throws -> KeyStatus {
         guard try FileStore.list(path) != nil || Self.value(of: Self.chainVariable, environment) != nil else {
             throw SigningKeyError(
                 path, expected: "a directory of keys", found: "none",
                 remedy: "make one with: rsdump keys create \(path)")
         }
-        // A certificate can be looked at, whatever is wrong with its key.
+        // A certificate can be shown even if something is wrong with its key.
         let all = CertificateRole.allCases.map { role in (role, Result { try held(role, environment) }) }
         let chained = try all.last.map { _, signer in
             switch signer {

@@ -1,7 +1,7 @@
 import Crypto
 import RemoteSettingsModel
 
-/// A P-384 private key, which content signatures and their certificates are made with, and its PEM text.
+/// A P-384 private key and its PEM text. Content signatures and their certificates are made with it.
 ///
 /// No description of it shows the key.
 package struct PrivateKey: Sendable, CustomStringConvertible {
@@ -14,11 +14,11 @@ package struct PrivateKey: Sendable, CustomStringConvertible {
 
     /// Reads a PEM text: `PRIVATE KEY` (PKCS#8) or `EC PRIVATE KEY` (SEC 1), not encrypted. No I/O.
     ///
-    /// Text around the key is ignored, as `openssl ecparam` writes parameters before it. Line feeds may be written as `\n`,
-    /// as they are where a variable holds one line.
+    /// Text around the key is ignored, because `openssl ecparam` writes parameters before it. A line feed may be
+    /// written as `\n`, because some variables hold only one line.
     ///
     /// - Parameter place: the file or the variable, for the error.
-    /// - Throws: ``SigningKeyError`` that says what the text is instead.
+    /// - Throws: ``SigningKeyError``, which says what the text is instead.
     package init(pem: Bytes, place: String) throws(SigningKeyError) {
         func refused(_ found: String) -> SigningKeyError {
             SigningKeyError(
@@ -43,7 +43,7 @@ package struct PrivateKey: Sendable, CustomStringConvertible {
         }
     }
 
-    /// As `PRIVATE KEY` (PKCS#8), with a line feed at the end.
+    /// The key as `PRIVATE KEY` (PKCS#8), with a line feed at the end.
     var pem: Bytes { Bytes(utf8: p384.pemRepresentation + "\n") }
 
     func isSame(as other: PrivateKey) -> Bool {
@@ -53,16 +53,16 @@ package struct PrivateKey: Sendable, CustomStringConvertible {
     package var description: String { "a P-384 private key" }
 }
 
-/// PEM texts as they come out of files and out of variables of the environment.
+/// Reads PEM texts from files and environment variables.
 enum PEMText {
-    /// The text with line feeds only, also where each is written as a backslash and an n.
+    /// The text with line feeds only. A backslash and an n become a line feed too.
     static func normalized(_ text: Bytes) -> String {
-        // By scalars: a carriage return and a line feed are one character.
+        // The text is filtered by scalars, because a carriage return and a line feed are one character.
         String(String.UnicodeScalarView(text.text.unicodeScalars.filter { $0 != "\r" }))
             .replacing("\\n", with: "\n").replacing("\\r", with: "")
     }
 
-    /// Each block with its first and last line; what is between blocks is left out.
+    /// Each block with its first and last line. The text between blocks is left out.
     static func blocks(_ text: String) -> [String] {
         var blocks: [String] = []
         var block: [Substring]?

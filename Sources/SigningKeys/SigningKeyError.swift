@@ -1,14 +1,14 @@
 /// Why a key, a certificate or a request for one cannot be made or used.
 package struct SigningKeyError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Kind: Hashable, Sendable {
-        /// The arguments, or what is in the directory, do not fit what was asked for.
+        /// The arguments or the directory's files do not fit the request.
         case usage
-        /// A key and a certificate do not belong together, or a certificate is not what is asked for.
+        /// A key and a certificate do not belong together, or a certificate is not of the expected kind.
         case untrusted
     }
 
     package let kind: Kind
-    /// The file, the variable of the environment or the directory.
+    /// The file, the environment variable or the directory.
     package let place: String
     package let expected: String
     package let found: String

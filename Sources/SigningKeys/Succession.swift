@@ -2,15 +2,16 @@ import ContentSignature
 import FileStorage
 import RemoteSettingsModel
 
-// How a root names its successor. The holder of the old root's key issues a cross-certificate (RFC 5280, section 3.2)
-// for the name and the key of the new root. With it, whatever the new root vouches for has a second chain, which ends at
-// the old root, so that an app that pins only the old root accepts it. To a verifier it is a chain like any other.
+// This is how a root names its successor. The holder of the old root's key issues a cross-certificate (RFC 5280,
+// section 3.2) for the name and the key of the new root. Everything that the new root vouches for then has a second
+// chain, which ends at the old root. So an app that pins only the old root accepts it. To a verifier, it is a chain
+// like any other.
 
-/// The roots that vouch for a directory's root, directly or over one another, with their cross-certificates.
+/// The roots that vouch for a directory's root, directly or through each other, with their cross-certificates.
 package struct Succession: Sendable {
-    /// One root's word for another one.
+    /// One root that vouches for another.
     package struct Step: Sendable {
-        /// The successor's name and key in a certificate of the predecessor.
+        /// A certificate of the predecessor, with the successor's name and key.
         package let cross: SigningCertificate
         package let predecessor: SigningCertificate
     }
@@ -21,7 +22,7 @@ package struct Succession: Sendable {
 
     /// Reads pairs of a cross-certificate and the root that issued it.
     ///
-    /// - Throws: ``SigningKeyError`` if there is anything else.
+    /// - Throws: ``SigningKeyError`` if the text has anything else.
     init(pem: Bytes, place: String) throws(SigningKeyError) {
         var rest = try SigningCertificate.all(of: pem, place: place)[...]
         while let cross = rest.popFirst() {
@@ -37,9 +38,9 @@ package struct Succession: Sendable {
 
     func pem() throws -> Bytes { try CertificateAuthority.pem(steps.flatMap { [$0.cross, $0.predecessor] }) }
 
-    /// A chain, and each one that the steps make of it, which ends at an older root.
+    /// Returns a chain, and each chain that the steps make from it and that ends at an older root.
     ///
-    /// - Parameter own: certificates whose last one is a root.
+    /// - Parameter own: certificates; the last one is a root.
     func chains(of own: [SigningCertificate]) -> [[SigningCertificate]] {
         var (chains, left, looked) = ([own], steps, 0)
         while looked < chains.count, let root = chains[looked].last {
@@ -51,7 +52,7 @@ package struct Succession: Sendable {
         return chains
     }
 
-    /// Adds steps, each in the place of a present one between the same two roots.
+    /// Adds steps. A new step replaces a present one between the same two roots.
     mutating func add(_ others: [Step]) {
         steps.removeAll { old in
             others.contains { $0.cross.standsFor(old.cross) && $0.predecessor.standsFor(old.predecessor) }
@@ -61,7 +62,7 @@ package struct Succession: Sendable {
 }
 
 extension SigningCertificate {
-    /// Whether it has the name and the key of another one.
+    /// Whether this certificate has the name and the key of the other one.
     func standsFor(_ other: SigningCertificate) -> Bool {
         x509.subject == other.x509.subject && x509.publicKey == other.x509.publicKey
     }
@@ -81,11 +82,11 @@ extension KeyDirectory {
     /// - Parameters:
     ///   - pem: the other root's certificate.
     ///   - place: the file that it comes from, for the error.
-    ///   - digest: the SHA-256 of that root, which the holder of this root's key has read and confirms.
-    ///   - days: how long it is valid; `nil` for as long as both roots are. It never is for longer.
-    /// - Returns: for ``succeed(_:place:after:now:)``, the cross-certificate and this root, then those of this root's own
-    ///   predecessors.
-    /// - Throws: ``SigningKeyError`` if the certificate is no root's, or another one than was confirmed.
+    ///   - digest: the SHA-256 of the other root. The holder of this root's key has read and confirms it.
+    ///   - days: how long it is valid; `nil` for as long as both roots are valid. It never outlives either root.
+    /// - Returns: the text for ``succeed(_:place:after:now:)``: the cross-certificate and this root, then those of this
+    ///   root's own predecessors.
+    /// - Throws: ``SigningKeyError`` if the certificate is not a root's, or if its SHA-256 is not `digest`.
     package func crossSign(
         _ pem: Bytes, place: String, confirming digest: SHA256Digest?, days: Int?, environment: [String: String],
         now: Timestamp
@@ -115,15 +116,17 @@ extension KeyDirectory {
         return try succession.pem()
     }
 
-    /// Takes over a cross-certificate for this directory's root, so that what its keys sign has a chain that ends at the
-    /// older root too. Does I/O.
+    /// Installs a cross-certificate for this directory's root. Everything that the directory's keys sign then also has
+    /// a chain that ends at the older root. Does I/O.
     ///
     /// - Parameters:
-    ///   - pem: what ``crossSign(_:place:confirming:days:environment:now:)`` made where the older root's key is.
-    ///   - root: the SHA-256 of that root, which apps pin.
-    /// - Returns: how many chains there are now.
-    /// - Throws: ``SigningKeyError`` if it is for another root or by another one, `ContentSignatureError` if apps would
-    ///   not accept a chain over it at `now`, or `FileError`. Nothing is replaced then.
+    ///   - pem: the result of ``crossSign(_:place:confirming:days:environment:now:)``, which was called where the older
+    ///     root's key is.
+    ///   - root: the SHA-256 of the older root, which apps pin.
+    /// - Returns: the number of chains that the directory has now.
+    /// - Throws: ``SigningKeyError`` if the cross-certificate is for another root or was issued by another root,
+    ///   `ContentSignatureError` if apps would not accept a chain over it at `now`, or `FileError`. Nothing is replaced
+    ///   then.
     @discardableResult
     package func succeed(_ pem: Bytes, place: String, after root: SHA256Digest, now: Timestamp) throws -> Int {
         try changing {

@@ -23,7 +23,7 @@ struct CommandFailure: Error, CustomStringConvertible {
         self.description = description
     }
 
-    /// An error that a library threw, with the exit code that it has here.
+    /// Wraps an error of a library, with the exit code that it has in this tool.
     init(_ error: any Error) {
         if let failure = error as? CommandFailure {
             self = failure

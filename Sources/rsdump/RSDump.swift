@@ -45,9 +45,9 @@ struct RSDump: AsyncParsableCommand {
             .init(name: "Bundle", subcommands: [Inspect.self, Records.self, AttachmentCommand.self]),
         ])
 
-    /// Like ArgumentParser's own, but for the exit codes, which are those of ``ExitStatus``.
+    /// Does what ArgumentParser's own `main` does, but exits with the codes of ``ExitStatus``.
     static func main() async {
-        // Where that is not possible, such a process ends by the signal, as it does without.
+        // If this cannot be set up, a process that reads a vanished mapped file ends with a signal.
         _ = mapped_faults_explain(ExitStatus.someFailed.rawValue)
         do {
             var command = try parseAsRoot()
@@ -61,7 +61,7 @@ struct RSDump: AsyncParsableCommand {
             case .validationFailure:
                 Console.error(fullMessage(for: error))
                 exit(withError: ExitStatus.usage.code)
-            // A request for help or the version is an error to the parser too.
+            // To the parser, a request for help or for the version is an error too.
             case .success: exit(withError: error)
             case let code where error is ExitCode: exit(withError: code)
             default:

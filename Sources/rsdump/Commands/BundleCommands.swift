@@ -110,7 +110,7 @@ struct AttachmentCommand: AsyncParsableCommand {
 }
 
 extension BundleReader {
-    /// - Throws: ``CommandFailure`` where the bundle has no such record, or `BundleError`.
+    /// - Throws: ``CommandFailure`` if the bundle has no such record, or `BundleError`.
     fileprivate func record(_ id: String) throws -> Record {
         guard let record = try payload().records.record(id: id) else {
             throw CommandFailure(.someFailed, "\(name): expected a record \(id), found none with this id")

@@ -34,12 +34,12 @@ struct ClientOptions: ParsableArguments {
         _ = try appContext(context)
     }
 
-    /// A service over the network, and a function that ends its connections.
+    /// Makes a service over the network and a function that ends its connections.
     ///
-    /// - Throws: ``CommandFailure``, ``ConfigurationError`` or `FileError` where the options or the packaged directory's
-    ///   dumps.yaml are not usable.
+    /// - Throws: ``CommandFailure``, ``ConfigurationError`` or `FileError` if the options or the `dumps.yaml` of the
+    ///   packaged directory cannot be used.
     func service() throws -> (service: RemoteSettingsService, end: () async -> Void) {
-        // The server and the roots that dumps.yaml names hold for the bundles beside it.
+        // The server and the roots in dumps.yaml hold for the bundles beside it.
         var settings = DumpsConfiguration()
         if let packaged, try DumpsDirectory(packaged).configurationText() != nil {
             settings = try DumpsDirectory(packaged).configuration()
@@ -60,7 +60,7 @@ struct ClientOptions: ParsableArguments {
     }
 }
 
-/// What the pairs of `--context` say about the app; `nil` where there are none.
+/// The context that the pairs of `--context` describe; `nil` if there are none.
 func appContext(_ context: [String]) throws(ValidationError) -> RemoteSettingsContext? {
     guard !context.isEmpty else { return nil }
     var app = RemoteSettingsContext()
@@ -86,7 +86,7 @@ func appContext(_ context: [String]) throws(ValidationError) -> RemoteSettingsCo
     return app
 }
 
-/// The name of a property that `--context` sets; `env.` before it is as filters write it.
+/// The name of a property that `--context` sets. Filters write `env.` before it, and so may the option.
 private func property(_ key: Substring) throws(ValidationError) -> String {
     guard key.hasPrefix("env.") else { return String(key) }
     switch key.dropFirst(4) {

@@ -171,7 +171,7 @@ struct ConfigCheck: AsyncParsableCommand {
 }
 
 extension ConfigCheck {
-    /// Bytes of a source file; a larger one is no code that people write.
+    /// The limit for a source file, in bytes. A larger one is not code that people write.
     private static let fileBytes = 4 << 20
 
     private func leftovers(of parameters: ParameterSet, _ name: String) throws -> [String] {
@@ -192,7 +192,8 @@ extension ConfigCheck {
             + unknown.map { "\($0.file):\($0.line): the key \($0.key) is read here, and \(name) does not have it" }
     }
 
-    /// Links, and directories that tools fill (`.build`, `Pods`, `node_modules`), are passed over.
+    /// Reads the files of a directory. Links are skipped, and so are directories that tools fill (`.build`, `Pods`,
+    /// `node_modules`).
     private func read(_ directory: String, into mentions: inout KeyMentions, _ files: inout Int) throws {
         guard let names = try FileStore.list(directory) else {
             throw CommandFailure(.usage, "\(directory): expected a directory of source files, found none")
@@ -213,7 +214,7 @@ extension ConfigCheck {
 }
 
 extension DefaultsFile {
-    /// Reads a file of in-app defaults, of at most 16 MiB.
+    /// Reads a file of in-app defaults of at most 16 MiB.
     init(path: String) throws {
         guard let bytes = try FileStore.read(path, limit: 16 << 20) else {
             throw CommandFailure(.usage, "\(path): expected a file of defaults, found none; name another path")
@@ -236,7 +237,7 @@ struct ConfigDefaults: AsyncParsableCommand {
               rsdump config defaults --to swift --collection main/app-config -o Parameters.swift
             """)
 
-    /// What defaults can be written as.
+    /// The forms in which defaults can be written.
     enum Form: String, CaseIterable, ExpressibleByArgument {
         case plist, json, xml, swift
     }
@@ -268,7 +269,7 @@ struct ConfigDefaults: AsyncParsableCommand {
     }
 }
 
-/// The options that say where the parameters are.
+/// The options that name the collection with the parameters.
 struct ParameterSource: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -279,7 +280,7 @@ struct ParameterSource: ParsableArguments {
 
     @OptionGroup var dumps: DumpsOptions
 
-    /// - Returns: the parameters, and what messages call the collection.
+    /// - Returns: the parameters, and the name of the collection in messages.
     func parameters() throws -> (parameters: ParameterSet, name: String) {
         if let collection { return try Self.parameters(collection, dumps) }
         let collections = try dumps.directory.lockFile(limits: Limits()).collections.keys
@@ -314,7 +315,7 @@ struct ParameterSource: ParsableArguments {
         }
     }
 
-    /// The records of a JSON file: an array of them, or an object with them as `data` or `changes`.
+    /// Reads the records of a JSON file: an array of records, or an object that has them as `data` or `changes`.
     private static func records(_ file: String) throws -> RecordTable {
         let limits = Limits()
         guard let content = try FileStore.read(file, limit: limits.changesetBytes) else {

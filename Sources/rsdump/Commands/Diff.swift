@@ -94,7 +94,7 @@ struct Diff: AsyncParsableCommand {
             let (before, after) = (try await open(old, failed: &failed), try await open(new, failed: &failed))
             var names = collections
             if names.isEmpty {
-                // Collections that the sources do not have are none of their business.
+                // The sources are compared only with the collections that they have.
                 if case .sources = new {
                     names = after.collections.sorted()
                 } else if case .sources = old {
@@ -137,7 +137,7 @@ struct Diff: AsyncParsableCommand {
         return side
     }
 
-    /// - Parameter failed: gets the collections whose state could not be fetched, and why.
+    /// - Parameter failed: gets each collection whose state could not be fetched, and the reason.
     private func askServer(
         failed: inout [CollectionID: CommandFailure]
     ) async throws -> [CollectionID: Snapshot] {
@@ -161,7 +161,7 @@ struct Diff: AsyncParsableCommand {
 }
 
 extension CommandFailure {
-    /// An error of a comparison. Its exit code is never 1, which means that the sides differ.
+    /// An error of a comparison. Its exit code is never 1, because 1 means that the sides differ.
     fileprivate init(comparing error: any Error, of id: CollectionID? = nil) {
         let place = id.map { "\($0): " } ?? ""
         let failure = CommandFailure(error)

@@ -10,10 +10,10 @@ import SnapshotBundle
 
 /// Reads a collection's name from the command line.
 ///
-/// - Throws: `IdentifierError`, which the argument parser shows with the argument that it is about.
+/// - Throws: `IdentifierError`. The argument parser shows it with the argument.
 @Sendable func collectionID(_ name: String) throws -> CollectionID { try CollectionID(name) }
 
-/// The option of all commands on a directory of dumps.
+/// The option that all commands on a directory of dumps have.
 struct DumpsOptions: ParsableArguments {
     @Option(name: .customLong("dumps"), help: ArgumentHelp("The directory of the dumps.", valueName: "dir"))
     var path = "dumps"
@@ -22,7 +22,7 @@ struct DumpsOptions: ParsableArguments {
 }
 
 extension String {
-    /// The path without slashes at its end; the root `/` is kept.
+    /// The path without slashes at its end. The root `/` stays.
     var withoutTrailingSlashes: String {
         var path = self[...]
         while path.count > 1, path.hasSuffix("/") { path = path.dropLast() }
@@ -45,7 +45,7 @@ struct TrustOptions: ParsableArguments {
         }
     }
 
-    /// The configuration, with the option's roots, if there are any, in place of its own.
+    /// The configuration. The option's roots replace its own if there are any.
     func applied(to configuration: DumpsConfiguration) throws -> DumpsConfiguration {
         var configuration = configuration
         if !roots.isEmpty { configuration.trust.roots = try TrustAnchors(parsing: roots).roots }
@@ -64,7 +64,7 @@ struct ServerOptions: ParsableArguments {
         do {
             _ = try server.map { try ServerURL($0) }
         } catch let error as HTTPError where error.reason == .insecure {
-            // Whether plain HTTP is allowed is in the configuration, which is not read yet.
+            // The configuration, which is not read yet, says whether plain HTTP is allowed.
         } catch {
             throw ValidationError("\(error)")
         }
@@ -78,8 +78,8 @@ struct ServerOptions: ParsableArguments {
     }
 }
 
-/// The directory of dumps that a command works on, with the settings of `dumps.yaml` and the options, and the trust policy
-/// that follows from them.
+/// The directory of dumps that a command works on, its settings and its trust policy. The settings come from
+/// `dumps.yaml` and the options.
 struct OpenDumps {
     let directory: DumpsDirectory
     let configuration: DumpsConfiguration
@@ -90,8 +90,9 @@ struct OpenDumps {
     ///
     /// - Parameters:
     ///   - isConfigured: whether a missing `dumps.yaml` is an error.
-    ///   - applying: replaces settings of the file by those of options.
-    /// - Throws: ``ConfigurationError``, ``CommandFailure`` where no root is trusted, `FileError`, or what `applying` throws.
+    ///   - applying: replaces settings of the file with those of the options.
+    /// - Throws: ``ConfigurationError``, ``CommandFailure`` if no root is trusted, `FileError`, or the error of
+    ///   `applying`.
     init(
         _ dumps: DumpsOptions, isConfigured: Bool = true,
         applying: (DumpsConfiguration) throws -> DumpsConfiguration = { $0 }
@@ -102,11 +103,10 @@ struct OpenDumps {
         policy = try configuration.policy(file: directory.configurationPath)
     }
 
-    /// Calls `body` with a client of the configured server, over the network.
+    /// Calls `body` with a client of the configured server, over the network. The connections are then closed without
+    /// waiting.
     ///
-    /// The connections are closed afterwards, without waiting for that.
-    ///
-    /// - Parameter onEvent: receives the events of the connection; by default, the server's alerts are shown.
+    /// - Parameter onEvent: receives the events of the connection. By default, the server's alerts are shown.
     func withServer<Value>(
         jobs: Int, onEvent: @escaping @Sendable (HTTPEvent) -> Void = Console.showAlert,
         _ body: (ServerClient) async throws -> Value
@@ -120,7 +120,7 @@ struct OpenDumps {
     }
 }
 
-/// The argument that names a bundle: its path, or its collection in the directory of dumps.
+/// The argument that names a bundle by its path or by its collection in the directory of dumps.
 struct BundleArgument: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
@@ -129,7 +129,7 @@ struct BundleArgument: ParsableArguments {
 
     @OptionGroup var dumps: DumpsOptions
 
-    /// - Throws: `BundleError`, or ``CommandFailure`` where there is no such bundle.
+    /// - Throws: `BundleError`, or ``CommandFailure`` if there is no such bundle.
     func open() throws -> BundleReader {
         let id = bundle.hasSuffix(".zip") ? nil : try? CollectionID(bundle)
         let path = id.map(dumps.directory.bundlePath) ?? bundle
@@ -144,14 +144,15 @@ struct BundleArgument: ParsableArguments {
 }
 
 extension DumpsConfiguration {
-    /// - Throws: `HTTPError` where the server is not a usable URL.
+    /// - Throws: `HTTPError` if the server is not a usable URL.
     func serverURL() throws(HTTPError) -> ServerURL {
         try ServerURL(server, allowPlainHTTP: allowsPlainHTTP)
     }
 
-    /// The trust policy: with the configured roots, else with those that are built in for Mozilla's servers.
+    /// The trust policy. It has the configured roots, or the built-in ones for Mozilla's servers if none are
+    /// configured.
     ///
-    /// - Throws: ``CommandFailure`` where no root is configured and the server is not one of Mozilla's.
+    /// - Throws: ``CommandFailure`` if no root is configured and the server is not one of Mozilla's.
     func policy(file: String) throws -> TrustPolicy {
         TrustPolicy(
             roots: try roots(file: file), signer: trust.signer.map { SignerName($0) },

@@ -145,7 +145,7 @@ struct ExportCommand: AsyncParsableCommand {
             }
             if let updatesRedis {
                 guard updatesPort != nil else { throw ValidationError("--updates-redis goes with --updates") }
-                // Not repeated, as it may have a password.
+                // The message does not repeat the URL, because it may have a password.
                 guard RedisAddress(updatesRedis) != nil else {
                     throw ValidationError("--updates-redis: expected redis://[:PASSWORD@]HOST[:PORT][/DATABASE]")
                 }

@@ -44,7 +44,7 @@ struct Get: AsyncParsableCommand {
         let (service, end) = try options.service()
         let client = service.makeClient(collectionName: "\(collection)")
         var records = await client.getRecords(syncIfEmpty: syncIfEmpty)
-        // The storage could not be read at the first look, and can be at the second.
+        // The storage could not be read at the first attempt, and can be read at the second.
         if records == nil, client.snapshot.source != .none { records = client.getRecords() }
         if explain { Console.error(SnapshotExplanation(status: client.snapshot).text) }
         do {

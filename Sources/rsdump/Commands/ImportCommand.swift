@@ -102,7 +102,7 @@ struct ImportCommand: AsyncParsableCommand {
     }
 }
 
-/// Where an import comes from: into a directory of dumps, or into sources.
+/// The place that an import reads: into a directory of dumps or into sources.
 enum ImportSource: ExpressibleByArgument, Hashable {
     case format(ImportFormat)
     case template
@@ -124,7 +124,7 @@ enum ImportSource: ExpressibleByArgument, Hashable {
 }
 
 extension ImportCommand {
-    /// Writes a source file of what another system exports.
+    /// Writes a source file from another system's export.
     private func importSource() throws {
         guard collections.isEmpty else {
             throw CommandFailure(.usage, "\(path): one file becomes one collection; name it with --collection")

@@ -44,7 +44,7 @@ struct KeysCommand: AsyncParsableCommand {
             StatusCommand.self,
         ])
 
-    /// The variables that hold PEM texts in place of files.
+    /// The environment variables that hold PEM texts in place of files.
     static var environment: [String: String] {
         let names = CertificateRole.allCases.map(KeyDirectory.variable) + [KeyDirectory.chainVariable]
         return ProcessInfo.processInfo.environment.filter { names.contains($0.key) && !$0.value.isEmpty }
@@ -106,7 +106,7 @@ extension KeysCommand {
             try checkDays(rootDays, "--root-days")
             try checkDays(intermediateDays, "--intermediate-days")
             try checkDays(signerDays, "--signer-days")
-            // With " intermediate" behind it, it has to fit into 64.
+            // The name must fit into 64 characters with " intermediate" after it.
             guard (1...51).contains(name.unicodeScalars.count) else {
                 throw ValidationError("--name has \(name.unicodeScalars.count) characters, expected 1 to 51")
             }
@@ -406,7 +406,7 @@ extension KeysCommand {
 }
 
 extension CertificateRequest {
-    /// What two people compare.
+    /// The text that two people compare.
     fileprivate var keyText: String { "key \(keyDigest.map { "\($0)" } ?? "of another kind than P-384")" }
 }
 

@@ -8,7 +8,7 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import StaticMirror
 
-/// The options that tell somebody of a change: `--notify` and what belongs to it.
+/// The options that announce a change: `--notify` and its companions.
 struct NotifyOptions: ParsableArguments {
     static let help = """
         With --notify, each target is told once the new state is in place, if anything has changed: by a POST of the update \
@@ -58,7 +58,7 @@ struct NotifyOptions: ParsableArguments {
         }
     }
 
-    /// What the names of variables begin with that a dumps.yaml may name.
+    /// The beginning of the variable names that a dumps.yaml may use.
     private static let variablePrefix = "RSDUMP_NOTIFY_"
 
     private static func isURL(_ name: String) -> Bool { name.contains(":") || name.contains("/") }
@@ -68,9 +68,9 @@ struct NotifyOptions: ParsableArguments {
             url: url, format: format ?? .event, topic: topic, headersVariable: headersVariable)
     }
 
-    /// Makes a change to a directory of dumps, and tells the targets of it.
+    /// Makes a change to a directory of dumps and announces it to the targets.
     ///
-    /// - Parameter configuration: asked for only where there are targets.
+    /// - Parameter configuration: called only if there are targets.
     func telling<Value>(
         of directory: DumpsDirectory, _ configuration: @autoclosure () throws -> DumpsConfiguration,
         _ change: () async throws -> Value
@@ -84,7 +84,7 @@ struct NotifyOptions: ParsableArguments {
         }
     }
 
-    /// Publishes a mirror, and tells the targets of it.
+    /// Publishes a mirror and announces it to the targets.
     func telling<Value>(
         ofMirror folder: String, state: () throws -> Notifier.State,
         _ configuration: @autoclosure () throws -> DumpsConfiguration, file: String, _ change: () async throws -> Value
@@ -97,11 +97,12 @@ struct NotifyOptions: ParsableArguments {
             recipients, keeping: "\(folder)/\(StaticMirror.notificationsName)", change, state: state)
     }
 
-    /// Makes a change elsewhere, and tells the targets of it.
+    /// Makes a change elsewhere and announces it to the targets.
     ///
     /// - Parameters:
-    ///   - path: the file in which is kept what the targets know.
-    ///   - state: the state before the change, and then after it. If the second one throws, nobody is told yet.
+    ///   - path: the file that keeps what the targets know.
+    ///   - state: returns the state before the change and then the state after it. If the second call throws, nothing
+    ///     is announced yet.
     func telling<Value>(
         keeping path: String, state: () async throws -> Notifier.State,
         _ configuration: @autoclosure () throws -> DumpsConfiguration, file: String, _ change: () async throws -> Value
@@ -128,7 +129,7 @@ struct NotifyOptions: ParsableArguments {
         do {
             outcomes = try await notifier.finish(state())
         } catch {
-            // The change is made, whatever becomes of the notifications.
+            // The change is made, even if the notifications fail.
             Console.error("warning: \(Console.visible("\(error)"))")
         }
         await transport.shutdown()
@@ -156,7 +157,8 @@ struct NotifyOptions: ParsableArguments {
                     "--notify \(Console.visible(name)): expected a URL or a name under notify: in \(file), which "
                         + (known.isEmpty ? "has none" : "has \(known)"))
             }
-            // Who may change dumps.yaml may not send any other secret of this machine to a server of theirs.
+            // The prefix keeps a person who may change dumps.yaml from sending this machine's other secrets to a server
+            // of theirs.
             if let variable = target.headersVariable, !Self.isURL(name), !variable.hasPrefix(Self.variablePrefix) {
                 throw CommandFailure(
                     .usage,
@@ -187,7 +189,7 @@ struct NotifyOptions: ParsableArguments {
 }
 
 extension NotificationTarget.Format: ExpressibleByArgument {
-    // What ArgumentParser would make of the cases costs the start of every refresh a dozen look-ups of types.
+    // If ArgumentParser made this from the cases, every refresh would look up a dozen types at its start.
     package init?(argument: String) { self.init(rawValue: argument) }
 
     package static var allValueStrings: [String] { allCases.map { $0.rawValue } }
@@ -195,16 +197,16 @@ extension NotificationTarget.Format: ExpressibleByArgument {
     package var defaultValueDescription: String { rawValue }
 }
 
-/// What became of the targets of `--notify`, in the output of a command.
+/// The results of `--notify` in the output of a command.
 enum NotificationReport {
-    /// A line for each target that was told, with a line feed before each.
+    /// One line for each target that was told. A line feed precedes each line.
     static func text(_ outcomes: [Notifier.Outcome]) -> String {
         outcomes.filter(\.isTold).map { outcome in
             "\n\(outcome.recipient.label): told that \(Counted.text(outcome.collections.count, "collection")) changed"
         }.joined()
     }
 
-    /// `nil` without targets, so that the output has no such member then.
+    /// `nil` if there are no targets. The output then has no such member.
     static func json(_ outcomes: [Notifier.Outcome]) -> JSONValue? {
         guard !outcomes.isEmpty else { return nil }
         return .array(

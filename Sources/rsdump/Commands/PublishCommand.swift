@@ -62,7 +62,8 @@ struct CheckCommand: AsyncParsableCommand {
             "\(Counted.text(sources.count, "collection")), \(Counted.text(records, "record")): nothing is wrong")
     }
 
-    /// What is in the dumps directory, is in no source, and is not signed by a root of `dumps.yaml`: it must not get a signature.
+    /// Reports the collections of the dumps directory that have no source and no signature of a root in `dumps.yaml`.
+    /// They must not get a signature.
     private func checkOthers(sources: Set<CollectionID>) throws {
         guard try dumps.directory.configurationText() != nil else { return }
         let opened = try OpenDumps(dumps)
@@ -216,7 +217,7 @@ struct PublishCommand: AsyncParsableCommand {
         if report.status != .done { throw report.status.code }
     }
 
-    /// What `dumps.yaml` trusts; for a new directory, the root of the keys.
+    /// The trust policy of `dumps.yaml`. For a new directory, it has the root of the keys.
     private func policy(for signer: ContentSigner) throws -> TrustPolicy {
         guard try dumps.directory.configurationText() != nil else {
             let root = try CertificateChain(pem: signer.chain).root
@@ -242,7 +243,7 @@ struct PublishCommand: AsyncParsableCommand {
     }
 }
 
-/// What publishing would make, as a comparison takes it.
+/// Makes what publishing would make, for a comparison.
 enum Publishing {
     static func preview(
         _ sources: [CollectionSource], in directory: DumpsDirectory, at time: Timestamp, isExact: Bool = false
@@ -254,7 +255,7 @@ enum Publishing {
     }
 }
 
-/// What publishing made, as text and as JSON.
+/// The result of publishing, as text and as JSON.
 private struct PublishReport {
     let outcomes: [Publisher.Outcome]
     let told: [Notifier.Outcome]
@@ -287,7 +288,7 @@ private struct PublishReport {
         }
         let collections = outcomes.filter { $0.release == nil }
         let changed = collections.count { (try? $0.result.get()).map { $0.status != .unchanged } ?? false }
-        // With --confirm, no collection was looked at.
+        // With --confirm, no collection is compared.
         if !collections.isEmpty || outcomes.isEmpty {
             lines.append("\(changed) of \(Counted.text(collections.count, "collection")) published")
         }

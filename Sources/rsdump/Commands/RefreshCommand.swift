@@ -105,7 +105,7 @@ struct RefreshCommand: AsyncParsableCommand {
             RefreshText(report: report, now: now, style: .output).text + NotificationReport.text(told),
             RefreshJSON.document(report, at: now, notifications: NotificationReport.json(told)))
         if let summary {
-            // Before the first refresh, its files were not there yet.
+            // Before the first refresh, the files of the dumps did not exist yet.
             try opened.refuseOwn(summary)
             try FileStore.writeOutput(summary, Bytes(utf8: RefreshMarkdown(report: report, now: now).text))
         }
@@ -114,7 +114,7 @@ struct RefreshCommand: AsyncParsableCommand {
 }
 
 extension OpenDumps {
-    /// - Throws: ``CommandFailure`` where the summary would replace one of the files that make up the dumps.
+    /// - Throws: ``CommandFailure`` if the summary would replace one of the files of the dumps.
     fileprivate func refuseOwn(_ summary: String) throws {
         let bundles = configuration.collections.map { directory.bundlePath($0.id) }
         for file in [directory.configurationPath, directory.lockPath] + bundles
@@ -126,7 +126,7 @@ extension OpenDumps {
         }
     }
 
-    /// Refreshes the named collections, or all; throws what `Refresh.run` throws.
+    /// Refreshes the named collections, or all of them. Throws the errors of `Refresh.run`.
     func refresh(
         _ names: [CollectionID], options: Refresh.Options, progress: Progress
     ) async throws -> RefreshReport {

@@ -46,7 +46,8 @@ struct Sync: AsyncParsableCommand {
         }
         withExtendedLifetime(clients) {}
         guard let first = failures.first else { return }
-        // As for a refresh: a server that asks to wait explains what failed, whatever else was done.
+        // A refresh decides in the same way: if the server asks to wait, that explains the failures, even if other
+        // collections were synced.
         let isAlike =
             failures.allSatisfy { $0.status == first.status }
             && (failures.count == results.count || first.status == .backoff)

@@ -71,7 +71,7 @@ struct Upload: AsyncParsableCommand {
     @Option(help: "How to print the result: text or json.")
     var format = OutputFormat.text
 
-    /// How long the new state may take to be readable.
+    /// How long the command waits until the new state can be read.
     private static let patience = Duration.seconds(180)
 
     func validate() throws {
@@ -121,7 +121,7 @@ struct Upload: AsyncParsableCommand {
                 return report.collections
             }, dumps.directory.configurationOrDefault(), file: dumps.directory.configurationPath
         ) {
-            // Before anything changes: a killed run must leave behind whom it has not told.
+            // This comes before any change, so that a killed run leaves the list of targets that it has not told.
             try await notifications?.store()
             let done = try await upload.run()
             if let url { isVisible = try await isReadable(done.collections, at: url) }
@@ -153,8 +153,9 @@ struct Upload: AsyncParsableCommand {
             ]))
     }
 
-    /// Whether the list of collections shows a state, or a newer one, within a time. Each question has a number of its own as the
-    /// expected timestamp: an answer that comes too early must not stay in a cache under the one that clients ask for.
+    /// Whether the list of collections shows a state or a newer one within a time. Each question has its own number as
+    /// the expected timestamp. If an answer comes too early, no cache may keep it under the timestamp that clients ask
+    /// for.
     private func isReadable(_ collections: [CollectionID: Timestamp], at url: String) async throws -> Bool {
         let transport = AsyncHTTPClientTransport(jobs: 1)
         let client = ServerClient(
@@ -186,7 +187,7 @@ struct Upload: AsyncParsableCommand {
         return isFound
     }
 
-    /// Any version of the server's API answers alike.
+    /// The server of a URL. The version does not matter, because each version of the API gives the same answer.
     private static func server(_ url: String) throws(HTTPError) -> ServerURL {
         let base = url.withoutTrailingSlashes
         return try ServerURL(base.hasSuffix("/v1") || base.hasSuffix("/v2") ? base : "\(base)/v2", allowPlainHTTP: true)
@@ -201,12 +202,13 @@ struct Upload: AsyncParsableCommand {
     }
 }
 
-/// The file of undelivered notifications, which lies in the store between the runs: each may be on a machine of its own.
+/// The file of undelivered notifications. It is in the store between the runs, because each run may be on another
+/// machine.
 private final class StoredNotifications {
     private static let key = ".rsdump/notify.json"
     private let client: any StoreClient
     private let folder: String
-    /// The file, while the command runs.
+    /// The local path of the file while the command runs.
     let path: String
     private var isStored = false
 

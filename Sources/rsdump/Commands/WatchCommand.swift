@@ -104,7 +104,7 @@ struct WatchCommand: AsyncParsableCommand {
                     } noted: { request, answer, outcome in
                         guard outcome.isChanged, let line else { return }
                         await actions.execute(line, answer, request.collections)
-                        // So many commands are begun at most: one a second.
+                        // At most one command starts in a second.
                         try? await Task.sleep(for: .seconds(1))
                     }
                     return .success(())
@@ -131,7 +131,7 @@ struct WatchCommand: AsyncParsableCommand {
     }
 }
 
-/// What `watch` does on updates.
+/// The actions of `watch` for each update.
 private struct UpdateActions: Sendable {
     let command: WatchCommand
 
@@ -139,7 +139,7 @@ private struct UpdateActions: Sendable {
     func refresh(_ request: RequestSchedule.Request) async -> RequestSchedule.Answer {
         let start = ContinuousClock.now
         do {
-            // Read anew: dumps.yaml may have been changed.
+            // The configuration is read again, because dumps.yaml may have changed.
             let opened = try OpenDumps(command.dumps, applying: command.server.applied)
             if let named = request.collections, opened.configuration.collections.allSatisfy({ !named.contains($0.id) })
             {
@@ -170,7 +170,7 @@ private struct UpdateActions: Sendable {
         }
     }
 
-    /// Looks whether the server has what it announced.
+    /// Asks whether the server has the state that it announced.
     func look(_ request: RequestSchedule.Request, _ client: ServerClient) async -> RequestSchedule.Answer {
         do {
             guard let seen = try await client.monitorTimestamp(expected: request.announced) else {
@@ -195,7 +195,7 @@ private struct UpdateActions: Sendable {
         let newest = try? command.dumps.directory.lockFile(limits: Limits()).collections.values.map(\.timestamp).max()
         let timestamp = if case .seen(let seen, _) = answer { seen } else { newest ?? Timestamp(milliseconds: 0) }
         var event = UpdateEvent.update(timestamp: timestamp, collections: collections?.sorted())
-        // The system limits the length of a variable.
+        // The system limits the length of an environment variable.
         if event.json.utf8.count > 64 << 10 { event = .update(timestamp: timestamp, collections: nil) }
         var options = PlatformOptions()
         options.createSession = true

@@ -8,7 +8,7 @@ import RemoteSettingsModel
 enum Console {
     /// Whether standard error is a terminal, where progress can be drawn.
     static var errorIsTerminal: Bool { isatty(2) == 1 }
-    /// Whether standard output is a terminal that wants colours: not a dumb one, and NO_COLOR is not set
+    /// Whether standard output is a terminal that shows colours. A dumb terminal does not, and NO_COLOR turns them off
     /// (https://no-color.org).
     static var outputIsColored: Bool {
         guard isatty(1) == 1, unsafe getenv("TERM").map({ unsafe String(cString: $0) }) != "dumb" else { return false }
@@ -22,16 +22,16 @@ enum Console {
         return Int(size.ws_col)
     }
 
-    /// A line to standard output.
+    /// Writes a line to standard output.
     static func print(_ text: String) { write(Array((text + "\n").utf8), to: 1) }
 
-    /// A line to standard error.
+    /// Writes a line to standard error.
     static func error(_ text: String) { write(Array((text + "\n").utf8), to: 2) }
 
-    /// A failure's line to standard error.
+    /// Writes a failure's line to standard error.
     static func error(_ failure: CommandFailure) { error("rsdump: \(visible("\(failure)"))") }
 
-    /// Writes to standard output what `body` passes on in many small pieces, in few larger ones.
+    /// Collects the many small pieces that `body` writes, and writes them to standard output in a few large ones.
     static func buffered(_ body: (_ write: ([UInt8]) -> Void) -> Void) {
         var pending: [UInt8] = []
         body { piece in
@@ -52,8 +52,8 @@ enum Console {
         unsafe bytes.withUnsafeBytes { unsafe write($0, to: descriptor) }
     }
 
-    /// Writes everything, or ends the process: quietly where the reader has gone (`| head`), else with an error, if there is
-    /// still somewhere to write it.
+    /// Writes everything or ends the process. If the reader has gone (`| head`), the process ends quietly. Otherwise it
+    /// ends with an error, which is printed if standard error still works.
     static func write(_ buffer: UnsafeRawBufferPointer, to descriptor: Int32) {
         var offset = 0
         while offset < buffer.count {
@@ -70,22 +70,22 @@ enum Console {
         }
     }
 
-    /// Text from outside, with characters that a terminal could obey made visible.
+    /// Text from outside. Characters that control a terminal are made visible.
     static func visible(_ text: String) -> String { VisibleText.escape(text) }
 
-    /// Shows what a server announces (the `Alert` header).
+    /// Shows a server's announcement (the `Alert` header).
     @Sendable static func showAlert(_ event: HTTPEvent) {
         guard case .alert(let text, let url) = event else { return }
         error("warning: \(url) says: \(visible(text))")
     }
 }
 
-/// How a command prints its result.
+/// The form in which a command prints its result.
 enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
     case text
     case json
 
-    /// Prints a result to standard output: as text, or as one JSON document and nothing else.
+    /// Prints a result to standard output, as text or as one JSON document and nothing else.
     func print(_ text: @autoclosure () -> String, _ json: @autoclosure () -> JSONValue) {
         switch self {
         case .text: Console.print(text())

@@ -70,6 +70,6 @@ struct InspectReport {
         ])
     }
 
-    /// Bytes of the attachments in the bundle, each file counted once.
+    /// The size of the attachments in the bundle, in bytes. Each file counts once.
     private var total: UInt64 { manifest.packed.saturatingSum { UInt64(clamping: $0.size) } }
 }

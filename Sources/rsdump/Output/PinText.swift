@@ -4,7 +4,8 @@ import RemoteSettingsModel
 
 /// Pins, as text and as JSON.
 enum PinText {
-    /// Such as `pinned at 1760000000000 (2025-10-09T08:53:20.000Z), 12.0 days (1036800000 ms) behind the server's …`.
+    /// An example is `pinned at 1760000000000 (2025-10-09T08:53:20.000Z), 12.0 days (1036800000 ms) behind the server's
+    /// …`.
     static func sentence(_ state: PinState) -> String {
         let at = state.pin.at
         var parts = ["pinned at \(at) (\(at.rfc3339))"]

@@ -34,7 +34,7 @@ final class Progress: Sendable {
     }
 
     func show(_ event: RefreshEvent) {
-        // Messages from the server are always shown.
+        // A server's messages are always shown.
         if case .http(let event) = event { return show(event) }
         guard isShown else { return }
         state.withLock { state in
@@ -72,7 +72,7 @@ final class Progress: Sendable {
 
     /// Updates the state with an event.
     ///
-    /// - Returns: the line to print where no bars are drawn.
+    /// - Returns: the line to print if no bars are drawn.
     private func note(_ event: RefreshEvent, _ state: inout State) -> String? {
         switch event {
         case .planned(let plan):

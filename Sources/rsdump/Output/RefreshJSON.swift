@@ -5,7 +5,7 @@ import SnapshotBundle
 
 /// A refresh's report as JSON.
 enum RefreshJSON {
-    /// - Parameter notifications: what became of the targets of `--notify`; `nil` where there are none.
+    /// - Parameter notifications: the results for the targets of `--notify`; `nil` if there are none.
     static func document(_ report: RefreshReport, at now: Timestamp, notifications: JSONValue? = nil) -> JSONValue {
         .members([
             "server": .string(report.server),
@@ -64,11 +64,11 @@ enum RefreshJSON {
     }
 }
 
-/// An entry of the lock as JSON, in the lock's own words.
+/// An entry of the lock as JSON, with the lock's own names.
 enum LockJSON {
     static func entry(_ entry: LockFile.Collection) -> JSONValue {
         guard case .object(let members) = entry.json else { return entry.json }
-        // Unlike in the lock, the server comes last.
+        // The server comes first in the lock and last here.
         return .object(Array(members.dropFirst() + members.prefix(1)))
     }
 }
@@ -94,7 +94,7 @@ extension PlannedCollection.Action {
         }
     }
 
-    /// What a refresh would do, for people.
+    /// The change that a refresh would make, for people.
     var sentence: String {
         switch self {
         case .unchanged: "nothing to do"

@@ -45,7 +45,7 @@ struct RefreshMarkdown {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// Errors quote servers, so that their text goes into a code span.
+    /// An item with an outcome. Errors quote servers, so their text goes into a code span.
     private func item(_ outcome: CollectionOutcome, _ text: String) -> String {
         "- \(MarkdownText.code("\(outcome.id)")): \(MarkdownText.code(text))"
     }

@@ -3,9 +3,9 @@ import Dumps
 import Publish
 import RemoteSettingsModel
 
-/// A release in words.
+/// Describes a release in words.
 enum ReleaseText {
-    /// Such as `release 13 of settings.example.org, in which main/a is changed and main/b is removed`.
+    /// An example is `release 13 of settings.example.org, in which main/a is changed and main/b is removed`.
     static func next(_ release: NextRelease) -> String {
         let catalogue = release.catalogue
         let name = "release \(catalogue.number) of \(catalogue.origin)"
@@ -17,7 +17,7 @@ enum ReleaseText {
         return parts.isEmpty ? name : "\(name), in which \(parts.joined(separator: ", and "))"
     }
 
-    /// What publishing made of the catalogue.
+    /// The result of publishing for the catalogue.
     static func words(_ release: NextRelease, resigned: Bool, _ style: Style) -> String {
         let catalogue = release.catalogue
         let name = "release \(catalogue.number) of \(catalogue.origin)"
@@ -29,13 +29,13 @@ enum ReleaseText {
         }
     }
 
-    /// Up to five names, and how many more there are.
+    /// Up to five names, and the number of the others.
     private static func list(_ ids: [CollectionID]) -> String {
         let shown = ids.prefix(5).map(\.description).joined(separator: ", ")
         return ids.count > 5 ? "\(shown) and \(ids.count - 5) more" : shown
     }
 
-    /// Such as `release 13 of settings.example.org, made 2026-11-20T…, confirmed until 2026-11-27T…`.
+    /// An example is `release 13 of settings.example.org, made 2026-11-20T…, confirmed until 2026-11-27T…`.
     static func sentence(_ catalogue: Catalogue, at now: Timestamp, _ style: Style) -> String {
         let name = "release \(catalogue.number) of \(catalogue.origin), made \(catalogue.made.rfc3339)"
         return catalogue.isConfirmed(at: now)
@@ -57,7 +57,7 @@ enum ReleaseText {
             members(catalogue) + [.init(key: "isConfirmed", value: .bool(catalogue.isConfirmed(at: now)))])
     }
 
-    /// What `verify` found.
+    /// The result of `verify`.
     static func json(_ release: ReleaseVerification, at now: Timestamp) -> JSONValue {
         var members: [JSONValue.Member] = []
         if let catalogue = release.catalogue, case .object(let own) = json(catalogue, at: now) { members = own }

@@ -1,7 +1,7 @@
 import RemoteSettings
 import RemoteSettingsModel
 
-/// Where a collection's records come from, for people.
+/// Says where a collection's records come from, for people.
 struct SnapshotExplanation {
     let status: SnapshotStatus
 

@@ -2,7 +2,7 @@ import Dumps
 import DumpsRefresh
 import RemoteSettingsModel
 
-/// How old the bundles are, as text and as JSON.
+/// The age of the bundles, as text and as JSON.
 struct StatusReport {
     let states: [(SurveyedCollection, SurveyedCollection.Freshness)]
     let now: Timestamp
@@ -105,7 +105,7 @@ struct StatusReport {
 
     private static func time(_ timestamp: Timestamp) -> String { "\(timestamp) \(timestamp.rfc3339.prefix(10))" }
 
-    /// Such as `+1.4 KiB`, `-20 B`, `=`.
+    /// Examples are `+1.4 KiB`, `-20 B` and `=`.
     private static func change(_ bytes: Int64) -> String {
         bytes == 0 ? "=" : (bytes < 0 ? "-" : "+") + ByteSize.text(bytes.magnitude)
     }
@@ -119,7 +119,7 @@ struct StatusReport {
 }
 
 extension String {
-    /// Without the spaces at its end, which a table's last column leaves.
+    /// The text without the spaces at its end, which a table's last column leaves.
     fileprivate func trimmingSpaces() -> String {
         var text = self[...]
         while text.last == " " { text = text.dropLast() }

@@ -4,12 +4,12 @@ import RemoteSettingsModel
 /// The result of a verification, as text and as JSON.
 struct VerifyReport {
     let outcomes: [Verification.Outcome]
-    /// Whether it is one release; `nil` if that was not asked.
+    /// Whether the bundles are one release; `nil` if that was not checked.
     let release: ReleaseVerification?
     let now: Timestamp
-    /// Files that are not in the lock; `nil` if these were not looked for.
+    /// Files that are not in the lock; `nil` if nobody looked for them.
     let strays: [String]?
-    /// By how much all bundles together exceed their budget.
+    /// The amount by which all bundles together exceed their budget.
     let excess: BudgetExcess?
 
     var isWithinBudget: Bool { excess == nil && outcomes.allSatisfy { $0.excess == nil } }
