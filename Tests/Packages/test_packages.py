@@ -162,7 +162,7 @@ def test_a_bare_debian_has_a_verified_refresh_in_seconds(system, origin):
     verified = system.run("rsdump", "verify", "--locked", "--dumps", "/srv/dumps").stdout
     took = time.monotonic() - began
     assert "2 of 2 bundles verified" in verified
-    # Not a benchmark: the limit is what the README says, with the margin of a busy machine.
+    # Not a benchmark: some seconds are usual, and a busy machine may need a minute.
     print(f"from the package file to a verified refresh: {took:.1f} s")
     assert took < 60
 
