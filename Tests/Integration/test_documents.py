@@ -1,0 +1,128 @@
+"""The check of ARCHITECTURE.md and CONTRIBUTING.md finds nothing in them, and finds what is broken on purpose."""
+import copy
+import pathlib
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "Tests/Checks"))
+import costs
+import documents
+
+ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text()
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+PROMISING = [(name, (ROOT / name).read_text(), heading) for name, heading in documents.PROMISING.items()]
+
+
+@pytest.fixture(scope="module")
+def package():
+    return documents.manifest()
+
+
+def told(problems):
+    return "\n".join(problems)
+
+
+def changed(text, old, new):
+    assert text.count(old) >= 1, f"{old!r} is not in the text any more: choose another victim"
+    return text.replace(old, new, 1)
+
+
+def with_dependency(package, name, other):
+    package = copy.deepcopy(package)
+    target = next(target for target in package["targets"] if target["name"] == name)
+    target["dependencies"].append({"byName": [other, None]})
+    return package
+
+
+def test_nothing_is_wrong():
+    assert list(documents.problems()) == []
+
+
+def test_a_room_that_is_missing(package):
+    without = changed(ARCHITECTURE, "| `Notifications` |", "| Notifications |")
+    assert "Notifications of Package.swift is not in the table" in told(documents.room_problems(without, package))
+
+
+def test_a_room_that_there_is_not(package):
+    more = changed(ARCHITECTURE, "| `Notifications` |", "| `Notifications`, `Carrots` |")
+    assert "no such target" in told(documents.room_problems(more, package))
+
+
+def test_a_room_twice(package):
+    twice = changed(ARCHITECTURE, "| `Notifications` |", "| `Notifications`, `Locks` |")
+    assert "Locks is in the table more than once" in told(documents.room_problems(twice, package))
+
+
+@pytest.mark.parametrize("name, below", [
+    ("RemoteSettingsModel", "RemoteSettings"), ("ContentSignature", "SnapshotBundle"), ("UpdateEvents", "UpdateSchedule"),
+    ("DumpsRefresh", "rsdump"),
+])
+def test_a_room_that_imports_one_below(package, name, below):
+    package = with_dependency(package, name, below)
+    assert f"{name} imports {below}, which stands below" in told(documents.room_problems(ARCHITECTURE, package))
+
+
+@pytest.mark.parametrize("path, old, new", [
+    ("Sources/ContentSignature/SnapshotVerification.swift", "func verified(", "func checked("),
+    ("Sources/SnapshotBundle/Lock/LockFile.swift", "extension LockFile.Collection", "extension LockFile.Entry"),
+    ("Sources/SnapshotOrigin/Records/ServedCollection.swift", "func delta(", "func difference("),
+    ("Sources/RemoteSettings/API/RemoteSettingsClient.swift", "func getRecords(", "func records("),
+])
+def test_a_stop_whose_symbol_was_renamed(path, old, new):
+    def read(file):
+        return file.read_text().replace(old, new).replace("struct Collection", "struct Entry") if file == ROOT / path \
+            else file.read_text()
+    assert f"{path} does not declare" in told(documents.stop_problems(ARCHITECTURE, read=read))
+
+
+def test_a_stop_whose_file_was_moved():
+    moved = changed(ARCHITECTURE, "Sources/SnapshotFetch/ChainStore.swift", "Sources/SnapshotFetch/Chains.swift")
+    assert "there is no file Sources/SnapshotFetch/Chains.swift" in told(documents.stop_problems(moved))
+
+
+def test_a_stop_to_which_no_other_leads():
+    def read(file):
+        text = file.read_text()
+        return text.replace("gather(", "collect(") if file.name == "CollectionRefresher.swift" else text
+    assert "do not mention AttachmentGatherer.gather" in told(documents.stop_problems(ARCHITECTURE, read=read))
+
+
+def test_a_stop_in_another_form_is_not_passed_over():
+    other = changed(ARCHITECTURE, "`UnverifiedSnapshot.verified`", "*verified*")
+    assert "have the form" in told(documents.stop_problems(other))
+
+
+@pytest.mark.parametrize("old, new, problem", [
+    ("`test_models`", "`test_patterns`", "test_patterns, which does not exist"),
+    ("LieTests.replayedOlderState`", "LieTests.replayedNewerState`", "LieTests.replayedNewerState, which does not exist"),
+    ("`ReproducibilityTests`", "`RepetitionSuiteTests`", "RepetitionSuiteTests, which does not exist"),
+    ("`Tests/Checks/linkage.py`", "`Tests/Checks/linking.py`", "Tests/Checks/linking.py, which does not exist"),
+    ("README: The same snapshot", "README: A snapshot", "The same snapshot gives the same bytes"),
+])
+def test_a_promise_that_nothing_guards(old, new, problem):
+    assert problem in told(documents.promise_problems(changed(CONTRIBUTING, old, new), PROMISING))
+
+
+def test_a_new_promise_without_a_row():
+    more = [("SECURITY.md", "## What is promised\n\n- **The sun rises.** Every day.\n", "What is promised")]
+    assert "The sun rises" in told(documents.promise_problems(CONTRIBUTING, more))
+
+
+def test_links_and_stages_that_lead_nowhere():
+    text = """[a](Nowhere.md) [b](README.md#no-such-heading) [c](ARCHITECTURE.md#the-rooms) [d](https://example.org)
+        `scripts/test moon`"""
+    assert len(list(documents.link_problems("README.md", text))) == 2
+    assert list(documents.stage_problems("README.md", text, {"unit"})) == ["README.md: scripts/test has no stage moon"]
+
+
+def test_every_file_belongs_to_a_feature(capsys):
+    with pytest.raises(SystemExit) as ended:
+        costs.main()
+    printed = capsys.readouterr()
+    assert (ended.value.code, printed.err) == (0, "")
+    rows = documents.rows(printed.out)
+    assert len(rows) == len(costs.FEATURES) + 1
+    total = int(rows[-1][2].replace(",", ""))
+    assert total == sum(int(row[2].replace(",", "")) for row in rows[:-1]) > 10_000
