@@ -14,14 +14,14 @@ enum ExitStatus: Int32 {
         Exit codes:
           0  done
           1  some collections failed, the others are done;
-             or the server's list of collections is of no use;
+             or the server's list of collections cannot be used;
              or diff --exit-code found a difference
           2  bad usage, configuration or input
           3  verification failed
           4  the server asked to wait; the error names the seconds
           5  the server cannot be reached, breaks off its answers, or answers
-             with an error of its own (5xx without a time to come back at)
-          6  something would change, where nothing was to (--locked, embed --check)
+             with an error of its own (5xx without Retry-After)
+          6  something would change, and nothing may (--locked, embed --check)
         """
 
     var code: ExitCode { ExitCode(rawValue) }

@@ -12,8 +12,9 @@ struct RSDump: AsyncParsableCommand {
         commandName: "rsdump",
         abstract: "Keeps verified, reproducible snapshot bundles of Remote Settings collections.",
         discussion: """
-            A directory (dumps by default) holds dumps.yaml, which people write: the server, who vouches for it, and the \
-            collections; and dumps.lock.json and <bucket>/<collection>.zip, which rsdump writes.
+            A directory (dumps by default) holds dumps.yaml, dumps.lock.json and <bucket>/<collection>.zip. People \
+            write dumps.yaml, which names the server, the trusted roots and the collections. rsdump writes the other \
+            files.
 
             Start with:
               rsdump add main/regions   name a collection
@@ -27,8 +28,8 @@ struct RSDump: AsyncParsableCommand {
 
             For a release:
               rsdump pin main/regions   keep a collection as it is, or as it was
-              rsdump refresh --locked   fail where the server has anything else
-              rsdump verify --locked    fail where the directory has anything else
+              rsdump refresh --locked   fail if the server has anything else
+              rsdump verify --locked    fail if the directory has anything else
 
             \(ExitStatus.help)
             """,

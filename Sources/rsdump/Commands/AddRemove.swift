@@ -10,8 +10,8 @@ struct Add: AsyncParsableCommand {
         commandName: "add",
         abstract: "Add collections to dumps.yaml, keeping its comments.",
         discussion: """
-            Creates dumps.yaml if there is none. --server and --trust-root apply to the whole file. Nothing is downloaded: \
-            rsdump refresh does that.
+            Creates dumps.yaml if there is none. --server and --trust-root apply to the whole file. Nothing is \
+            downloaded: rsdump refresh does that.
 
             Examples:
               rsdump add main/regions main/search-config-v2

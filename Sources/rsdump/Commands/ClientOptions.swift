@@ -18,16 +18,16 @@ struct ClientOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The origin whose releases are read: collections are shown together, as its signed catalogue lists them. By "
-                + "default the one that dumps.yaml beside --packaged names; without any, each collection is read by itself.",
+            "The origin whose releases are read: its signed catalogue says which states belong together. The default "
+                + "is the origin in dumps.yaml beside --packaged; without one, each collection is read by itself.",
             valueName: "name"))
     var origin: String?
 
     @Option(
         parsing: .singleValue,
         help: ArgumentHelp(
-            "A property of the app, for filters; may be repeated. Keys: channel, version, appId, locale, os, osVersion, "
-                + "formFactor, country; any other is a custom attribute.", valueName: "key=value"))
+            "A property of the app, for filters; may be repeated. Keys: channel, version, appId, locale, os, "
+                + "osVersion, formFactor, country; any other is a custom attribute.", valueName: "key=value"))
     var context: [String] = []
 
     func validate() throws {
@@ -96,8 +96,8 @@ private func property(_ key: Substring) throws(ValidationError) -> String {
     case let name where !name.isEmpty && !name.contains("."): return String(name)
     default:
         throw ValidationError(
-            "--context is \(String(reflecting: String(key))), expected a member of env that has a value of its own, such as "
-                + "env.channel or env.os.name")
+            "--context is \(String(reflecting: String(key))), expected a member of env that has a value of its own, "
+                + "such as env.channel or env.os.name")
     }
 }
 

@@ -31,12 +31,12 @@ struct ConfigGet: AsyncParsableCommand {
         commandName: "get",
         abstract: "Print the value of a parameter for a device, as JSON.",
         discussion: """
-            Conditions are evaluated for the given context. env.id, which percentages depend on, is --context id=…; env.now is \
-            the present time unless --context now=… says otherwise. A key without a value for such a device is not printed; \
-            the command then exits with 1.
+            Conditions are evaluated for the given context. env.id, which percentages depend on, is --context id=…; \
+            env.now is the present time unless --context now=… says otherwise. A key without a value for such a device \
+            is not printed; the command then exits with 1.
 
             Examples:
-              rsdump config get banner_text --context locale=de-AT --context id=device-1 --explain
+              rsdump config get banner_text --context locale=de-AT --context id=1 --explain
               rsdump config get --all --collection main/app-config
             """)
 
@@ -51,9 +51,9 @@ struct ConfigGet: AsyncParsableCommand {
     @Option(
         parsing: .singleValue,
         help: ArgumentHelp(
-            "A property of the device, for filters; may be repeated. Keys: channel, version, appId, locale, os, osVersion, "
-                + "formFactor, country, or as filters write them (env.channel); any other is a signal: a number, true or false "
-                + "as such, anything else as text.",
+            "A property of the device, for filters; may be repeated. Keys: channel, version, appId, locale, os, "
+                + "osVersion, formFactor, country, or as filters write them (env.channel); any other key is a signal, "
+                + "whose value is a number, true, false or else a text.",
             valueName: "key=value"))
     var context: [String] = []
 
@@ -116,20 +116,21 @@ struct ConfigCheck: AsyncParsableCommand {
         commandName: "check",
         abstract: "Check a collection of parameters for mistakes.",
         discussion: """
-            Found are records that are no parameters, keys with several records without filter, filters that cannot be parsed \
-            (errors, exit code 2); keys whose values have different types, keys that have no record for every device, and \
-            records that no device ever gets, because no device can pass their filter or because others come first \
-            (warnings). With --defaults also keys that the app has no default for, and values of another type than the app's \
-            default (warnings).
+            It prints errors, with exit code 2, and warnings. Errors are records that are not parameters, keys that \
+            have several records without a filter, and filters that cannot be parsed. Warnings are keys whose values \
+            have different types, keys that have no record for every device, and records that no device ever gets, \
+            because no device can pass their filter or because others come first. With --defaults, it also warns of \
+            keys that the app has no default for, and of values of another type than the app's default.
 
-            --used-in reads the app's source files. It names parameters that no file mentions, and keys that the code reads \
-            and the collection does not have (warnings). Keys that the code puts together at run time are not seen.
+            --used-in reads the app's source files. It names parameters that no file mentions, and keys that the code \
+            reads and the collection does not have (warnings). Keys that the code puts together at run time are not \
+            seen.
 
             Examples:
               rsdump config check main/app-config
               rsdump config check main/app-config --defaults RemoteConfigDefaults.plist
               rsdump config check main/app-config --used-in App/Sources
-              rsdump config check parameters.json    an array of records, or an answer of a server
+              rsdump config check parameters.json    an array of records or a server's answer
             """)
 
     @Argument(
@@ -229,12 +230,13 @@ struct ConfigDefaults: AsyncParsableCommand {
         commandName: "defaults",
         abstract: "Write the parameters' default values as a file for an app.",
         discussion: """
-            A parameter's default is its record without filter; parameters that have none are left out, as are those whose \
-            default is the app's own. swift writes an accessor for each key, with its type taken from all of its values.
+            A parameter's default is its record without a filter. Parameters that have no such record are left out, \
+            and so are those whose default is the app's own. swift writes an accessor for each key, with its type \
+            taken from all of its values.
 
             Examples:
               rsdump config defaults --to plist -o RemoteConfigDefaults.plist
-              rsdump config defaults --to swift --collection main/app-config -o Parameters.swift
+              rsdump config defaults --to swift --collection main/app-config -o Keys.swift
             """)
 
     /// The forms in which defaults can be written.
@@ -273,7 +275,7 @@ struct ConfigDefaults: AsyncParsableCommand {
 struct ParameterSource: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "A collection in the dumps directory, a bundle, or a JSON file of records; may be left out where the dumps "
+            "A collection in the dumps directory, a bundle, or a JSON file of records; may be left out if the dumps "
                 + "directory has one collection.",
             valueName: "file|bucket/collection"))
     var collection: String?
@@ -326,7 +328,8 @@ struct ParameterSource: ParsableArguments {
             guard let records = document.array ?? document["data"]?.array ?? document["changes"]?.array else {
                 throw CommandFailure(
                     .usage,
-                    "\(file): expected an array of records, or an object with \"data\" or \"changes\", found another value"
+                    "\(file): expected an array of records, or an object with \"data\" or \"changes\", found another "
+                        + "value"
                 )
             }
             let changeset = JSONValue.members([

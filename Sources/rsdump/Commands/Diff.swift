@@ -29,16 +29,17 @@ struct Diff: AsyncParsableCommand {
               rsdump diff dumps sources:sources        what publish would change
               rsdump diff git:v1 git:v2 --format markdown
 
-            Markdown is meant for the body of a pull request: its length is limited, and the largest changes come first. Text \
-            is coloured on a terminal, unless NO_COLOR is set.
+            Markdown is meant for the body of a pull request: its length is limited, and the largest changes come \
+            first. Text is coloured on a terminal, unless NO_COLOR is set.
 
             Bundles are compared, not verified: rsdump verify does that.
 
-            Exits with 0 if both sides could be compared; with --exit-code, with 1 if they differ. Errors have other codes: \
-            2 for arguments, files and git, 3 if a bundle or the server's answer cannot be trusted, 4 if the server asked to \
-            wait, 5 if it cannot be reached.
+            Exits with 0 if both sides could be compared; with --exit-code, with 1 if they differ. Errors have other \
+            codes: 2 for arguments, files and git, 3 if a bundle or the server's answer cannot be trusted, 4 if the \
+            server asked to wait, 5 if it cannot be reached.
 
-            If the server fails for some collections, the others are compared and printed, and the exit code is that of the
+            If the server fails for some collections, the others are compared and printed, and the exit code is that \
+            of the
             failure.
             """)
 

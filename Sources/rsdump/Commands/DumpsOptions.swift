@@ -55,7 +55,7 @@ struct TrustOptions: ParsableArguments {
 
 /// The options for the server and its trusted root certificates.
 struct ServerOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("prod, stage, dev, or a base URL; /v2 where it names no version.", valueName: "server"))
+    @Option(help: ArgumentHelp("prod, stage, dev, or a base URL; /v2 if it names no version.", valueName: "server"))
     var server: String?
 
     @OptionGroup var trust: TrustOptions

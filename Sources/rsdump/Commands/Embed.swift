@@ -9,14 +9,15 @@ struct Embed: AsyncParsableCommand {
         commandName: "embed",
         abstract: "Write a C target that makes bundles part of a program.",
         discussion: """
-            Writes MODULE.c and include/MODULE.h into the output folder, whose name is the module's name. The source refers \
-            to the lock and the bundles by relative paths (#embed), so that the compiler reads them again when they change. \
-            An app reads them in place: --swift writes the function that it calls, for RemoteSettingsConfig(packaged:).
+            Writes MODULE.c and include/MODULE.h into the output folder, whose name is the module's name. The source \
+            refers to the lock and the bundles by relative paths (#embed), so that the compiler reads them again when \
+            they change. An app reads them in place: --swift writes the function that it calls, for \
+            RemoteSettingsConfig(packaged:).
 
-            With collections named, or with --stored, the target gets a lock of its own, and with --stored also bundles of \
-            its own: list both (dumps.lock.json, bundles) under exclude: in Package.swift.
+            If collections are named, the target gets its own lock. With --stored, it gets its own lock and its own \
+            bundles. List both (dumps.lock.json, bundles) under exclude: in Package.swift.
 
-            Exits with 6 if --check finds that the target is not what would be written.
+            Exits with 6 if --check finds that the target would change.
 
             Examples:
               rsdump embed --output Sources/EmbeddedDumps \\

@@ -17,31 +17,33 @@ struct ExportCommand: AsyncParsableCommand {
               mirror: plain files that nginx, an object store or a CDN serves as an origin
               edge: rules by which a CDN or proxy serves what rsdump upload wrote
 
-            The bundles are first checked against the lock, byte by byte. The output appears complete or not at all, and \
-            anything that is already there is replaced only with --force. The same bundles produce the same output.
+            The bundles are first checked against the lock, byte by byte. The output appears complete or not at all, \
+            and anything that is already there is replaced only with --force. The same bundles produce the same \
+            output.
 
-            With --update, the firefox and application-services layouts are written into an existing tree of such a project: \
-            its other collections and files are kept. Attachments of the exported collections that no record has any more \
-            are removed. Firefox's last_modified.json keeps its other entries; a collection that the tree has without \
-            listing it there stays unlisted.
+            With --update, the firefox and application-services layouts are written into an existing tree of such a \
+            project: its other collections and files are kept. Attachments of the exported collections that no record \
+            has any more are removed. Firefox's last_modified.json keeps its other entries; a collection that the tree \
+            has without listing it there stays unlisted.
 
-            rsdump import reads application-services, firefox, changesets, tar.zst and tar.xz back. Only changesets and the \
-            archives keep signatures.
+            rsdump import reads application-services, firefox, changesets, tar.zst and tar.xz back. Only changesets \
+            and the archives keep signatures.
 
-            A mirror can be published into the same --output again and again, without --force: a new tree of files is written \
-            beside the present one, and then the link "current" is replaced in one step. nginx.conf in the output serves \
-            the tree; objects.json in the tree lists each file's path, type and caching for an upload to an object store. \
-            --url is the address at which clients reach the mirror. With --history, clients that ask what has changed since \
-            an older bundle get only that; others get the whole collection.
+            A mirror can be published into the same --output again and again, without --force: a new tree of files is \
+            written beside the present one, and then the link "current" is replaced in one step. nginx.conf in the \
+            output serves the tree; objects.json in the tree lists each file's path, type and caching for an upload to \
+            an object store. --url is the address at which clients reach the mirror. With --history, clients that ask \
+            what has changed since an older bundle get only that; others get the whole collection.
 
-            With --updates, nginx also has the update channel of the mirror, at /v1/updates and /v2/updates: clients hold a \
-            connection, and hear of a change within a second. It needs Debian's libnginx-mod-nchan. What waits to be told is \
-            kept in notify.json in the output. Where several hosts serve the mirror, --updates-redis lets them share the \
-            channel: an event that is posted to one of them reaches the clients of all.
+            With --updates, nginx also has the update channel of the mirror, at /v1/updates and /v2/updates. Clients \
+            hold a connection, and hear of a change within a second. It needs Debian's libnginx-mod-nchan. Events that \
+            could not be posted yet are kept in notify.json in the output. If several hosts serve the mirror, \
+            --updates-redis lets them share the channel: an event that is posted to one of them reaches the clients of \
+            all.
 
-            With --to edge, the output is a folder with rules for CloudFront, Cloudflare, Fastly, Varnish and nginx, which say the \
-            same: --url is the address at which clients reach the edge, --bucket-url is where the edge reads the bucket. The \
-            rules do not depend on the collections, so once is enough.
+            With --to edge, the output is a folder with the same rules for CloudFront, Cloudflare, Fastly, Varnish and \
+            nginx. --url is the address at which clients reach the edge, and --bucket-url is where the edge reads the \
+            bucket. The rules do not depend on the collections, so one export is enough.
 
             \(NotifyOptions.help)
 
@@ -100,7 +102,8 @@ struct ExportCommand: AsyncParsableCommand {
     @Option(
         parsing: .singleValue,
         help: ArgumentHelp(
-            "For a mirror: where older bundles are: git for the dumps directory's own history, or a folder; may be repeated.",
+            "For a mirror: where older bundles are: git for the dumps directory's own history, or a folder; may be "
+                + "repeated.",
             valueName: "git|dir"))
     var history: [String] = []
 
@@ -113,7 +116,7 @@ struct ExportCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "For a mirror on several hosts: the Redis server by which they share the update channel.",
+            "For a mirror on several hosts: the Redis server through which they share the update channel.",
             discussion: "As redis://[:PASSWORD@]HOST[:PORT][/DATABASE]. With a password, only you can read nginx.conf.",
             valueName: "url"))
     var updatesRedis: String?

@@ -9,9 +9,9 @@ struct Get: AsyncParsableCommand {
         commandName: "get",
         abstract: "Print the records that an app would get, one JSON object per line.",
         discussion: """
-            The records are those of the newer of the stored and the packaged state, filtered for the given context. The \
-            network is used only with --sync-if-empty, and for an attachment that is neither stored nor packaged. If there \
-            are no records, the command says why and exits with 1.
+            The records are those of the newer of the stored and the packaged state, filtered for the given context. \
+            The network is used only with --sync-if-empty, and for an attachment that is neither stored nor packaged. \
+            If there are no records, the command says why and exits with 1.
 
             Example:
               rsdump get main/regions --storage /tmp/app --packaged dumps \\

@@ -18,11 +18,11 @@ struct ImportCommand: AsyncParsableCommand {
               firebase-template: a Remote Config template, JSON, as a source file
               defaults: in-app defaults (plist, JSON or XML), as a source file
 
-            Archives may be ZIP, tar, 7z or ar, compressed with gzip, xz or zstd. Attachments are checked against their \
-            records. A collection that is signed and comes with its certificate chain is verified; any other is marked \
-            "imported" in bundle and lock until a refresh fetches the signed state. A bundle is never replaced by an older \
-            state, and a signed one never by one that is not. The collections are added to dumps.yaml, which is created if \
-            there is none.
+            Archives may be ZIP, tar, 7z or ar, compressed with gzip, xz or zstd. Attachments are checked against \
+            their records. A collection that is signed and comes with its certificate chain is verified. Any other is \
+            marked "imported" in bundle and lock until a refresh fetches the signed state. An older state never \
+            replaces a bundle, and an unsigned state never replaces a signed one. The collections are added to \
+            dumps.yaml, which is created if there is none.
 
             Examples:
               rsdump import --from firefox \\
@@ -33,8 +33,8 @@ struct ImportCommand: AsyncParsableCommand {
               rsdump import --from firebase-template template.json \\
                 --collection main/remote-config
 
-            The last two formats become a file of --sources, which rsdump publish signs. What has no translation \
-            (audiences, user properties, personalisation, experiments) is an error that names it.
+            The last two formats become a file of --sources, which rsdump publish signs. If something has no \
+            translation (audiences, user properties, personalisation, experiments), the import fails and names it.
 
             Exits with 1 if a collection was refused, and with 3 if hashes or signatures were the only reasons.
             """)
@@ -139,7 +139,8 @@ extension ImportCommand {
         for name in ["", ".yaml", ".yml", ".json"] where try FileStore.exists("\(folder)/\(id.name)\(name)") {
             throw CommandFailure(
                 .usage,
-                "\(folder)/\(id.name)\(name): expected no such file, found one; remove it, or choose another --collection"
+                "\(folder)/\(id.name)\(name): expected no such file, found one; remove it, or choose another "
+                    + "--collection"
             )
         }
         let source: Bytes

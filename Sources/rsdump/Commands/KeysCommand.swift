@@ -15,12 +15,12 @@ import SigningKeys
 struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys",
-        abstract: "Make, renew and look at the keys that publish signs with.",
+        abstract: "Make, renew and show the keys that publish signs with.",
         discussion: """
-            A directory of keys holds root.key, intermediate.key and signer.key, which only their owner can read, and the \
-            certificates root.pem, intermediate.pem and chain.pem, which are public. Apps pin the root. publish needs \
-            signer.key and chain.pem only: keep root.key where nothing is published from, and intermediate.key where you \
-            renew.
+            A directory of keys holds root.key, intermediate.key and signer.key, which only their owner can read, and \
+            the certificates root.pem, intermediate.pem and chain.pem, which are public. Apps pin the root. publish \
+            needs only signer.key and chain.pem. Keep root.key on a machine that publishes nothing, and \
+            intermediate.key on the machine that renews.
 
             In place of a file, a variable may hold the PEM text: \(KeyDirectory.variable(.signer)), \
             \(KeyDirectory.chainVariable), \(KeyDirectory.variable(.intermediate)), \(KeyDirectory.variable(.root)).
@@ -30,12 +30,12 @@ struct KeysCommand: AsyncParsableCommand {
               rsdump keys status keys
               rsdump keys renew keys
 
-            With the root's key elsewhere:
+            If the root's key is elsewhere:
               rsdump keys request keys --for intermediate --output req.pem
               rsdump keys issue ROOT req.pem --as intermediate --name NAME --output new.pem
               rsdump keys renew keys --certificate new.pem
 
-            So that apps that pin the root of OLD accept that of keys, too:
+            To make apps that pin the root of OLD accept the root of keys too:
               rsdump keys cross-sign OLD keys/root.pem --root SHA256 --output cross.pem
               rsdump keys succeed keys --certificate cross.pem --root SHA256
             """,
@@ -136,9 +136,9 @@ extension KeysCommand {
                     roots:
                       - "\(root)"\(isDefault ? "" : "\n    signer: \(signer)")
 
-                Keep \(keys.keyPath(.root)) and \(keys.keyPath(.intermediate)) where nobody publishes from: publish needs \
-                \(keys.keyPath(.signer)) and \(keys.certificatePath(.signer)) only. If \(keys.keyPath(.root)) is lost, \
-                apps need an update to trust another root.
+                Keep \(keys.keyPath(.root)) and \(keys.keyPath(.intermediate)) where nobody publishes from: publish \
+                needs \(keys.keyPath(.signer)) and \(keys.certificatePath(.signer)) only. If \(keys.keyPath(.root)) is \
+                lost, apps need an update to trust another root.
                 """)
         }
     }
@@ -146,7 +146,7 @@ extension KeysCommand {
     struct Request: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "request",
-            abstract: "Make a key, and the request for its certificate, for whoever holds the issuer's key.")
+            abstract: "Make a key and a request for its certificate, which the holder of the issuer's key answers.")
 
         @OptionGroup var directory: DirectoryArgument
 
@@ -180,8 +180,8 @@ extension KeysCommand {
             commandName: "issue",
             abstract: "Answer a request for an intermediate certificate with the root's key, or for a signing one.",
             discussion: """
-                Without --name, it shows which name and key the request is for, and issues nothing. Whoever made it has \
-                seen both too: compare them before you confirm the name.
+                Without --name, it shows the name and the key in the request, and issues nothing. The person who made \
+                the request has seen both too. Compare them before you confirm the name.
                 """)
 
         @OptionGroup var directory: DirectoryArgument
@@ -192,7 +192,7 @@ extension KeysCommand {
         @Option(name: .customLong("as"), help: "What it becomes: intermediate or signer.")
         var role: RequestedRole
 
-        @Option(help: ArgumentHelp("The name in the certificate, which the request has to ask for.", valueName: "name"))
+        @Option(help: ArgumentHelp("The name in the certificate, which the request must ask for.", valueName: "name"))
         var name: String?
 
         @Option(help: ArgumentHelp("How long it is valid; 1095 or 90 by default.", valueName: "days"))
@@ -221,10 +221,11 @@ extension KeysCommand {
     struct Renew: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "renew",
-            abstract: "Replace the signing key and its certificate, or take over one that was issued elsewhere.",
+            abstract: "Replace the signing key and its certificate, or install one that was issued elsewhere.",
             discussion: """
-                Sign the collections again afterwards: rsdump publish --resign. Nothing changes for apps: they pin the root. \
-                What was issued elsewhere has to belong to the open request and to the root in root.pem.
+                Sign the collections again afterwards: rsdump publish --resign. Nothing changes for apps, because they \
+                pin the root. A certificate that was issued elsewhere must belong to the open request and to the root \
+                in root.pem.
                 """)
 
         @OptionGroup var directory: DirectoryArgument
@@ -239,7 +240,7 @@ extension KeysCommand {
         var intermediate = false
 
         @Option(
-            help: ArgumentHelp("Take over this certificate, which was issued for an open request.", valueName: "file"))
+            help: ArgumentHelp("Install this certificate, which was issued for an open request.", valueName: "file"))
         var certificate: String?
 
         func validate() throws {
@@ -266,11 +267,11 @@ extension KeysCommand {
     struct ChangeRoot: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "change-root",
-            abstract: "Take over a certificate of another root, which apps have to pin.",
+            abstract: "Install a certificate of another root, which apps must pin.",
             discussion: """
-                Use it if root.key is elsewhere: as keys renew --certificate, but for a certificate that another root \
-                issued, or for a directory that has no root yet. Apps that do not pin that root accept nothing that is \
-                signed with it.
+                Use it if root.key is elsewhere. It does what keys renew --certificate does, but for a certificate \
+                that another root issued, or for a directory that has no root yet. Apps that do not pin that root \
+                accept nothing that is signed under it.
                 """)
 
         @OptionGroup var directory: DirectoryArgument
@@ -278,7 +279,7 @@ extension KeysCommand {
         @Option(help: ArgumentHelp("The certificate that was issued for an open request.", valueName: "file"))
         var certificate: String
 
-        @Option(help: ArgumentHelp("SHA-256 of the new root, as its holder tells it.", valueName: "sha-256"))
+        @Option(help: ArgumentHelp("SHA-256 of the new root, from the person who holds it.", valueName: "sha-256"))
         var root: String
 
         func run() async throws {
@@ -296,12 +297,12 @@ extension KeysCommand {
             commandName: "cross-sign",
             abstract: "Let the root of this directory vouch for another root, its successor.",
             discussion: """
-                Apps that pin the old root then accept what is signed under the new one, without an update: whoever has the \
-                new root's key can publish for them, and can name the next successor. Never do this with a key that may \
-                have leaked.
+                Apps that pin the old root then accept what is signed under the new one, without an update. The holder \
+                of the new root's key can publish for these apps, and can name the next successor. Never do this with \
+                a key that may have leaked.
 
-                Without --root, it shows the new root's name and SHA-256, and signs nothing. Compare the SHA-256 with what \
-                the new root's holder reads in rsdump keys status. The result is public.
+                Without --root, it shows the new root's name and SHA-256, and signs nothing. Compare the SHA-256 with \
+                what the new root's holder reads in rsdump keys status. The result is public.
                 """)
 
         @OptionGroup var directory: DirectoryArgument
@@ -309,7 +310,7 @@ extension KeysCommand {
         @Argument(help: ArgumentHelp("The new root's certificate.", valueName: "root.pem"))
         var certificate: String
 
-        @Option(help: ArgumentHelp("SHA-256 of the new root, as its holder tells it.", valueName: "sha-256"))
+        @Option(help: ArgumentHelp("SHA-256 of the new root, from the person who holds it.", valueName: "sha-256"))
         var root: String?
 
         @Option(
@@ -334,7 +335,8 @@ extension KeysCommand {
             Console.error(
                 """
                 rsdump: the root of \(directory.keys.path) vouches for \(Console.visible(cross.name)) until \
-                \(cross.notAfter.rfc3339); next, where the new keys are: rsdump keys succeed DIR --certificate FILE --root SHA256
+                \(cross.notAfter.rfc3339); next, where the new keys are: rsdump keys succeed DIR --certificate FILE \
+                --root SHA256
                 """)
         }
     }
@@ -342,11 +344,11 @@ extension KeysCommand {
     struct Succeed: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "succeed",
-            abstract: "Take over a cross-certificate of an older root, for apps that pin that one.",
+            abstract: "Install a cross-certificate of an older root, for apps that pin that root.",
             discussion: """
-                From then on, publish signs for both: apps that pin the older root verify over the cross-certificate, apps \
-                that pin the root of this directory as before. What the older root's own predecessors have signed comes \
-                along. Publish with --resign afterwards.
+                publish then signs for both roots. Apps that pin the older root verify over the cross-certificate, and \
+                apps that pin the root of this directory verify as before. The cross-certificates of the older root's \
+                own predecessors are installed too. Sign the collections again afterwards: rsdump publish --resign.
                 """)
 
         @OptionGroup var directory: DirectoryArgument
@@ -362,9 +364,8 @@ extension KeysCommand {
             let chains = try keys.succeed(
                 read(certificate), place: certificate, after: TrustAnchors.rootHash(root),
                 now: HTTPEnvironment.system.now())
-            Console.print(
-                "\(keys.path) signs for apps of \(Counted.text(chains - 1, "older root")) too; next: rsdump publish --resign"
-            )
+            let older = Counted.text(chains - 1, "older root")
+            Console.print("\(keys.path) signs for apps of \(older) too; next: rsdump publish --resign")
         }
     }
 
@@ -484,7 +485,8 @@ private struct KeysReport {
         }
         for predecessor in predecessors {
             text +=
-                "vouched for by \(predecessor.root), \(Console.visible(predecessor.name)), until \(predecessor.end.rfc3339)\n"
+                "vouched for by \(predecessor.root), \(Console.visible(predecessor.name)), "
+                + "until \(predecessor.end.rfc3339)\n"
             if let warning = predecessor.warning { text += "  \(style.yellow("warning")): \(warning)\n" }
         }
         return String(text.dropLast())

@@ -11,11 +11,11 @@ import StaticMirror
 /// The options that announce a change: `--notify` and its companions.
 struct NotifyOptions: ParsableArguments {
     static let help = """
-        With --notify, each target is told once the new state is in place, if anything has changed: by a POST of the update \
-        event, as {"timestamp":1740558489816,"collections":["main/regions"]}, or of a message that Firebase Cloud Messaging \
-        or Apple's push service delivers to apps (--notify-format). A target is tried three times. Where it cannot be told, \
-        a warning says so, the exit code is that of the run without it, and the next run with the same --notify tells \
-        it of everything that it has missed.
+        With --notify, each target is told of a change when the new state is in place. It gets a POST of the update \
+        event, such as {"timestamp":1740558489816,"collections":["main/regions"]}, or of a message that Firebase Cloud \
+        Messaging or Apple's push service delivers to apps (--notify-format). A target is tried three times. If it \
+        cannot be told, a warning says so, and the exit code stays what it would be without the target. The next run \
+        with the same --notify tells the target of everything that it has missed.
 
         Targets that differ in format, topic or credentials have names under notify: in dumps.yaml.
         """
@@ -40,7 +40,8 @@ struct NotifyOptions: ParsableArguments {
     @Option(
         name: .customLong("notify-headers-from-env"),
         help: ArgumentHelp(
-            "The environment variable with header fields for the URLs of --notify, such as Authorization: Bearer TOKEN.",
+            "The environment variable with header fields for the URLs of --notify, such as Authorization: "
+                + "Bearer TOKEN.",
             valueName: "variable"))
     var headersVariable: String?
 
@@ -162,8 +163,8 @@ struct NotifyOptions: ParsableArguments {
             if let variable = target.headersVariable, !Self.isURL(name), !variable.hasPrefix(Self.variablePrefix) {
                 throw CommandFailure(
                     .usage,
-                    "\(file): notify: \(Console.visible(name)): headers-from-env: expected a variable whose name begins with "
-                        + "\(Self.variablePrefix), found \(Console.visible(variable)); rename the variable")
+                    "\(file): notify: \(Console.visible(name)): headers-from-env: expected a variable whose name "
+                        + "begins with \(Self.variablePrefix), found \(Console.visible(variable)); rename the variable")
             }
             let headers = try Self.headers(target.headersVariable)
             do {

@@ -10,14 +10,14 @@ struct PinCommand: AsyncParsableCommand {
         commandName: "pin",
         abstract: "Keep a collection at one state.",
         discussion: """
-            A refresh leaves a pinned collection as it is, and reports how far it is behind the server. Without --at, the \
-            present state is pinned. With --at, an older one takes its place: from the git history of the dumps directory, \
-            or from --from, which names a bundle or a folder with bundles of any names at any depth. It is never taken from \
-            the server. Comments in dumps.yaml are kept.
+            A refresh leaves a pinned collection as it is, and reports how far it is behind the server. Without --at, \
+            the present state is pinned. With --at, an older state replaces it. That state comes from the git history \
+            of the dumps directory, or from --from, which names a bundle or a folder that has bundles of any name at \
+            any depth. It never comes from the server. Comments in dumps.yaml are kept.
 
-            An older bundle is verified like any other, at the time that is recorded in the lock of its commit, or in the \
-            lock beside it (DIR/dumps.lock.json for DIR/BUCKET/COLLECTION.zip). A bundle without such a lock is verified at \
-            the present time: its certificates must still be valid.
+            An older bundle is verified like any other, at the time that is recorded in the lock of its commit, or in \
+            the lock beside it (DIR/dumps.lock.json for DIR/BUCKET/COLLECTION.zip). A bundle without such a lock is \
+            verified at the present time: its certificates must still be valid.
 
             After --until, refresh and status warn; with --max-age they fail if the bundle is older than that.
 

@@ -26,11 +26,12 @@ struct CheckCommand: AsyncParsableCommand {
         commandName: "check",
         abstract: "Check the sources that publish reads, offline and without keys.",
         discussion: """
-            Every problem is printed with its file, line and the way out of it: ids that are used twice or are no ids, unknown \
-            keys and conditions, filters that do not parse, values of a parameter that change type, records that the schema \
-            in the collection's metadata does not allow, attachments that are missing, outside of their directory or over \
-            the budget in dumps.yaml, numbers that no record can hold. So is every collection in the dumps directory that has \
-            neither a source nor a signature of a root in dumps.yaml. Values that no device gets are noted.
+            Every problem is printed with its file, its line and what to do about it. Problems are ids that are used \
+            twice or are not valid, unknown keys and conditions, filters that do not parse, parameters whose values \
+            have different types, records that the schema in the collection's metadata does not allow, attachments \
+            that are missing, outside of their directory or over the budget in dumps.yaml, and numbers that no record \
+            can hold. A collection in the dumps directory that has neither a source nor a signature of a root in \
+            dumps.yaml is a problem too. Values that no device gets are noted.
 
             Examples:
               rsdump check
@@ -79,21 +80,21 @@ struct PublishCommand: AsyncParsableCommand {
         commandName: "publish",
         abstract: "Sign collections that are kept as source files, and pack them into bundles.",
         discussion: """
-            The sources are compared with the present bundles. New and changed records get a new timestamp, and so does their \
-            collection; whatever did not change keeps its own. Timestamps only go forward. Collections whose sources did not \
-            change are left as they are, byte for byte. What comes out is a directory of dumps like any other: serve, export, \
-            embed and apps take it.
+            The sources are compared with the present bundles. New and changed records get a new timestamp, and so \
+            does their collection. Everything else keeps its own. Timestamps only go forward. Collections whose \
+            sources did not change are left as they are, byte for byte. The result is a directory of dumps like any \
+            other, which serve, export, embed and apps can use.
 
             The keys come from --keys, or from \(KeyDirectory.variable(.signer)) and \(KeyDirectory.chainVariable).
 
-            If dumps.yaml has release: with the name of the origin, what one run publishes is one release: the catalogue, which is \
-            the collection \(Catalogue.collection), lists the state of every collection and says until when that is confirmed. \
-            --confirm renews that time and is meant for a nightly job; it needs no sources. A plain publish does so as well once \
-            half of the time is over.
+            If dumps.yaml has release: with the name of the origin, each run publishes one release. Its catalogue, \
+            which is the collection \(Catalogue.collection), lists the state of every collection and says until when \
+            the release is confirmed. --confirm renews that time. It needs no sources and is meant for a nightly job. \
+            A plain publish renews the time too when half of it is over.
 
-            While apps move from one root to another, --overlap-keys adds a second signature. If an older root has signed the \
-            root of the keys (rsdump keys succeed), there is a signature for apps of that one too. Bundles keep the chains of \
-            all, and origins serve them.
+            While apps move from one root to another, --overlap-keys adds a second signature. If an older root has \
+            signed the root of the keys (rsdump keys succeed), apps that pin the older root get a signature too. \
+            Bundles keep all chains, and origins serve them.
 
             \(NotifyOptions.help)
 
@@ -103,7 +104,7 @@ struct PublishCommand: AsyncParsableCommand {
               rsdump publish --origin shop      the first time: makes releases from now on
               rsdump publish main/settings --keys keys --at 2026-11-22T08:00:00Z
               rsdump publish --resign           after rsdump keys renew
-              rsdump publish --confirm          every night, where there are releases
+              rsdump publish --confirm          every night, if there are releases
 
             \(ExitStatus.help)
             """)

@@ -13,17 +13,19 @@ struct RefreshCommand: AsyncParsableCommand {
         abstract: "Download what is new, verify it, and rewrite the bundles whose data changed.",
         discussion: """
             One request finds out which collections have changed. For each of them, only the records that changed are \
-            downloaded, and only the attachments that the present bundle lacks. Signatures and hashes are checked before \
-            anything is written. A collection that fails keeps its last good bundle; the others are refreshed all the same.
+            downloaded, and only the attachments that the present bundle lacks. Signatures and hashes are checked \
+            before anything is written. A collection that fails keeps its last good bundle; the others are refreshed \
+            all the same.
 
-            If dumps.yaml has release: with the name of an origin, only states of one of its releases are taken, all together or \
-            none: those that the origin's catalogue lists. Naming collections then refreshes all that dumps.yaml names.
+            If dumps.yaml has release: with the name of an origin, a refresh takes all the states that the origin's \
+            catalogue lists, or none of them. It then refreshes all collections of dumps.yaml, even if only some are \
+            named.
 
             Pinned collections stay as they are. If a bundle or an attachment exceeds its budget in dumps.yaml, its \
             collection fails and keeps its bundle; if all bundles together exceed the total budget, nothing is changed.
 
-            With --locked nothing is written, and the exit code is 6 if anything would change: the server has a newer state, \
-            a bundle is missing or damaged, or dumps.yaml asks for other attachments.
+            With --locked nothing is written, and the exit code is 6 if anything would change: the server has a newer \
+            state, a bundle is missing or damaged, or dumps.yaml asks for other attachments.
 
             \(NotifyOptions.help)
 

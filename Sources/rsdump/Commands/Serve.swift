@@ -15,22 +15,24 @@ struct Serve: AsyncParsableCommand {
         commandName: "serve",
         abstract: "Serve bundles as a Remote Settings server does.",
         discussion: """
-            A read-only origin for any client: the v1 and v2 API, attachments with ranges and gzip, certificate chains. \
-            Signed collections keep their signatures, so that a client with the pinned root verifies them. Each bundle is \
-            verified against dumps.lock.json before it is served; one that is damaged is reported and left out.
+            It is a read-only origin for any client. It has the v1 and v2 API, attachments with ranges and gzip, and \
+            certificate chains. Signed collections keep their signatures, so that a client with the pinned root can \
+            verify them. Each bundle is verified against dumps.lock.json before it is served. A damaged bundle is \
+            reported and left out.
 
-            A client that is behind gets the changes since its state where that state is known, from --history or because \
-            it was served before; otherwise it is redirected to the full list, as by the real server.
+            A client that is behind gets the changes since its state if that state is known, from --history or because \
+            it was served before. Otherwise the client is redirected to the full list, as Mozilla's server does.
 
-            The address is printed to standard output as soon as the server listens there. Standard error gets a summary of \
-            what is served, and a line for each connection on which something was refused. SIGTERM and SIGINT end the \
-            server after the answers under way. The dumps are only read.
+            The address is printed to standard output as soon as the server listens there. Standard error gets a \
+            summary of what is served, and a line for each connection on which something was refused. SIGTERM and \
+            SIGINT end the server after the answers under way. The dumps are only read.
 
-            At /, a browser shows the contents of the bundles: records with a search, attachments, and changes since an \
-            older state.
+            At /, a browser shows the contents of the bundles: records with a search, attachments, and changes since \
+            an older state.
 
-            Clients can wait for changes: GET /v1/updates and /v2/updates are event streams (server-sent events), and /push \
-            speaks the broadcasts of Mozilla's push protocol, so that a Firefox with this push server is told at once.
+            Clients can wait for changes: GET /v1/updates and /v2/updates are event streams (server-sent events), and \
+            /push speaks the broadcasts of Mozilla's push protocol, so that a Firefox with this push server is told at \
+            once.
 
             Beside the API: /metrics (Prometheus), /__heartbeat__, /__lbheartbeat__, /__version__.
 
@@ -132,8 +134,8 @@ struct Serve: AsyncParsableCommand {
                 "rsdump: \(state.summary); the API is at \(address)/v1 and /v2, a page for people at \(address)/")
             if isUnreachable {
                 Console.error(
-                    "rsdump: clients on other machines cannot follow links to \(address); name an address that they can "
-                        + "reach with --public-url")
+                    "rsdump: clients on other machines cannot follow links to \(address); with --public-url, give an "
+                        + "address that they can reach")
             }
         }
     }

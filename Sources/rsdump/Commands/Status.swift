@@ -10,12 +10,13 @@ struct Status: AsyncParsableCommand {
         commandName: "status",
         abstract: "Show how old each bundle is, and what a refresh would do.",
         discussion: """
-            The age is the time since the bundle's data was taken from the server. It counts against a bundle only if the \
-            server has a newer state, or if the server is not asked (--offline): data that has not changed does not become \
-            outdated. One request is made, none with --offline. A pinned bundle does not become outdated before its pin's \
-            last day is past.
+            The age is the time since the bundle's data was taken from the server. It counts against a bundle only if \
+            the server has a newer state, or if the server is not asked (--offline): data that has not changed does \
+            not become outdated. One request is made, none with --offline. A pinned bundle does not become outdated \
+            before its pin's last day is past.
 
-            If dumps.yaml has release:, the release is shown that the bundles are states of, and until when it is confirmed.
+            If dumps.yaml has release:, the output names the release that the bundles belong to, and says until when \
+            it is confirmed.
 
             In a git repository, sizes are compared with the lock in HEAD: the growth is what a commit would add.
 
@@ -23,7 +24,8 @@ struct Status: AsyncParsableCommand {
               rsdump status
               rsdump status --offline --max-age 90d    before a release
 
-            Exits with 1 if a bundle is missing, or outdated and older than --max-age, or if the bundles are not one release.
+            Exits with 1 if a bundle is missing, or outdated and older than --max-age, or if the bundles are not one \
+            release.
             """)
 
     @Argument(

@@ -8,8 +8,8 @@ struct Sync: AsyncParsableCommand {
         commandName: "sync",
         abstract: "Sync collections into a storage directory, as an app does.",
         discussion: """
-            Asks the server for what is newer than the stored or packaged state, verifies the merged result, and stores it. If \
-            it cannot be verified, nothing is stored and the present state is kept.
+            Asks the server for what is newer than the stored or packaged state, verifies the merged result, and \
+            stores it. If it cannot be verified, nothing is stored and the present state is kept.
 
             Example:
               rsdump sync main/regions --storage /tmp/app --packaged dumps

@@ -13,19 +13,20 @@ struct Upload: AsyncParsableCommand {
         commandName: "upload",
         abstract: "Bring a mirror into an object store.",
         discussion: """
-            MIRROR is a folder of rsdump export --to mirror. STORE is a bucket with a prefix, as the client that reaches it \
-            writes it: s3://BUCKET/PREFIX for the AWS command line (of 2025 or newer), REMOTE:BUCKET/PREFIX for rclone. The \
-            client takes its credentials and the store's address from its own configuration or environment.
+            MIRROR is a folder of rsdump export --to mirror. STORE is a bucket with a prefix: s3://BUCKET/PREFIX if \
+            the AWS command line (of 2025 or newer) is to reach it, REMOTE:BUCKET/PREFIX if rclone is. That client \
+            takes its credentials and the store's address from its own configuration or environment.
 
-            Only what has changed is written, in an order in which every reader sees one state: content under names that \
-            nobody knows yet, then the names that readers know, and the list of collections last. A run can be killed at \
-            any moment; the next one finishes it. A second upload waits for the first one, and one of an older state is \
-            refused. Objects that no state names any more are removed after --keep.
+            Only what has changed is written, in an order in which every reader sees one state. Content under new \
+            names comes first, then the names that readers know, and the list of collections comes last. A run can be \
+            killed at any moment, and the next one finishes it. A second upload waits for the first one, and an upload \
+            of an older state is refused. Objects that no state names any more are removed after --keep.
 
-            Queries are mapped by rules at the edge (rsdump export --to edge).
+            Rules at the edge map queries to objects (rsdump export --to edge).
 
-            With --url, the command waits until the new state can be read from there, for 3 minutes at most. --notify needs \
-            --url: nobody is told of a state that cannot be read. What waits to be told is kept in the store.
+            With --url, the command waits until the new state can be read from there, for 3 minutes at most. --notify \
+            needs --url, because nobody is told of a state that cannot be read. Events that could not be posted yet \
+            are kept in the store.
 
             \(NotifyOptions.help)
 
@@ -51,7 +52,8 @@ struct Upload: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "For how long objects stay that no state names any more: a number with d, h, m or s.", valueName: "time"))
+            "How long an object stays after no state names it any more: a number with d, h, m or s.",
+            valueName: "time"))
     var keep = "30d"
 
     @Flag(help: "Let collections go back to an older state, on purpose.")
@@ -132,7 +134,8 @@ struct Upload: AsyncParsableCommand {
         guard isVisible else {
             throw CommandFailure(
                 .unreachable,
-                "\(url ?? ""): expected the new state within 3 minutes, found an older one; look at the edge's rules and caching"
+                "\(url ?? ""): expected the new state within 3 minutes, found an older one; check the rules and "
+                    + "the caching of the edge"
             )
         }
     }

@@ -9,22 +9,22 @@ struct Verify: AsyncParsableCommand {
         commandName: "verify",
         abstract: "Check every byte, hash, signature and lock entry again, offline.",
         discussion: """
-            Signatures are verified at the time that the lock records for each bundle, not at the present time: a shipped \
-            bundle outlives the certificates that signed it. A pinned collection must be at its pin.
+            Signatures are verified at the time that the lock records for each bundle, not at the present time: a \
+            shipped bundle outlives the certificates that signed it. A pinned collection must be at its pin.
 
-            If dumps.yaml has release:, all bundles together must be one release of that origin: the states that the packaged \
-            catalogue lists. Pinned collections leave the release, and are named.
+            If dumps.yaml has release:, the bundles must be one release of that origin: they must have the states that \
+            the packaged catalogue lists. The output names pinned collections, which are not part of the release.
 
             With --locked the directory must contain exactly what the lock says. Besides the bundles, only dumps.yaml, \
-            dumps.lock.json, .gitignore, .gitattributes, files whose names begin with README, NOTICE, LICENSE or COPYING, \
-            and .rsdump/, which a refresh may leave, are allowed.
+            dumps.lock.json, .gitignore, .gitattributes, files whose names begin with README, NOTICE, LICENSE or \
+            COPYING, and .rsdump/, which a refresh may leave, are allowed.
 
             Examples:
               rsdump verify main/regions
               rsdump verify --locked --dumps dumps
 
-            Exits with 3 if anything is wrong, and else with 1 if a bundle, an attachment or all bundles together exceed the \
-            budget in dumps.yaml.
+            Exits with 3 if anything is wrong. Otherwise, exits with 1 if a bundle, an attachment or all bundles \
+            together exceed the budget in dumps.yaml.
             """)
 
     @Argument(help: "Collections, as BUCKET/COLLECTION; all if none is given.", transform: collectionID)

@@ -18,26 +18,26 @@ struct WatchCommand: AsyncParsableCommand {
         abstract: "Follow a server's update channel, and refresh the dumps on each change.",
         discussion: """
             Holds a connection to the event stream at <server>/updates, which rsdump serve and a mirror with --updates \
-            have, and prints what happens as JSON, one line each: "connected", "update" (with the server's timestamp and \
-            the collections that changed), "pause", "disconnected", "refreshed", "executed", "failed". "time" is in \
-            milliseconds since 1970.
+            have, and prints what happens as JSON, one line each: "connected", "update" (with the server's timestamp \
+            and the collections that changed), "pause", "disconnected", "refreshed", "executed", "failed". "time" is \
+            in milliseconds since 1970.
 
-            With --refresh, the dumps are refreshed on each update, as by rsdump refresh. With rsdump serve --watch beside \
-            it, that makes a mirror which follows within a second. One refresh runs at a time; updates that arrive \
-            meanwhile are merged into the next one. No announcement is believed: handled is what was seen in the server's \
-            list of collections. While that is older than what was announced, the server is asked again, after 1 s, 2 s, \
-            4 s and so on up to 5 minutes. After two refreshes in a row that changed nothing, the next one waits for a \
-            minute. A server that announces nothing is asked every quarter of an hour.
+            With --refresh, the dumps are refreshed on each update, as rsdump refresh does. Together with rsdump serve \
+            --watch, this makes a mirror that follows within a second. One refresh runs at a time, and updates that \
+            arrive meanwhile are merged into the next one. An update is only a hint: the server's list of collections \
+            decides what is new. While the list is older than the update says, the server is asked again, after 1 s, 2 \
+            s, 4 s and so on up to 5 minutes. After two refreshes in a row that changed nothing, the next one waits \
+            for a minute. A server that announces nothing is asked every quarter of an hour.
 
             --exec runs a command in a shell on each update that the server's list of collections confirms, or with \
-            --refresh after each refresh that changed something. RSDUMP_EVENT has the update as JSON. One command runs at a time, and at most one starts in a second. Its \
-            output goes to standard error.
+            --refresh after each refresh that changed something. RSDUMP_EVENT has the update as JSON. One command runs \
+            at a time, and at most one starts in a second. Its output goes to standard error.
 
-            A lost connection is made again after a random wait, of at most 1 s first and 5 minutes later; one without \
-            any sign of life for 45 s counts as lost. Events may be lost: keep a nightly refresh.
+            A lost connection is made again after a random wait, of at most 1 s at first and 5 minutes later. A \
+            connection without a sign of life for 45 s counts as lost. Events may be lost, so keep a nightly refresh.
 
-            SIGTERM and SIGINT end a refresh or command that is under way (the command after 5 s at the latest), and then \
-            the process.
+            SIGTERM and SIGINT end a refresh or command that is under way (the command after 5 s at the latest), and \
+            then the process.
 
             Examples:
               rsdump watch --server https://settings.example.org

@@ -31,9 +31,8 @@ struct InspectReport {
         if listsAttachments {
             for file in manifest.files {
                 let state = file.omitted.map { "left out: \($0)" } ?? ByteSize.text(UInt64(clamping: file.size))
-                lines.append(
-                    "\(file.sha256)  \(state)  \(Console.visible(file.location))  \(file.records.joined(separator: " "))"
-                )
+                let records = file.records.joined(separator: " ")
+                lines.append("\(file.sha256)  \(state)  \(Console.visible(file.location))  \(records)")
             }
         }
         return lines.joined(separator: "\n")

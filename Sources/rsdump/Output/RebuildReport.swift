@@ -14,8 +14,8 @@ struct RebuildReport {
             return switch outcome.verdict {
             case .identical: "\(name)  \(style.green("identical")), \(outcome.entry.bundle.size) bytes"
             case .sameContent(let size, _):
-                "\(name)  \(style.yellow("same content, other bytes")): \(size) bytes, locked \(outcome.entry.bundle.size); "
-                    + "another compressor wrote the locked one"
+                "\(name)  \(style.yellow("same content, other bytes")): \(size) bytes, "
+                    + "locked \(outcome.entry.bundle.size); another compressor wrote the locked one"
             case .different, .failed:
                 "\(name)  \(style.red("failed")): \(Console.visible(outcome.verdict.message ?? ""))"
             }

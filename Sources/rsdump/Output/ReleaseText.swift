@@ -40,7 +40,8 @@ enum ReleaseText {
         let name = "release \(catalogue.number) of \(catalogue.origin), made \(catalogue.made.rfc3339)"
         return catalogue.isConfirmed(at: now)
             ? "\(name), confirmed until \(catalogue.expires.rfc3339)"
-            : "\(name), \(style.yellow("unconfirmed")) since \(catalogue.expires.rfc3339): its origin has to publish --confirm"
+            : "\(name), \(style.yellow("unconfirmed")) since \(catalogue.expires.rfc3339): its origin must run "
+                + "rsdump publish --confirm"
     }
 
     static func json(_ release: NextRelease) -> JSONValue {
