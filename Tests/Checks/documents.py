@@ -8,7 +8,8 @@
     "through `Name`": an earlier file mentions that name, and some file of Sources mentions both.
   - Every promise that SECURITY.md and README.md print bold has its row in the table of promises, and the suites and files that
     guard it exist.
-  - Each stage that is named after scripts/test exists, and each link to a file or a heading leads to one.
+  - CONTRIBUTING.md has a row for each stage of scripts/test, each stage that is named after scripts/test exists, and each link to
+    a file or a heading leads to one.
 """
 import json
 import pathlib
@@ -152,6 +153,14 @@ def promise_problems(contributing, promising, root=ROOT):
                 yield f"the promise {words!r} of {name} has no row in CONTRIBUTING.md"
 
 
+def stage_table_problems(contributing, stages):
+    named = {name for cells in rows(section(contributing, "Testing")) for name in re.findall(r"`(\w+)`", cells[0])}
+    for stage in sorted(stages - named):
+        yield f"CONTRIBUTING.md has no row for the stage {stage} of scripts/test"
+    for stage in sorted(named - stages):
+        yield f"CONTRIBUTING.md has a row for the stage {stage}, which scripts/test does not have"
+
+
 def stage_problems(name, text, stages):
     for line in re.findall(r"`scripts/test ([a-z][a-z ]*)`", text):
         for stage in sorted(set(line.split()) - stages):
@@ -182,8 +191,10 @@ def problems():
     yield from stop_problems(texts["ARCHITECTURE.md"])
     promising = [(name, texts[name], heading) for name, heading in PROMISING.items()]
     yield from promise_problems(texts["CONTRIBUTING.md"], promising)
+    stages = set(listed.stdout.split())
+    yield from stage_table_problems(texts["CONTRIBUTING.md"], stages)
     for name, text in texts.items():
-        yield from stage_problems(name, text, set(listed.stdout.split()))
+        yield from stage_problems(name, text, stages)
         yield from link_problems(name, text)
 
 

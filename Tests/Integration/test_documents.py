@@ -90,7 +90,7 @@ def test_a_stop_to_which_no_other_leads():
 
 
 def test_a_stop_in_another_form_is_not_passed_over():
-    other = changed(ARCHITECTURE, "`UnverifiedSnapshot.verified`", "*verified*")
+    other = changed(ARCHITECTURE, "`CollectionFetcher.fetch`", "*fetch*")
     assert "have the form" in told(documents.stop_problems(other))
 
 
@@ -115,6 +115,13 @@ def test_links_and_stages_that_lead_nowhere():
         `scripts/test moon`"""
     assert len(list(documents.link_problems("README.md", text))) == 2
     assert list(documents.stage_problems("README.md", text, {"unit"})) == ["README.md: scripts/test has no stage moon"]
+
+
+def test_a_stage_without_a_row_and_a_row_without_a_stage():
+    stages = {"unit", "moon"}
+    text = "## Testing\n\n| stage | what |\n| --- | --- |\n| `unit`, `tsan` | tests |\n"
+    assert "no row for the stage moon" in told(documents.stage_table_problems(text, stages))
+    assert "a row for the stage tsan" in told(documents.stage_table_problems(text, stages))
 
 
 def test_every_file_belongs_to_a_feature(capsys):
