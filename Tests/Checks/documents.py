@@ -2,7 +2,7 @@
 """scripts/check documents: holds ARCHITECTURE.md, CONTRIBUTING.md and the other documents at the root against the package.
 
   - The tables under "The rooms" name every target of Package.swift but the test targets, and no other. A target imports only what
-    stands above it.
+    stands above it. Test targets have the names of their rooms, or are named in the text.
   - The stops under "The ways" are there: each file exists, and declares the type or the function that the stop names. Each stop
     after the first is mentioned in the files of earlier ones. If something stands between the two, the stop says
     "through `Name`": an earlier file mentions that name, and some file of Sources mentions both.
@@ -71,6 +71,10 @@ def room_problems(architecture, package):
         yield f"the target {name} of Package.swift is not in the table of rooms"
     for name in sorted(set(listed) - targets.keys()):
         yield f"the room {name} is in the table, and Package.swift has no such target"
+    for target in package["targets"]:
+        room = target["name"].removesuffix("Tests")
+        if target["type"] == "test" and room not in targets and f"`{target['name']}`" not in section(architecture, "The rooms"):
+            yield f"the tests {target['name']} belong to no room; name them under \"The rooms\""
     for position, name in enumerate(listed):
         below = dependencies(targets[name]) & set(listed[position + 1:]) if name in targets else set()
         for other in sorted(below):

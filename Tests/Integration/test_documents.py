@@ -55,6 +55,12 @@ def test_a_room_twice(package):
     assert "Locks is in the table more than once" in told(documents.room_problems(twice, package))
 
 
+def test_tests_that_belong_to_no_room(package):
+    more = copy.deepcopy(package)
+    more["targets"].append({"name": "CarrotTests", "type": "test", "dependencies": []})
+    assert "CarrotTests belong to no room" in told(documents.room_problems(ARCHITECTURE, more))
+
+
 @pytest.mark.parametrize("name, below", [
     ("RemoteSettingsModel", "RemoteSettings"), ("ContentSignature", "SnapshotBundle"), ("UpdateEvents", "UpdateSchedule"),
     ("DumpsRefresh", "rsdump"),
