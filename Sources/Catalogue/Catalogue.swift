@@ -117,9 +117,11 @@ package enum CatalogueError: Error, Hashable, Sendable, CustomStringConvertible 
         case .malformed(let problem):
             "\(Catalogue.collection): expected a catalogue (its article has the format), found \(problem)"
         case .laterFormat(let format):
-            "\(Catalogue.collection): expected a catalogue of format \(Catalogue.format), found \(format); update this package"
+            "\(Catalogue.collection): expected a catalogue of format \(Catalogue.format), found \(format); update this "
+                + "package"
         case .otherOrigin(let found, let expected):
-            "\(Catalogue.collection): expected the catalogue of the origin \(expected), found that of \(found); the server "
+            "\(Catalogue.collection): expected the catalogue of the origin \(expected), found that of \(found); the "
+                + "server "
                 + "or the configuration names the wrong origin"
         case .olderRelease(let found, let held):
             "\(Catalogue.collection): expected release \(held) or a later one, found release \(found)"
@@ -127,12 +129,14 @@ package enum CatalogueError: Error, Hashable, Sendable, CustomStringConvertible 
             "\(Catalogue.collection): release \(number) lists other states than before; an origin gives a release that "
                 + "differs a new number"
         case .olderConfirmation(let found, let held):
-            "\(Catalogue.collection): expected a confirmation of \(held.rfc3339) or later, found one of \(found.rfc3339)"
+            "\(Catalogue.collection): expected a confirmation of \(held.rfc3339) or later, found one of "
+                + "\(found.rfc3339)"
         case .unlisted(let ids):
             "\(Catalogue.collection): \(ids.sorted().map { "\($0)" }.joined(separator: ", ")): listed before, and "
-                + "neither listed nor said to be removed now"
+                + "now neither listed nor marked as removed"
         case .earlierCertificate(let found, let held):
-            "\(Catalogue.collection): expected a signature of a certificate that is valid from \(held.rfc3339) or later, "
+            "\(Catalogue.collection): expected a signature of a certificate that is valid from \(held.rfc3339) or "
+                + "later, "
                 + "found one from \(found.rfc3339)"
         }
     }

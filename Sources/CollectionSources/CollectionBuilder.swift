@@ -111,7 +111,7 @@ struct CollectionBuilder {
             let place = violation.path.isEmpty ? "" : " in \(violation.path.joined(separator: "."))"
             problems.add(
                 file, line(violation.path),
-                "the record \(id) is not what the schema says\(place): \(violation.problem)",
+                "the record \(id) does not fit the schema\(place): \(violation.problem)",
                 "correct the record, or metadata.schema of the collection")
         }
     }
@@ -194,7 +194,7 @@ struct CollectionBuilder {
         if let own = node["id"] {
             guard let text = own.string else {
                 problems.add(
-                    file, own.line, "the id is \(own.kind)", "write a text, in quotes where it looks like a number")
+                    file, own.line, "the id is \(own.kind)", "write a text, in quotes if it looks like a number")
                 return nil
             }
             return checked(text, file, own.line)
@@ -257,7 +257,7 @@ struct CollectionBuilder {
             guard size > limits.changesetBytes else { continue }
             problems.add(
                 record.file, record.line,
-                "up to here, the records are more than \(ByteSize.text(UInt64(limits.changesetBytes))) as apps fetch them",
+                "up to here, the records that apps fetch take more than \(ByteSize.text(UInt64(limits.changesetBytes)))",
                 "split the collection")
             break
         }

@@ -52,7 +52,7 @@ package struct ParameterCompiler {
             if room >= 0 {
                 problems.add(
                     file, line,
-                    "from here on, the conditions that parameters name become too much when they are copied into records",
+                    "from here on, the copies of conditions in the records of parameters take too many bytes",
                     "shorten the conditions that many parameters name, or split the collection")
             }
             room = -1
@@ -88,7 +88,7 @@ package struct ParameterCompiler {
         for member in mapping(node, "conditions") {
             let name = member.key
             guard (1...100).contains(name.unicodeScalars.count) else {
-                problems.add(file, member.line, "the condition's name has not 1 to 100 characters", "shorten it")
+                problems.add(file, member.line, "the condition's name does not have 1 to 100 characters", "shorten it")
                 continue
             }
             let filter: String?

@@ -30,7 +30,7 @@ package struct SourceText: Sendable {
             throw SourceProblems(
                 problems: error.problems.map {
                     ConfigurationError(
-                        file: file, problem: "what comes of it cannot be published: \($0.problem)", remedy: $0.remedy)
+                        file: file, problem: "the result cannot be published: \($0.problem)", remedy: $0.remedy)
                 })
         }
         return source

@@ -28,7 +28,8 @@ extension ContentSignatureError: CustomStringConvertible {
         case .unrelatedCertificate(let certificate):
             "\(certificate) does not belong to the chain, which is whole without it"
         case .notIssuedByNext(let certificate, let issuer, let next):
-            "\(certificate) names the issuer \(quoted(issuer)), but \(next) follows it; a certificate is missing or wrong"
+            "\(certificate) names the issuer \(quoted(issuer)), but \(next) follows it; a certificate is missing or "
+                + "wrong"
         case .rootMissing(let last):
             "the chain ends with \(quoted(last.subject)), which another certificate issued; expected a root at the end"
         case .untrustedRoot(let found, let pinned):
@@ -85,8 +86,10 @@ extension ContentSignatureError: CustomStringConvertible {
         case .noSignatures(let collection):
             "\(collection) has no signature; use it only if the configuration accepts unsigned collections"
         case .noChains(let collection):
-            "\(collection) has a signature that names no certificate chain (its x5u is empty), as from a development server "
-                + "that signs with a bare key; that cannot be verified: accept the collection as unsigned (accept-unsigned: true "
+            "\(collection) has a signature that names no certificate chain (its x5u is empty), as from a development "
+                + "server "
+                + "that signs with a bare key; that cannot be verified: accept the collection as unsigned "
+                + "(accept-unsigned: true "
                 + "under trust: in dumps.yaml, acceptsUnsigned in an app), or have the server name its chain"
         case .tooManySignatures(let collection, let count, let limit):
             "\(collection) has \(count) signatures; the limit signatures is \(limit)"
@@ -96,7 +99,8 @@ extension ContentSignatureError: CustomStringConvertible {
             "the certificate chain \(quoted(x5u)) is missing; fetch and verify it first"
         case .newerThanVerification(let collection, let timestamp, let time):
             "\(collection): expected a timestamp of at most a day after \(time.rfc3339), when it was verified, found "
-                + "\(timestamp) (\(timestamp.rfc3339)); correct the clock or the time given, or fetch the collection again"
+                + "\(timestamp) (\(timestamp.rfc3339)); correct the clock or the time given, or fetch the collection "
+                + "again"
         case .chainUnavailable(let reason):
             "the certificate chain could not be fetched: \(reason)"
         case .signerMismatch(let expected, let chain):

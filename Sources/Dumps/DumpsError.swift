@@ -20,7 +20,8 @@ package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
         case .busy(let path): "another rsdump is at work in \(path); wait until it has ended, then run this again"
         case .nothingConfigured(let file): "\(file) names no collections; add one with: rsdump add BUCKET/COLLECTION"
         case .notConfigured(let names, let file):
-            "\(names.map(\.description).joined(separator: ", ")) \(Counted.noun(names.count, "is", plural: "are")) not in \(file); "
+            names.map(\.description).joined(separator: ", ")
+                + " \(Counted.noun(names.count, "is", plural: "are")) not in \(file); "
                 + "add it with: rsdump add \(names.map(\.description).joined(separator: " "))"
         case .notNamed(let names, let file):
             "\(file): expected \(names.map(\.description).joined(separator: ", ")), found no such "
@@ -28,7 +29,8 @@ package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
         case .notLocked(let names, let file):
             "\(file) has no \(names.map(\.description).joined(separator: ", ")); fetch it with: rsdump refresh"
         case .nothingLocked(let file):
-            "\(file): expected bundles, found none; fetch them with rsdump refresh, or name their directory with --dumps"
+            "\(file): expected bundles, found none; fetch them with rsdump refresh, or name their directory with "
+                + "--dumps"
         case .ownDirectory(let path):
             "\(path): expected another place than the dumps directory, which is only read; choose another --output"
         case .emptyMonitor(let server): "\(server): the monitor answered 204, expected its list of collections"

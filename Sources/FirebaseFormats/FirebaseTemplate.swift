@@ -62,13 +62,15 @@ private struct TemplateConverter {
         var notes: [String] = []
         if hasPercent {
             notes.append(
-                "percentages keep their shares, but select other people: Firebase's hash is not published; apps set env.id"
+                "percentages keep their shares, but select other people, because Firebase's hash is not published; "
+                    + "apps "
+                    + "must set env.id"
             )
         }
         if !needs.isEmpty {
             notes.append(
-                "conditions ask for what the app has to set: \(needs.sorted().map { "env.\($0)" }.joined(separator: ", "))"
-            )
+                "conditions need members that the app must set: "
+                    + needs.sorted().map { "env.\($0)" }.joined(separator: ", "))
         }
         return notes
     }
@@ -222,8 +224,8 @@ private struct TemplateConverter {
                     return nil
                 }
                 hasPercent = true
-                return
-                    "- {condition: \(quoted), percent: \(percent.text), seed: \(SourceText.quoted(id)), value: \(value)}"
+                return "- {condition: \(quoted), percent: \(percent.text), "
+                    + "seed: \(SourceText.quoted(id)), value: \(value)}"
             }
             guard let value = value(member.value, type: type, parameter.key, what) else { return nil }
             return "- {condition: \(quoted), \(value.text.map { "value: \($0)" } ?? "in-app-default: true")}"

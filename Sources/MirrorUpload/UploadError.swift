@@ -42,15 +42,18 @@ extension UploadError: CustomStringConvertible {
         case .notAMirror(let folder, let problem):
             "\(folder): expected a mirror, \(problem); write one with rsdump export --to mirror"
         case .damaged(let path):
-            "\(VisibleText.escape(path)): its size or SHA-256 differs from what objects.json says; remove the mirror's folder "
+            "\(VisibleText.escape(path)): its size or SHA-256 differs from what objects.json says; remove the mirror's "
+                + "folder "
                 + "and write it again with rsdump export --to mirror"
         case .folderBusy(let folder):
             "\(folder): another process publishes or uploads this mirror; try again when it is done"
         case .storeBusy(let store): "\(store): another upload is under way; try again when it is done"
         case .overtaken(let key, let store):
-            "\(store): \(VisibleText.escape(key)) was changed during the upload, probably by another upload; run the upload again"
+            "\(store): \(VisibleText.escape(key)) was changed during the upload, probably by another upload; run the "
+                + "upload again"
         case .foreign(let key, let store):
-            "\(store): expected an empty place or one of an earlier upload, found \(VisibleText.escape(key)); choose another "
+            "\(store): expected an empty place or one of an earlier upload, found \(VisibleText.escape(key)); choose "
+                + "another "
                 + "prefix, or pass --adopt to replace such objects"
         case .older(let collection, let stored, let mirror, let store):
             "\(store): \(collection) is at \(stored), the mirror is older (\(mirror)); upload a newer mirror, or pass "

@@ -210,40 +210,50 @@ package enum PublishError: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .clockBehind(let id, let present, let time):
-            "\(id): expected a clock at most a day behind the present timestamp, \(present.rfc3339), found \(time.rfc3339); "
-                + "correct this machine's clock, or take back the present state with git and publish again"
+            "\(id): expected a clock that is at most a day behind the present timestamp, \(present.rfc3339), found "
+                + "\(time.rfc3339); "
+                + "correct this machine's clock, or take the present state back with git and publish again"
         case .notLater(let id, let present, let time):
-            "\(id): expected a time after the present timestamp, \(present.rfc3339), found --at \(time.rfc3339); give a later "
-                + "one, as timestamps only go forward"
+            "\(id): expected a time after the present timestamp, \(present.rfc3339), found --at \(time.rfc3339); give "
+                + "a later "
+                + "time, because timestamps only go forward"
         case .notVouched(let id, let problem):
-            "\(id): expected a valid signature of a root in dumps.yaml, as only what was signed is signed again; found "
+            "\(id): expected a valid signature of a root in dumps.yaml, because only signed states are signed "
+                + "again; found "
                 + "\(problem); publish it from its source, or remove it with: rsdump remove \(id)"
         case .notVouchedInRelease(let id, let problem):
-            "\(id): expected the state that the present release lists, or a valid signature of a root in dumps.yaml, found "
-                + "\(problem); publish it from its source, take the bundle back with git, or remove it with: rsdump remove \(id)"
+            "\(id): expected the state that the present release lists, or a valid signature of a root in dumps.yaml, "
+                + "found "
+                + "\(problem); publish it from its source, take the bundle back with git, or remove it with: rsdump "
+                + "remove \(id)"
         case .otherOrigin(let found, let configured):
-            "\(Catalogue.collection): expected the origin \(configured), as dumps.yaml says, found \(found), which clients "
-                + "know; take the name back in dumps.yaml, or begin anew under another one with: rsdump remove "
+            "\(Catalogue.collection): expected the origin \(configured), as dumps.yaml says, found \(found), which "
+                + "clients "
+                + "know; change the name in dumps.yaml back, or start over under the new name with: rsdump remove "
                 + "\(Catalogue.collection)"
         case .originElsewhere(let origin, let configured):
-            "--origin \(origin): expected the origin in dumps.yaml, \(configured?.description ?? "which names none"); the name "
-                + "of an origin is written there, under release:"
+            "--origin \(origin): expected the origin in dumps.yaml, \(configured?.description ?? "which names none"); "
+                + "write the "
+                + "origin's name there, under release:"
         case .numbersUsedUp(let id):
-            "\(id): expected a number below \(Catalogue.highestNumber), found this one, which somebody with the key may have "
-                + "made; a later signing certificate makes a new beginning: rsdump keys renew"
+            "\(id): expected a number below \(Catalogue.highestNumber), found this one, which somebody with the key "
+                + "may have "
+                + "made; numbers start again under a later signing certificate: rsdump keys renew"
         case .release(.earlierCertificate(let found, let held)):
             "\(CatalogueError.earlierCertificate(found: found, held: held)); sign with the newer keys"
         case .release(let error):
-            "\(error); take the present state back with git, or begin anew with: rsdump remove \(Catalogue.collection)"
+            "\(error); take the present state back with git, or start over with: rsdump remove \(Catalogue.collection)"
         case .noRelease(let file):
-            "\(file): expected release: with the name of the origin, found none; write it, as only releases are confirmed"
+            "\(file): expected release: with the name of the origin, found none; write it, because only releases can "
+                + "be confirmed"
         case .nothingToConfirm(let path):
             "\(path): expected collections, found none; publish them first"
         case .sourceOfCatalogue(let id):
-            "\(id): expected no source, as publish makes the catalogue of a release itself; remove the source, or release: "
-                + "in dumps.yaml"
+            "\(id): expected no source, because publish makes the catalogue of a release itself; remove the source, or "
+                + "release: in dumps.yaml"
         case .damaged(let id, let problem):
-            "\(id): the present bundle cannot be used: \(problem); take it back with git, or check it with: rsdump verify"
+            "\(id): the present bundle cannot be used: \(problem); take it back with git, or check it with: rsdump "
+                + "verify"
         }
     }
 }

@@ -102,7 +102,7 @@ package struct SigningCertificate: Sendable {
             throw SigningKeyError(
                 place, kind: .untrusted, expected: "each certificate to be issued by the next one",
                 found: "\(issued.name), which \(issuer.name) did not issue",
-                remedy: "put the certificates together that were made together")
+                remedy: "use certificates that were made together")
         }
     }
 
@@ -301,7 +301,7 @@ package struct CertificateAuthority: Sendable {
                 issuer.name,
                 expected:
                     "a clock between \(issuer.notBefore.rfc3339) and \(issuer.notAfter.rfc3339), when it is valid",
-                found: now.rfc3339, remedy: "set this machine's clock, or let that certificate be renewed first")
+                found: now.rfc3339, remedy: "correct this machine's clock, or renew that certificate first")
         }
         return try Self.certificate(
             subject, publicKey, issuer: certificate.x509, key, from: from, until: min(until, certificate.notAfter),

@@ -94,7 +94,7 @@ extension KeyDirectory {
             guard try !FileStore.isOpenToOthers(path) else {
                 throw SigningKeyError(
                     path, expected: "a private key that only its owner can read", found: "a file that others can open",
-                    remedy: "take the right from them with: chmod 600 \(path)")
+                    remedy: "take that right away with: chmod 600 \(path)")
             }
         } catch let error as FileError where error.isMissing {
             return nil
@@ -114,7 +114,7 @@ extension KeyDirectory {
         }
         guard let lock = try DirectoryLock(path) else {
             throw SigningKeyError(
-                path, expected: "to be alone in it", found: "another rsdump at work",
+                path, expected: "no other rsdump at work in it", found: "one",
                 remedy: "wait until it has ended, then run this again")
         }
         return try withExtendedLifetime(lock) {

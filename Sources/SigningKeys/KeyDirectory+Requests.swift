@@ -24,7 +24,7 @@ extension KeyDirectory {
                     throw SigningKeyError(
                         place, expected: "no open request under another name than \(name)",
                         found: "one for \(VisibleText.escape(request.name ?? "no name"))",
-                        remedy: "let that be answered, or give it up by removing the file")
+                        remedy: "wait for its answer, or withdraw it by removing the file")
                 }
                 return request
             }
@@ -52,8 +52,8 @@ extension KeyDirectory {
                 "the request", expected: name.map { "the name \($0)" } ?? "--name with the name that you confirm",
                 found: "\(asked)\(digest)",
                 remedy:
-                    "ask its sender for both, on another way than the request came; if they are the same, issue it with: "
-                    + "--name \(asked)")
+                    "ask its sender for both, over another channel than the request came; if they are the same, issue "
+                    + "it with: --name \(asked)")
         }
         try role.check(name, place: "the name")
         let authority = try authority(for: role, environment)
@@ -85,9 +85,10 @@ extension KeyDirectory {
             guard role != .root, let waiting = try privateText(waitingPath(role)) else {
                 throw SigningKeyError(
                     place, expected: "a certificate for an open request of \(path)",
-                    found: "\(VisibleText.escape(certificates[0].name)), of which no key waits there",
+                    found: "\(VisibleText.escape(certificates[0].name)), whose key does not wait there",
                     remedy:
-                        "request one with: rsdump keys request \(path) --for \(role == .root ? "signer" : role.rawValue)"
+                        "request one with: rsdump keys request \(path) --for "
+                        + (role == .root ? "signer" : role.rawValue)
                 )
             }
             func refused(expected: String, found: String, remedy: String) -> SigningKeyError {
@@ -131,7 +132,7 @@ extension KeyDirectory {
             expected: known.flatMap { $0 }.map { "the root of \(path), \($0)" }
                 ?? "a root in \(certificatePath(.root))",
             found: known == nil ? "no such file" : "the root \(root)",
-            remedy: "if apps are to pin that root, take it over with: "
+            remedy: "if apps are to pin that root, install it with: "
                 + "rsdump keys change-root \(path) --certificate \(place) --root SHA256")
     }
 

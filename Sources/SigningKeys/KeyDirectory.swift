@@ -177,8 +177,8 @@ package struct KeyDirectory: Sendable {
         SigningKeyError(
             keyPath(role), expected: "a private key", found: "no such file",
             remedy:
-                "name the directory that has it (rsdump keys create DIR makes one), or set \(Self.variable(role)) to its "
-                + "PEM text")
+                "name the directory that has it (rsdump keys create DIR makes one), or set \(Self.variable(role)) to "
+                + "its PEM text")
     }
 
     /// Verifies certificates as clients do, under the root at their end.

@@ -76,16 +76,19 @@ extension FetchError: CustomStringConvertible {
         case .changeset(let error, let url): "\(url): \(error)"
         case .signature(let error): "\(error)"
         case .cutShort(let url, let received, let total?):
-            "\(url): the list of records is cut: expected \(Counted.text(total, "record")) as the server counts them, found "
-                + "\(received), over which its signature does not hold"
+            "\(url): the list of records is cut: the server counts \(Counted.text(total, "record")), found "
+                + "\(received), for which its signature is not valid"
         case .cutShort(let url, let received, nil):
-            "\(url): no signature holds over the \(received) records that came; a count this round suggests that the server's "
+            "\(url): no signature is valid for the \(received) records that came; so round a number suggests that the "
+                + "server's "
                 + "page limit (paginate_by) cut the list"
         case .rollback(let held, let answered):
-            "the server answers an older state than the one accepted before: expected at least \(held) (\(held.rfc3339)), "
+            "the server answers an older state than the one accepted before: expected at least \(held) "
+                + "(\(held.rfc3339)), "
                 + "found \(answered) (\(answered.rfc3339))"
         case .future(let answered, let now):
-            "the server answers a state from the future: expected at most a day after \(now.rfc3339), the present time, "
+            "the server answers a state from the future: expected at most a day after \(now.rfc3339), the present "
+                + "time, "
                 + "found \(answered) (\(answered.rfc3339))"
         case .equivocation(let timestamp):
             "the server answers other records under the timestamp that is held, \(timestamp)"

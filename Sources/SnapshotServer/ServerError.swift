@@ -23,7 +23,8 @@ extension ServerError: CustomStringConvertible {
         case .address(let host, let port, let problem):
             "\(host.contains(":") ? "[\(host)]" : host):\(port) \(problem)"
         case .certificate(let path):
-            "\(path): expected a certificate chain in PEM, the server's own certificate first; found none that can be read"
+            "\(path): expected a certificate chain in PEM, the server's own certificate first; found none that can be "
+                + "read"
         case .key(let path): "\(path): expected a private key in PEM, not encrypted; found none that can be read"
         case .keyOfAnotherCertificate(let certificate, let key):
             "\(key): expected the private key of the first certificate in \(certificate), found the key of another"

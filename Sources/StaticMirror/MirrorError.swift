@@ -34,11 +34,13 @@ extension MirrorError: CustomStringConvertible {
             "\(VisibleText.escape(folder)): expected an absolute path without quotes, backslashes, $, ;, { or }, "
                 + "which nginx.conf cannot name; choose another folder"
         case .unusableURL(let url):
-            "\(VisibleText.escape(url)): expected a path whose parts can be folders that nginx serves, found one that is empty, "
+            "\(VisibleText.escape(url)): expected a path whose parts can be folders that nginx serves, found one that "
+                + "is empty, "
                 + "begins with a dot or is no plain text; choose another path for --url"
         case .busy(let folder): "\(folder): another process is publishing there; try again when it is done"
         case .vanished(let path):
-            "\(path): expected the file that was just written, found nothing; check whether another process removes files "
+            "\(path): expected the file that was just written, found nothing; check whether another process removes "
+                + "files "
                 + "there"
         }
     }

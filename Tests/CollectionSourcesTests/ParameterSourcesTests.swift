@@ -40,7 +40,7 @@ import Testing
         limits.changesetBytes = 400_000
         let refused = #expect(throws: SourceProblems.self) { try SourceDirectory(root, limits: limits).read() }
         #expect(refused?.problems.count == 1)
-        #expect(refused?.problems.first?.problem.contains("become too much") == true)
+        #expect(refused?.problems.first?.problem.contains("take too many bytes") == true)
         // The line is the first one that is too much.
         let line = try #require(refused?.problems.first?.line)
         #expect((40...110).contains(line), "\(line)")

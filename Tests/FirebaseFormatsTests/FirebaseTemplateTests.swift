@@ -128,7 +128,7 @@ import Testing
     ])
     func whatCannotBePublishedIsRefused(_ parameter: String) {
         let error = #expect(throws: SourceProblems.self) { try template(#"{"parameters": {"a": \#(parameter)}}"#) }
-        #expect(error?.description.contains("template: what comes of it cannot be published: ") ?? false)
+        #expect(error?.description.contains("template: the result cannot be published: ") ?? false)
     }
 
     // MARK: Defaults

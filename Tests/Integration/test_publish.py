@@ -399,7 +399,7 @@ def test_what_nobody_signed_is_named_and_never_signed(team, tmp_path):
     assert team.keys("renew", "keys").code == rsdump.DONE
     before = (team.path / "dumps/main/evil.zip").read_bytes()
     outcome = team.publish("--resign")
-    assert outcome.code == rsdump.VERIFICATION and outcome.says("main/evil", "only what was signed"), str(outcome)
+    assert outcome.code == rsdump.VERIFICATION and outcome.says("main/evil", "only signed states"), str(outcome)
     assert outcome.out.count("signed again, no data") == 3
     assert (team.path / "dumps/main/evil.zip").read_bytes() == before
     found = team.run("publish", "main/evil", "--resign")

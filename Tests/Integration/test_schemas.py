@@ -54,7 +54,7 @@ def judge(sources, files):
     for line in outcome.err.splitlines():
         place = re.match(r".*/main/([^/:]+)\.json(?::\d+)?: (.*)", line)
         assert place, line
-        record = re.match(r"the record (r\d+) is not what the schema says", place[2])
+        record = re.match(r"the record (r\d+) does not fit the schema", place[2])
         if record:
             found.setdefault(place[1], set()).add(record[1])
         else:
@@ -126,7 +126,7 @@ def test_publish_refuses_what_check_refuses(sources, tmp_path):
     assert rsdump.run("keys", "create", tmp_path / "keys").code == 0
     outcome = rsdump.run(
         "publish", "--sources", sources, "--keys", tmp_path / "keys", "--dumps", tmp_path / "dumps")
-    assert outcome.code == rsdump.USAGE and "the record two is not what the schema says" in outcome.err
+    assert outcome.code == rsdump.USAGE and "the record two does not fit the schema" in outcome.err
     assert not (tmp_path / "dumps/main").exists()
 
 

@@ -113,7 +113,7 @@ extension ServerTests {
             let results = try await service.syncCollections()
             #expect(results.count == 5 && !results.contains(where: \.isSynced))
             let reasons = results.compactMap { if case .failure(let error) = $0.result { "\(error)" } else { nil } }
-            #expect(reasons.filter { $0.contains("release 2 is not shown, as \(collections[4].id)") }.count == 4)
+            #expect(reasons.filter { $0.contains("release 2 is not shown, because \(collections[4].id)") }.count == 4)
             #expect(service.read(numbers) == [1] && service.release?.number == 1)
             place.server.inject([])
             try await service.sync()
@@ -218,7 +218,7 @@ extension ServerTests {
             for collection in collections { try collection.put("r", ["number": 2]) }
             try place.server.publishRelease(as: "shop", omitting: [collections[0].id])
             let error = await #expect(throws: RemoteSettingsError.self) { try await service.sync() }
-            #expect("\(error as Any)".contains("neither listed nor said to be removed"))
+            #expect("\(error as Any)".contains("neither listed nor marked as removed"))
             #expect(numbers(clients) == [1])
         }
 
@@ -242,7 +242,7 @@ extension ServerTests {
             let results = try await service.syncCollections()
             #expect(results.filter(\.isSynced).count == 5 && numbers(clients) == [1])
             let error = await #expect(throws: RemoteSettingsError.self) { try await unknown.sync() }
-            #expect("\(error as Any)".contains("found that it is not listed"))
+            #expect("\(error as Any)".contains("does not list it"))
         }
 
         @Test func withoutACatalogue() async throws {

@@ -43,10 +43,12 @@ package struct BudgetExcess: Error, Hashable, Sendable, CustomStringConvertible 
         let parts = largest.map { "\($0.name) \(ByteSize.text($0.size))" }.joined(separator: ", ")
         return switch subject {
         case .attachment:
-            "attachments are over the budget of \(exact(limit)) each: \(parts); the present bundle is kept; raise attachment: "
+            "attachments are over the budget of \(exact(limit)) each: \(parts); the present bundle is kept; raise "
+                + "attachment: "
                 + "under budget: in dumps.yaml, or leave them out with max-size or include"
         case .bundle:
-            "the bundle would have \(exact(size)), over the budget of \(exact(limit)); largest, uncompressed: \(parts); "
+            "the bundle would have \(exact(size)), over the budget of \(exact(limit)); largest, uncompressed: "
+                + "\(parts); "
                 + "the present bundle is kept; raise bundle: under budget: in dumps.yaml, or leave attachments out"
         case .total:
             "all bundles together would have \(exact(size)), over the budget of \(exact(limit)); largest: \(parts); "

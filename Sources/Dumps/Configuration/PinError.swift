@@ -23,7 +23,8 @@ extension PinError: CustomStringConvertible {
         switch self {
         case .unmet(let id, let pin, let reason):
             "\(reason), but dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339)), which is not the server's state; the "
-                + "present bundle is kept; bring the pinned state back with: rsdump pin \(id) --at \(pin.at), or follow the server "
+                + "present bundle is kept; bring the pinned state back with: rsdump pin \(id) --at \(pin.at), or "
+                + "follow the server "
                 + "again with: rsdump unpin \(id)"
         case .overdue(let id, let pin):
             "its pin ended on \(pin.until.map(Pin.dateText) ?? "-"), and its bundle is older than --max-age; follow "

@@ -29,16 +29,19 @@ extension IntakeError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .rollback(let id, let held, let offered):
-            "\(id): expected at least \(held) (\(held.rfc3339)), the present timestamp, found \(offered) (\(offered.rfc3339)); "
+            "\(id): expected at least \(held) (\(held.rfc3339)), the present timestamp, found \(offered) "
+                + "(\(offered.rfc3339)); "
                 + "if this is intended, remove the collection first: rsdump remove \(id)"
         case .equivocation(let id, let timestamp):
-            "\(id): expected the present records at \(timestamp), found others, signed as well; the present bundle is kept, "
-                + "ask the server's owner which are right"
+            "\(id): expected the present records at \(timestamp), found others, which are signed too; the present "
+                + "bundle is "
+                + "kept; ask the server's owner which are right"
         case .pinned(let id, let pin, let offered):
-            "\(id): expected \(pin), which it is pinned to in dumps.yaml, found \(offered); let it move first: "
+            "\(id): expected \(pin), which it is pinned to in dumps.yaml, found \(offered); unpin it first: "
                 + "rsdump unpin \(id)"
         case .signatureLost(let id):
-            "\(id): expected a signature, as the present bundle has one, found none; if this is intended, remove the collection "
+            "\(id): expected a signature, because the present bundle has one, found none; if this is intended, remove "
+                + "the collection "
                 + "first: rsdump remove \(id)"
         }
     }

@@ -35,22 +35,23 @@ package struct ReleaseVerification: Sendable {
         }
         guard let held else {
             let problem =
-                "expected the catalogue of \(wanted.origin), as \(directory.configurationPath) asks for its release, found "
-                + "none; run rsdump refresh, or rsdump publish where it is made"
+                "expected the catalogue of \(wanted.origin), because \(directory.configurationPath) asks for its "
+                + "release, found none; run rsdump refresh, or rsdump publish on the machine that publishes"
             (catalogue, left, problems) = (nil, [], [problem])
             return
         }
         var (problems, left): ([String], [CollectionID]) = ([], [])
         if held.origin != wanted.origin {
             problems.append(
-                "expected a release of \(wanted.origin), as \(directory.configurationPath) says, found one of \(held.origin)"
-            )
+                "expected a release of \(wanted.origin), as \(directory.configurationPath) says, found one "
+                    + "of \(held.origin)")
         }
         let claimed = LockFile.Release(origin: held.origin, number: held.number)
         if lock.release != claimed {
             let found = lock.release.map { "release \($0.number) of \($0.origin)" } ?? "none"
             problems.append(
-                "\(directory.lockPath): expected release \(held.number) of \(held.origin), as the packaged catalogue says, "
+                "\(directory.lockPath): expected release \(held.number) of \(held.origin), as the packaged catalogue "
+                    + "says, "
                     + "found \(found); take the file back with git, or run rsdump refresh")
         }
         for (id, entry) in lock.collections.sorted(by: { $0.key < $1.key }) where id != Catalogue.collection {
@@ -66,8 +67,9 @@ package struct ReleaseVerification: Sendable {
             } else if let listed = held.entries[id] {
                 problems.append(
                     "\(id): expected the state that release \(held.number) lists, \(listed.timestamp) "
-                        + "(\(listed.timestamp.rfc3339)), found \(entry.timestamp) (\(entry.timestamp.rfc3339)), or other "
-                        + "records; run rsdump refresh, or rsdump publish where it is made")
+                        + "(\(listed.timestamp.rfc3339)), found \(entry.timestamp) (\(entry.timestamp.rfc3339)), or "
+                        + "other "
+                        + "records; run rsdump refresh, or rsdump publish on the machine that publishes")
             } else if let since = held.removed[id] {
                 problems.append(
                     "\(id): removed from the release since number \(since); remove it with: rsdump remove \(id)")

@@ -83,7 +83,8 @@ extension CollectionError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .fetch(.rollback(let held, let answered)):
-            "\(FetchError.rollback(held: held, answered: answered).problem); if this is intended, remove the bundle and its "
+            "\(FetchError.rollback(held: held, answered: answered).problem); if this is intended, remove the bundle "
+                + "and its "
                 + "lock entry first"
         case .fetch(.equivocation(let timestamp)):
             "\(FetchError.equivocation(timestamp)), or remove the bundle and its lock entry to take the new state"

@@ -20,10 +20,12 @@ package enum ReleaseError: Error, Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .catalogue(let error): "\(error); the present release is kept"
         case .noCatalogue(let origin):
-            "expected the catalogue of the origin \(origin), found no such collection on the server; its publisher has to write "
-                + "release: in dumps.yaml, or the server is no mirror of that origin"
+            "expected the catalogue of the origin \(origin), found no such collection on the server; its publisher "
+                + "must write "
+                + "release: in dumps.yaml, or the server is not a mirror of that origin"
         case .otherState(let number, let listed, let found) where found == listed:
-            "expected the records that release \(number) lists for \(listed.rfc3339), found others; the present release is "
+            "expected the records that release \(number) lists for \(listed.rfc3339), found others; the present "
+                + "release is "
                 + "kept, ask the server's owner"
         case .otherState(let number, let listed, let found):
             "expected the state that release \(number) lists, \(listed) (\(listed.rfc3339)), found \(found) "
@@ -33,8 +35,8 @@ package enum ReleaseError: Error, Hashable, Sendable, CustomStringConvertible {
         case .unlisted(let origin, let number):
             "release \(number) of \(origin) does not have it; correct its name, or remove it with rsdump remove"
         case .notWhole(let failed):
-            "not taken, as a release is taken as a whole, and \(failed.map(\.description).joined(separator: ", ")) failed; "
-                + "the present release is kept, and what was downloaded too"
+            "not taken, because a release is taken as a whole and \(failed.map(\.description).joined(separator: ", ")) "
+                + "failed; the present release is kept, and so is what was downloaded"
         }
     }
 }

@@ -101,7 +101,8 @@ extension SnapshotStatus.Unused.Reason: CustomStringConvertible {
         case .otherBucket(let found): "it is of the bucket \(found)"
         case .unsigned: "it has no signature, and the configuration does not accept that (acceptsUnsigned)"
         case .signatureLost:
-            "it has no signature, and the collection is known to be signed; to accept it all the same, reset its storage, "
+            "it has no signature, and the collection is known to be signed; to accept it all the same, reset its "
+                + "storage, "
                 + "and package it without signature"
         case .missing(let found):
             "the lock names it, and the bundle is of \(found.rfc3339): only a part of the directory was checked out or "

@@ -75,17 +75,17 @@ enum ReleaseSyncError: Error, CustomStringConvertible {
     var description: String {
         switch self {
         case .noCatalogue(let server, let origin):
-            "\(server): expected \(Catalogue.collection) among its collections, as RemoteSettingsConfig.origin is "
-                + "\(origin); found none; publish with an origin in dumps.yaml, or configure none"
+            "\(server): expected \(Catalogue.collection) among its collections, because RemoteSettingsConfig.origin is "
+                + "\(origin); found none; publish with release: in dumps.yaml, or configure no origin"
         case .notListed(let id, let release):
-            "\(id): expected it in the catalogue of release \(release), found that it is not listed; publish it, or "
-                + "correct the collection's name"
+            "\(id): the catalogue of release \(release) does not list it; publish it, or correct the collection's name"
         case .otherState(let id, let release, let expected, let found):
             "\(id): expected the state that release \(release) lists, of \(expected.rfc3339); found another one, of "
-                + "\(found.rfc3339); what was held stays, try again later"
+                + "\(found.rfc3339); the present state stays; try again later"
         case .incomplete(let release, let missing):
-            "release \(release) is not shown, as \(missing.map { "\($0)" }.joined(separator: ", ")) could not be had; "
-                + "what was held stays"
+            "release \(release) is not shown, because \(missing.map { "\($0)" }.joined(separator: ", ")) could not be "
+                + "fetched; "
+                + "the present state stays"
         }
     }
 }

@@ -29,7 +29,8 @@ extension ChangesetError: CustomStringConvertible {
         case .duplicateRecord(let id): "two records have the id \(String(reflecting: id))"
         case .tooManyRecords(let limit): "more than \(limit) records"
         case .recordTooLarge(let offset, let what, let limit):
-            "the record at byte \(offset) has more than \(limit) \(what); ask the collection's owner to split it, or to put "
+            "the record at byte \(offset) has more than \(limit) \(what); ask the collection's owner to split it, or "
+                + "to put "
                 + "its content into an attachment"
         case .invalidAttachment(let record, let problem):
             "record \(String(reflecting: record)) has an invalid attachment: \(problem)"
