@@ -257,7 +257,8 @@ struct CollectionBuilder {
             guard size > limits.changesetBytes else { continue }
             problems.add(
                 record.file, record.line,
-                "up to here, the records that apps fetch take more than \(ByteSize.text(UInt64(limits.changesetBytes)))",
+                "up to here, the records that apps fetch take more than "
+                    + ByteSize.text(UInt64(limits.changesetBytes)),
                 "split the collection")
             break
         }

@@ -546,8 +546,8 @@ package struct Publisher: Sendable {
                 trust:
                   roots:\(roots)\(signer)
 
-                # With this, what is published together is one release. It is the origin's own name, which apps and packagers
-                # ask for; a directory that the same keys sign, such as that of staging, needs another one.
+                # If this names an origin, everything that one run publishes is one release. Apps and packagers ask
+                # for that name. If the same keys sign another directory, for example for staging, it needs another one.
                 \(release)
 
                 collections:

@@ -130,7 +130,7 @@ struct ConfigCheck: AsyncParsableCommand {
               rsdump config check main/app-config
               rsdump config check main/app-config --defaults RemoteConfigDefaults.plist
               rsdump config check main/app-config --used-in App/Sources
-              rsdump config check parameters.json    an array of records or a server's answer
+              rsdump config check parameters.json    records, or a server's answer
             """)
 
     @Argument(
