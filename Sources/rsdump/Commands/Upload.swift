@@ -89,7 +89,7 @@ struct Upload: AsyncParsableCommand {
         if let url {
             do { _ = try Self.server(url) } catch { throw ValidationError("--url: \(error)") }
         } else if !notify.names.isEmpty {
-            throw ValidationError("--notify needs --url, where the new state can be read before anybody is told")
+            throw ValidationError("--notify needs --url: the new state must be readable there before anybody is told")
         }
     }
 
