@@ -76,6 +76,6 @@ struct Remove: AsyncParsableCommand {
             try dumps.directory.configurationOrDefault().release != nil,
             try dumps.directory.lockFile(limits: Limits()).collections[catalogue] != nil
         else { return }
-        Console.print("on the machine that publishes, the next rsdump publish notes this in the catalogue of the release")
+        Console.print("on the machine that publishes, the next rsdump publish notes this in the release's catalogue")
     }
 }
