@@ -66,6 +66,9 @@ package struct Catalogue: Hashable, Sendable {
         self.removed = removed
     }
 
+    /// Whether clients accept the release as the present one at a given time.
+    package func isConfirmed(at time: Timestamp) -> Bool { time <= expires }
+
     /// Whether both list the same states. Their times of confirmation may differ.
     package func hasSameStates(as other: Catalogue) -> Bool {
         origin == other.origin && entries == other.entries && removed == other.removed

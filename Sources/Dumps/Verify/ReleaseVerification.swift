@@ -80,8 +80,3 @@ package struct ReleaseVerification: Sendable {
         (catalogue, self.left, self.problems) = (held, left, problems)
     }
 }
-
-extension Catalogue {
-    /// Whether clients accept the release as the present one at a given time.
-    package func isConfirmed(at time: Timestamp) -> Bool { time <= expires }
-}

@@ -175,14 +175,14 @@ struct ReleaseSync: Sendable {
             session.logger.notice("\(id): a delta could not be used, everything was fetched: \(retried)")
             session.report("\(id)", .init(retried), run.trigger, since: session.now, error: retried)
         }
-        if let snapshot = found?.snapshot, !view.lists(snapshot.payload, of: id), wanted.base != nil,
+        if let snapshot = found?.snapshot, !view.catalogue.lists(snapshot.payload, of: id), wanted.base != nil,
             found?.retried == nil
         {
             wanted.base = nil
             found = try await run.fetcher.fetch(wanted)
         }
         guard let snapshot = found?.snapshot else { throw FetchError.noAnswer(url: "\(run.client.server)") }
-        guard view.lists(snapshot.payload, of: id) else {
+        guard view.catalogue.lists(snapshot.payload, of: id) else {
             throw ReleaseSyncError.otherState(
                 id, release: view.catalogue.number, expected: entry.timestamp, found: snapshot.timestamp)
         }
@@ -238,7 +238,7 @@ struct ReleaseSync: Sendable {
 
     /// Tells telemetry if nothing has confirmed the release for longer than its origin allows.
     private func reportFreshness(of view: ReleaseView) {
-        guard view.catalogue.expires < session.now else { return }
+        guard !view.catalogue.isConfirmed(at: session.now) else { return }
         session.logger.warning(
             "release \(view.catalogue.number) of \(origin): unconfirmed since \(view.catalogue.expires.rfc3339); the "
                 + "server answers, and nothing that it says is newer")

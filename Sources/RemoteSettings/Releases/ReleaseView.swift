@@ -33,12 +33,6 @@ final class ReleaseView: Sendable {
             .checkSuccession(of: VerifiedCatalogue(held.snapshot, limits: limits))
     }
 
-    /// Whether the catalogue lists these bytes as the collection's state.
-    func lists(_ payload: Payload, of id: CollectionID) -> Bool {
-        guard let entry = catalogue.entries[id], entry.timestamp == payload.timestamp else { return false }
-        return SHA256Digest(hashing: payload.bytes) == entry.payload
-    }
-
     /// The state of a cache file if the catalogue lists it; `nil` if it does not.
     ///
     /// The catalogue's signature vouches for the bytes by their SHA-256. The signature over them was verified before

@@ -103,7 +103,7 @@ final class LocalCollection: Sendable {
             if !loaded.isOfRelease, let earlier {
                 loaded = loaded.notOlder(than: earlier)
                 loaded.view = view
-                loaded.isOfRelease = loaded.snapshot.map { view.lists($0.payload, of: id) } ?? false
+                loaded.isOfRelease = loaded.snapshot.map { view.catalogue.lists($0.payload, of: id) } ?? false
             }
         }
         let isTaken = state.withLock { state in

@@ -142,7 +142,7 @@ struct SnapshotLoader: Sendable {
         var held = load(id)
         held.view = view
         // The newest state may be the listed one, if it was put there since the first look.
-        held.isOfRelease = held.snapshot.map { view.lists($0.payload, of: id) } ?? false
+        held.isOfRelease = held.snapshot.map { view.catalogue.lists($0.payload, of: id) } ?? false
         return held
     }
 
@@ -175,7 +175,7 @@ struct SnapshotLoader: Sendable {
             return held
         }
         for bundle in listed {
-            guard let snapshot = try? bundle.snapshot(verifier, now: now()), view.lists(snapshot.payload, of: id) else {
+            guard let snapshot = try? bundle.snapshot(verifier, now: now()), view.catalogue.lists(snapshot.payload, of: id) else {
                 continue
             }
             held.serve(snapshot, from: .packaged(bundle.sourceName), isVerifiedHere: !bundle.isTrusted)

@@ -45,7 +45,7 @@ struct CollectionsPage {
         guard let collection = catalog[Catalogue.collection], collection.bundle.head.records < 10_000,
             let release = try? Catalogue(collection.bundle.payload().records)
         else { return }
-        let isConfirmed = now <= release.expires
+        let isConfirmed = release.isConfirmed(at: now)
         html.element(.p, .class(isConfirmed ? "notice" : "notice bad")) { html in
             html.element(.strong, text: "Release \(release.number) of \(release.origin)")
             html.text(", made \(Wording.ago(release.made, at: now)), ")
