@@ -31,8 +31,9 @@ package final class AsyncHTTPClientTransport: HTTPTransport {
         configuration.httpVersion = allowsHTTP2 ? .automatic : .http1Only
         // The caller repeats requests, and tells the user about it.
         configuration.connectionPool.retryConnectionEstablishment = false
-        // This is the only place in which a handler can be added.
+        // These are the only places in which handlers can be added.
         configuration.http1_1ConnectionDebugInitializer = InterimAnswers.add
+        configuration.http2StreamChannelDebugInitializer = HTTP2Answers.add
         // Nothing reads the spans, and each would cost parsing the request's URL.
         configuration.tracing.tracer = nil
         client = HTTPClient(eventLoopGroup: Self.eventLoops, configuration: configuration)

@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import LibC
 import NIOCore
 import NIOHTTP1
+import NIOHTTP2
 import NIOPosix
 import RemoteSettingsHTTP
 
@@ -62,9 +63,15 @@ struct FailureTranslation: Sendable {
             return self.error(.notHTTP("\(error)"))
         case let error as IOError:
             return self.error(.connection(Self.text(of: error)))
+        case let error as NIOHTTP2Errors.StreamClosed:
+            return self.error(.connection("the HTTP/2 stream was closed with code \(error.errorCode.networkCode)"))
         default:
+            let name = String(reflecting: type(of: error))
             // The names of NIOSSL's errors do not justify a dependency on it.
-            return String(reflecting: type(of: error)).hasPrefix("NIOSSL.") ? self.error(.tls("\(error)")) : nil
+            if name.hasPrefix("NIOSSL.") { return self.error(.tls("\(error)")) }
+            // Their texts repeat what the server sent, such as a whole head.
+            let isHTTP2 = name.hasPrefix("NIOHTTP2.") || name.hasPrefix("NIOHPACK.")
+            return isHTTP2 ? self.error(.connection("HTTP/2: \(type(of: error))")) : nil
         }
     }
 

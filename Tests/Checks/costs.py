@@ -31,8 +31,8 @@ FEATURES = [
         "Tests/RemoteSettingsTests/MozillaPushTests", "Tests/SnapshotServerTests/UpdateTests",
         "Tests/RemoteSettingsHTTPTests/UpdateStreamTests", "Tests/TransportTests/PushBroadcastTests",
         "Tests/TransportTests/PushServer", "Tests/RemoteConfigurationTests/RealTimeTests",
-        I + "updates", I + "watching", I + "test_announcements", I + "test_notify", I + "test_real_time",
-        I + "test_serve_updates", I + "test_updates_nchan", I + "test_watch", "Tests/Firefox"]),
+        I + "updates", I + "watching", I + "test_announcements", I + "test_notify", I + "test_http2_faults",
+        I + "trusting", I + "test_real_time", I + "test_serve_updates", I + "test_updates_nchan", I + "test_watch", "Tests/Firefox"]),
     ("remote config", "apps with parameters, values and conditions", [
         "Sources/RemoteConfiguration", "Sources/ConfigParameters", "Sources/DefaultsFiles", "Examples/ConfigExample",
         "Examples/SampleApp"], [

@@ -18,6 +18,7 @@ import rsdump
 from dumps import Dumps
 from endpoint import Endpoint
 from serve import Serving
+from trusting import self_signed, trusting
 
 def test_the_event_is_posted_once_the_new_state_is_in_place(team):
     seen = []
@@ -230,11 +231,7 @@ class TLS(nginx.Nginx):
         super().__init__(folder)
         self.endpoint = endpoint
         self.folder.mkdir(parents=True)
-        self.certificate = self.folder / "certificate.pem"
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=push",
-             "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", self.folder / "key.pem", "-out", self.certificate],
-            check=True, capture_output=True)
+        self.certificate, _ = self_signed(self.folder)
         self.url = f"https://127.0.0.1:{self.port}"
 
     def configuration(self, user):
@@ -247,13 +244,6 @@ class TLS(nginx.Nginx):
             f"  ssl_certificate_key {self.folder}/key.pem; location / {{ proxy_pass {self.endpoint.url};\n"
             "   proxy_set_header X-Protocol $server_protocol; } } }\n")
 
-    def trusted(self, command):
-        """Runs a command in a mount namespace of its own, where the certificate is the only one that is trusted."""
-        script = 'mount --bind "$1" /etc/ssl/certs/ca-certificates.crt && shift && exec "$@"'
-        return subprocess.run(
-            ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh", self.certificate, *command],
-            capture_output=True, text=True, timeout=120, env=rsdump.environment({"APNS": "authorization: bearer secret"}))
-
 
 def test_apns_gets_background_notifications_by_http_2(team, tmp_path):
     device = "0123456789abcdef" * 4
@@ -264,7 +254,8 @@ def test_apns_gets_background_notifications_by_http_2(team, tmp_path):
         # Untrusted first: nobody is told over a connection that anybody could have answered.
         refused = team.publish(*options, env={"APNS": "authorization: bearer secret"})
         assert refused.json()["notifications"][0]["status"] == "pending" and not endpoint.take()
-        ran = tls.trusted([rsdump.BINARY, *map(str, team.arguments(*options))])
+        ran = trusting(
+            tls.certificate, [rsdump.BINARY, *team.arguments(*options)], {"APNS": "authorization: bearer secret"})
         assert ran.returncode == 0 and json.loads(ran.stdout)["notifications"][0]["status"] == "told", ran
         [message] = endpoint.take()
     assert message.path == f"/3/device/{device}" and message.headers["x-protocol"] == "HTTP/2.0"

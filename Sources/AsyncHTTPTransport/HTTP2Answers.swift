@@ -1,0 +1,77 @@
+import NIOCore
+import NIOHTTP1
+import NIOHTTP2
+
+/// Refuses what a server must not send on an HTTP/2 stream, before AsyncHTTPClient sees it.
+///
+/// NIOHTTP2 (1.46) passes any `:status` on. Its codec traps if the status is empty, and AsyncHTTPClient (1.37) traps if
+/// it is 101 or no number of three digits. So a server could end the process with one header field.
+final class HTTP2Answers: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTP2Frame.FramePayload
+    typealias InboundOut = HTTP2Frame.FramePayload
+
+    private enum State {
+        case beforeHead
+        case inBody
+        case ended
+        case refused
+    }
+
+    private var state = State.beforeHead
+
+    /// Adds the handler before the codec of a stream that AsyncHTTPClient has set up.
+    @Sendable static func add(to channel: any Channel) -> EventLoopFuture<Void> {
+        // It must be there at once: AsyncHTTPClient may cancel a stream that has not yet got its request, and traps.
+        channel.eventLoop.makeCompletedFuture {
+            try channel.pipeline.syncOperations.addHandler(HTTP2Answers(), position: .first)
+        }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard state != .refused else { return }
+        let isAllowed =
+            switch unwrapInboundIn(data) {
+            case .headers(let frame): takes(frame)
+            case .data(let frame): takes(frame)
+            default: true
+            }
+        guard isAllowed else {
+            state = .refused
+            context.fireErrorCaught(HTTPParserError.invalidStatus)
+            context.close(promise: nil)
+            return
+        }
+        context.fireChannelRead(data)
+    }
+
+    private func takes(_ frame: HTTP2Frame.FramePayload.Headers) -> Bool {
+        switch state {
+        case .beforeHead:
+            guard let status = Self.status(of: frame.headers[":status"]) else { return false }
+            if (100..<200).contains(status) { return status != 101 && !frame.endStream }
+            state = frame.endStream ? .ended : .inBody
+            return true
+        case .inBody:
+            // These are the trailers, which end the stream.
+            state = .ended
+            return frame.endStream
+        case .ended, .refused:
+            return false
+        }
+    }
+
+    private func takes(_ frame: HTTP2Frame.FramePayload.Data) -> Bool {
+        guard state == .inBody else { return false }
+        if frame.endStream { state = .ended }
+        return true
+    }
+
+    /// - Returns: `nil` if `values` are not one number from 100 to 999.
+    private static func status(of values: [String]) -> Int? {
+        guard values.count == 1, let value = values.first, value.utf8.count == 3,
+            value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let status = Int(value),
+            status >= 100
+        else { return nil }
+        return status
+    }
+}
