@@ -168,7 +168,7 @@ struct ConfigurationReaderTests {
         let keys = (0..<400).map { String(repeating: " ", count: $0) + "?\n" }.joined()
         let list = String(repeating: " ", count: 400) + "[\(String(repeating: "x,", count: 100_000))x]\n"
         let error = #expect(throws: ConfigurationError.self) { try read("version: 1\nz:\n" + keys + list) }
-        #expect(error?.problem.contains("a key is a list or a mapping") == true)
+        #expect(error?.problem.contains("? key") == true)
         for lineEnd in ["\r", "\u{85}", "\u{2028}", "\u{2029}"] {
             let ended = keys.replacing("\n", with: lineEnd)
             #expect(throws: ConfigurationError.self) { try read("version: 1\nz:\n" + ended + list) }
@@ -176,7 +176,7 @@ struct ConfigurationReaderTests {
         let flat = String(repeating: "? ", count: 900)
         #expect(throws: ConfigurationError.self) { try read("version: 1\nz:\n  " + flat + "a\n") }
         let behindMark = #expect(throws: ConfigurationError.self) { try read("\u{FEFF}" + flat + "a\n") }
-        #expect(behindMark?.problem.contains("a key is a list or a mapping") == true)
+        #expect(behindMark?.problem.contains("? key") == true)
         #expect(throws: ConfigurationError.self) {
             try read("version: 1\nz: " + String(repeating: "[", count: 200) + String(repeating: "]", count: 200))
         }
