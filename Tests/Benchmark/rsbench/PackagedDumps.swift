@@ -17,10 +17,14 @@ struct PackagedDumps {
     }
 
     /// As memory of the program: mapped, so that its pages are shared and are read when they are needed.
-    func embedded() throws -> PackagedSource {
-        .embedded(
-            lock: try MappedFile(path: "\(path)/dumps.lock.json").bytes,
-            bundles: [id: try MappedFile(path: "\(path)/\(entry.bundle.path)").bytes])
+    ///
+    /// - Parameter others: the names of further collections.
+    func embedded(with others: String...) throws -> PackagedSource {
+        var bundles = [id: try MappedFile(path: "\(path)/\(entry.bundle.path)").bytes]
+        for other in try others.map({ try CollectionID($0) }) {
+            bundles[other] = try MappedFile(path: "\(path)/\(LockFile.Bundle.path(of: other))").bytes
+        }
+        return .embedded(lock: try MappedFile(path: "\(path)/dumps.lock.json").bytes, bundles: bundles)
     }
 
     /// A configuration for the server that the lock names.

@@ -8,6 +8,7 @@ enum RSBench {
         usage: rsbench refresh DUMPS CHANGESETS [RUNS]
                rsbench stored DUMPS COLLECTION OUTPUT
                rsbench runtime DUMPS STORED STORAGE COLLECTION [RUNS]
+               rsbench release DUMPS STORAGE COLLECTION ORIGIN [RUNS]
                rsbench sync DUMPS COLLECTION [SECONDS]
                rsbench config [RUNS]
         """
@@ -47,6 +48,11 @@ enum RSBench {
             print(try rows.table().text)
             print(try rows.ratios())
             print(try rows.comparison().text)
+        case ("release", 4...5):
+            let rows = ReleaseRows(
+                dumps: try PackagedDumps(words[0], words[2]), storage: words[1], origin: words[3],
+                runs: try number(4, 200))
+            print(try rows.table().text)
         case ("sync", 2...3):
             print(try await SyncRows(dumps: try PackagedDumps(words[0], words[1]), seconds: try number(2, 3)).text())
         case ("config", 0...1):
