@@ -11,6 +11,7 @@ import re
 import secrets
 import shutil
 import signal
+import subprocess
 import threading
 import time
 
@@ -18,6 +19,7 @@ import jsonschema
 import pytest
 
 import rsdump
+import toolchain
 from dumps import Dumps
 from endpoint import Endpoint
 from serve import Serving
@@ -581,6 +583,49 @@ def test_killed_publications_leave_one_release(origin, tmp_path):
         assert not (work.dumps.path / ".rsdump").exists(), where
         shutil.rmtree(work.path)
     assert interrupted > 0
+
+
+def test_who_reads_between_the_renames_of_a_publication_gets_one_release(origin, tmp_path):
+    """A publication is killed before each of its renames, and a server and apps start then."""
+    library, log, stash = (tmp_path / name for name in ("faults.so", "log", "stash"))
+    stash.mkdir()
+    subprocess.run(
+        [toolchain.clang(), "-std=gnu17", "-shared", "-fPIC", "-o", library, rsdump.REPOSITORY / "Tests/Faults/faults.c",
+         "-ldl", "-lpthread"], check=True)
+    for name in ("one", "two"):
+        (origin.path / f"sources/main/{name}.yaml").write_text("records:\n  - {id: a, value: 2}\n")
+
+    def publish(work, at, **kind):
+        log.unlink(missing_ok=True)
+        faults = {"LD_PRELOAD": library, "FAULTS_BELOW": work.path, "FAULTS_PROGRAM": rsdump.BINARY.name,
+                  "FAULTS_LOG": log, "FAULTS_STASH": stash, "FAULTS_AT": at, **kind}
+        return work.run("publish", env={name: str(value) for name, value in faults.items()})
+
+    assert publish(origin.copy(tmp_path / "counted"), 0).code == rsdump.DONE
+    renames = {line.split(" ", 3)[3].removeprefix(f"{tmp_path}/counted/dumps/"): int(line.split()[0])
+               for line in log.read_text().splitlines() if "rename" in line}
+    bundles = ["main/one.zip", "main/two.zip", "releases/catalogue.zip"]
+    moments = [renames[name] for name in [*bundles, "dumps.lock.json"]]
+    assert moments == sorted(moments), renames
+    for moment in moments:
+        work = origin.copy(tmp_path / f"work-{moment}")
+        assert publish(work, moment, FAULTS_KIND="kill").code == -signal.SIGKILL
+        assert work.dumps.lock["release"]["number"] == 1
+        with Serving("--dumps", work.dumps.path) as serving:
+            listed = {r["collection"]: r["timestamp"] for r in serving.changeset(CATALOGUE).json()["changes"] if "sha256" in r}
+            served = {name: serving.changeset(f"main/{name}").json() for name in ("one", "two")}
+        assert listed == {name: answer["timestamp"] for name, answer in served.items()}, moment
+        values = [answer["changes"][0]["value"] for answer in served.values()]
+        for name in ("one", "two"):
+            read = work.run(
+                "get", f"main/{name}", "--storage", "app", "--packaged", "dumps", "--server", "http://127.0.0.1:8888/v1",
+                "--trust-root", work.root, "--origin", "settings.example.org")
+            assert read.code == rsdump.DONE, str(read)
+            values.append(re.search(r'"value": ?(\d)', read.out)[1])
+        # The note of all bundles is the moment from which on the release is the next one.
+        assert set(map(str, values)) == {"2"}, (moment, values)
+        assert work.run("publish").code == rsdump.DONE and work.dumps.lock["release"]["number"] == 2
+        shutil.rmtree(work.path)
 
 
 def test_killed_refreshes_leave_one_release(origin, served, tmp_path):

@@ -348,6 +348,22 @@ extension ServerTests {
             }
         }
 
+        /// A refresh replaces what is packaged while the app runs. What the app has not read yet is of the new release
+        /// then, and so is everything else.
+        @Test(arguments: [false, true]) func packagedAnew(isTrusted: Bool) async throws {
+            let catalogue = try place.server.collection("releases/catalogue")
+            let dumps = try await place.package(collections + [catalogue])
+            let (service, clients) = self.service {
+                $0.packaged = [.directory(dumps, trusted: isTrusted)]
+                $0.transport = NoTransport()
+            }
+            #expect(numbers([clients[0]]) == [1])
+            try publish(2)
+            _ = try await place.package(collections + [catalogue])
+            #expect(numbers([clients[1]]) == [2])
+            #expect(numbers(clients) == [2] && service.read(numbers) == [2] && service.release?.number == 2)
+        }
+
         /// Whoever can write to the storage directory cannot put states of two releases together, nor go back in a
         /// process.
         @Test func aMixedStorage() async throws {

@@ -50,9 +50,7 @@ extension DumpsDirectory {
 }
 
 extension DumpsDirectory {
-    /// The note about bundles that are renamed together. The note of a single bundle has a dot in its name and ids have
-    /// none, so no such note has this name.
-    private var togetherPath: String { "\(path)/\(LockFile.notes)/release.json" }
+    private var togetherPath: String { "\(path)/\(LockFile.togetherPath)" }
 
     /// Gives the finished bundles of one release their names.
     ///
@@ -82,6 +80,45 @@ extension DumpsDirectory {
         return try? LockFile(parsing: bytes, path: togetherPath, limits: limits)
     }
 
+    /// The lock for a reader that does not hold the directory's lock. It names whole releases only: as soon as the
+    /// bundles of a new release are packed and noted, it names all of them, whatever their names are at this moment.
+    /// Reads files; writes none.
+    ///
+    /// - Returns: the lock, and the collections whose bundle may still be at ``packPath(_:)``. A bundle that is no
+    ///   longer there has got its name meanwhile.
+    /// - Throws: `FileError` or `BundleError` if the lock or a note cannot be read.
+    package func readableLock(limits: Limits) throws -> (lock: LockFile, packed: Set<CollectionID>) {
+        guard let noted = try bundlesNamedTogether(limits: limits) else {
+            return (try recoveredLock(limits: limits).lock, [])
+        }
+        var lock = try lockFile(limits: limits)
+        var packed: Set<CollectionID> = []
+        for (id, entry) in noted.collections where lock.collections[id] != entry {
+            // The name comes last: a bundle that gets it now is found there.
+            if try isBundle(at: packPath(id), entry) {
+                packed.insert(id)
+            } else {
+                guard try isBundle(at: bundlePath(id), entry) else {
+                    return (try recoveredLock(limits: limits).lock, [])
+                }
+            }
+            lock.collections[id] = entry
+        }
+        if let release = noted.release { lock.release = release }
+        return (lock, packed)
+    }
+
+    private func isBundle(at path: String, _ entry: LockFile.Collection) throws(FileError) -> Bool {
+        guard try FileStore.size(path) == entry.bundle.size else { return false }
+        do throws(FileError) {
+            return try FileStore.digest(of: path) == entry.bundle.sha256
+        } catch {
+            // It has got its name since.
+            guard try FileStore.size(path) == nil else { throw error }
+            return false
+        }
+    }
+
     /// Completes the renames that a killed run had begun. The caller holds the directory's lock. Does I/O.
     ///
     /// - Throws: `FileError`; nothing is lost then.
@@ -89,9 +126,7 @@ extension DumpsDirectory {
         guard let noted = try bundlesNamedTogether(limits: limits) else { return }
         for (id, entry) in noted.collections.sorted(by: { $0.key < $1.key }) {
             let packed = packPath(id)
-            guard try FileStore.size(packed) == entry.bundle.size,
-                try FileStore.digest(of: packed) == entry.bundle.sha256
-            else { continue }
+            guard try isBundle(at: packed, entry) else { continue }
             try FileStore.rename(packed, to: bundlePath(id), below: path, flushing: false)
         }
     }

@@ -67,7 +67,7 @@ package struct DumpsDirectory: Sendable {
     private func workName(_ id: CollectionID) -> String { "\(id.bucket).\(id.name)" }
 
     /// The path at which a bundle is written before it is renamed into place.
-    package func packPath(_ id: CollectionID) -> String { "\(workPath)/\(workName(id)).zip.tmp" }
+    package func packPath(_ id: CollectionID) -> String { "\(path)/\(LockFile.packPath(of: id))" }
 
     /// The path of the server's zip of attachments while it is read.
     package func serverZIPPath(_ id: CollectionID) -> String { "\(workPath)/\(workName(id)).server.zip.tmp" }

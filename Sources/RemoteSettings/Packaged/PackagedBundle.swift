@@ -25,13 +25,17 @@ final class PackagedBundle: Sendable {
     private let opened = Mutex<BundleReader?>(nil)
 
     /// Does no I/O.
-    convenience init(_ id: CollectionID, _ lock: LockFile.Collection, in source: PackagedSource, limits: Limits) {
-        self.init(id, lock, missingState: nil, in: source, limits: limits)
+    ///
+    /// - Parameter path: the bundle's place in a source that is a directory; `nil` for the one that the lock names.
+    convenience init(
+        _ id: CollectionID, _ lock: LockFile.Collection, in source: PackagedSource, path: String? = nil, limits: Limits
+    ) {
+        self.init(id, lock, missingState: nil, in: source, path: path, limits: limits)
     }
 
     private init(
         _ id: CollectionID, _ lock: LockFile.Collection, missingState: Timestamp?, in source: PackagedSource,
-        limits: Limits
+        path place: String? = nil, limits: Limits
     ) {
         self.id = id
         self.lock = lock
@@ -51,7 +55,7 @@ final class PackagedBundle: Sendable {
             }
         case .directory(let path, let isTrusted):
             self.isTrusted = isTrusted
-            let file = "\(path)/\(lock.bundle.path)"
+            let file = "\(path)/\(place ?? lock.bundle.path)"
             open = { () throws(BundleError) in
                 isTrusted
                     ? try BundleReader(path: file, limits: limits) : try BundleReader(copying: file, limits: limits)

@@ -53,6 +53,7 @@ struct PackagedLocks: Sendable {
     private func present(_ bundle: PackagedBundle, in source: PackagedSource) -> PackagedBundle {
         guard case .directory(let path, _) = source.form else { return bundle }
         let id = bundle.id
+        if let together = namedTogether(id, in: source, at: path) { return together }
         let note = "\(path)/\(LockFile.notePath(of: id))"
         var candidate = bundle
         // Another round is made only if the lock was written since. The rounds are limited, because somebody may write
@@ -72,6 +73,22 @@ struct PackagedLocks: Sendable {
         }
         guard candidate.isOfAnotherState else { return candidate }
         return candidate.inItsOwnState(of: source, limits: limits) ?? candidate
+    }
+
+    /// The bundle of a release whose bundles get their names together; `nil` if none do.
+    ///
+    /// As soon as their note is there, all of them are packed, so that a reader can have the whole release.
+    private func namedTogether(_ id: CollectionID, in source: PackagedSource, at path: String) -> PackagedBundle? {
+        let note = "\(path)/\(LockFile.togetherPath)"
+        guard let text = try? FileStore.read(note, limit: limits.lockBytes),
+            let entry = try? LockFile.collection(id, in: text, path: note, limits: limits)
+        else { return nil }
+        // The name comes last: a bundle that gets it now is found there.
+        for place in [LockFile.packPath(of: id), entry.bundle.path] {
+            let bundle = PackagedBundle(id, entry, in: source, path: place, limits: limits)
+            if (try? bundle.reader()) != nil { return bundle }
+        }
+        return nil
     }
 
     /// Everything that the locks list, in the states that the directories have now.

@@ -57,6 +57,23 @@ extension Session {
         }
     }
 
+    /// Looks for the catalogue once more if `view` is packaged, because a refresh may have replaced the packaged release
+    /// since. Does I/O then.
+    func lookAgain(after view: ReleaseView) {
+        guard let origin = releaseOrigin, case .packaged = view.source else { return }
+        let generation = release.withLock { $0.generation }
+        var found = findRelease(of: origin)
+        let next = successor(of: view, found.view)
+        guard next !== view else { return }
+        found.view = next
+        let isTaken = release.withLock { state in
+            guard state.generation == generation, state.found?.view === view else { return false }
+            state.replace(found)
+            return true
+        }
+        if isTaken { changes.sendStore(of: Catalogue.collection) }
+    }
+
     /// Reads the newest catalogue of the origin, cached or packaged. Does I/O.
     func findRelease(of origin: OriginName) -> KnownRelease.Found {
         let held = loader.load(Catalogue.collection)

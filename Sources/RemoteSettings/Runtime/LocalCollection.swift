@@ -94,6 +94,7 @@ final class LocalCollection: Sendable {
         } else {
             var view = view
             loaded = session.loader.load(id, of: view)
+            if !loaded.isOfRelease, view.catalogue.entries[id] != nil { session.lookAgain(after: view) }
             // Another process may have stored a later release, and this file with it.
             while !loaded.isOfRelease, let present = session.currentRelease(), present !== view {
                 view = present

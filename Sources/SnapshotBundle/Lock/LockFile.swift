@@ -32,6 +32,15 @@ package struct LockFile: Hashable, Sendable {
         "\(notes)/\(collection.bucket).\(collection.name).json"
     }
 
+    /// Where a publication notes the future entries of all bundles that get their names together, relative to the
+    /// directory of the lock. The note is itself a lock file. It is written when all of these bundles are packed.
+    package static let togetherPath = "\(notes)/release.json"  // the note of a single bundle has a dot more
+
+    /// Where a bundle is packed, relative to the directory of the lock, until it gets its name.
+    package static func packPath(of collection: CollectionID) -> String {
+        ".rsdump/\(collection.bucket).\(collection.name).zip.tmp"
+    }
+
     /// The directory of the notes, relative to that of the lock.
     package static let notes = ".rsdump/pending"
 

@@ -12,7 +12,7 @@ import SnapshotOrigin
 ///
 /// A bundle stays mapped while it is served, even if its file is replaced. If a file is shortened in place, all bundles
 /// are read again. A bundle may differ from the one in the lock, because a refresh is at work or because it is damaged.
-/// The collection is then served in its former state.
+/// The collection is then served in its former state. If the directory has releases, all of its collections are.
 actor DumpsLoader {
     private struct Loaded {
         var entry: LockFile.Collection
@@ -32,6 +32,8 @@ actor DumpsLoader {
     private let report: @Sendable (String) -> Void
     private var address: OriginAddress?
     private var loaded: [CollectionID: Loaded] = [:]
+    /// Collections that were read for a release of which another collection is missing. They are not served yet.
+    private var ahead: [CollectionID: Loaded] = [:]
     private var lockSeen: FileIdentity?
     /// The value of `mapped_faults_count` before the known bundles were read.
     private var faultsSeen: UInt = 0
@@ -88,39 +90,31 @@ actor DumpsLoader {
         guard let address else { return nil }
         let faults = mapped_faults_count()
         if faults != faultsSeen {
-            (loaded, refused, historyBytes, lockSeen) = ([:], [:], [:], nil)
+            (loaded, ahead, refused, historyBytes, lockSeen) = ([:], [:], [:], [:], nil)
             faultsSeen = faults
             report("a bundle was shortened while it was served; all bundles are read again")
         }
-        let identity = try? FileStore.identity(directory.lockPath)
+        var identity = try? FileStore.identity(directory.lockPath)
         if let lockSeen, lockSeen == identity, problems.isEmpty { return nil }
-        let lock = try directory.recoveredLock(limits: limits).lock
         let before = problems
-        problems = [:]
-        var next: [CollectionID: Loaded] = [:]
-        var hasChanged = lockSeen == nil || loaded.keys.contains { lock.collections[$0] == nil }
-        for (id, entry) in lock.collections.sorted(by: { $0.key < $1.key }) {
-            if let known = loaded[id], known.entry == entry {
-                next[id] = known
-                continue
-            }
-            let file = try? FileStore.identity(directory.bundlePath(id))
-            if let known = refused[id], known.entry == entry, known.file == file {
-                problems[id] = known.problem
-                next[id] = loaded[id]
-                continue
-            }
-            do {
-                next[id] = Loaded(entry: entry, collection: try await open(id, entry, at: address))
-                refused[id] = nil
-                hasChanged = true
-            } catch {
-                problems[id] = "\(error)"
-                refused[id] = Refused(entry: entry, file: file, problem: "\(error)")
-                next[id] = loaded[id]
-            }
+        var (lock, packed) = try directory.readableLock(limits: limits)
+        var found = try await collections(of: lock, packed, at: address)
+        // A publication that ended meanwhile has replaced bundles. The rounds are limited, as there may be one after
+        // the other.
+        for _ in 0..<5 where !problems.isEmpty {
+            let present = try? FileStore.identity(directory.lockPath)
+            let again = try directory.readableLock(limits: limits)
+            guard again.lock != lock else { break }
+            (identity, lock, packed) = (present, again.lock, again.packed)
+            found = try await collections(of: lock, packed, at: address)
         }
+        var (next, hasChanged) = found
         lockSeen = identity
+        ahead = [:]
+        if lock.release != nil, !problems.isEmpty, !loaded.isEmpty {
+            // A part of a release is of no use to clients that ask for releases.
+            (ahead, next, hasChanged) = (next, loaded, false)
+        }
         loaded = next
         guard hasChanged || problems.keys != before.keys else { return nil }
         let origin = try Origin(
@@ -131,15 +125,54 @@ actor DumpsLoader {
             origin: origin, entries: next.mapValues(\.entry), problems: problems, faults: faults, limits: limits.server)
     }
 
+    /// Reads the bundles of a lock that are not known yet, and sets ``problems``.
+    private func collections(
+        of lock: LockFile, _ packed: Set<CollectionID>, at address: OriginAddress
+    ) async throws -> (next: [CollectionID: Loaded], hasChanged: Bool) {
+        problems = [:]
+        var next: [CollectionID: Loaded] = [:]
+        var hasChanged = lockSeen == nil || loaded.keys.contains { lock.collections[$0] == nil }
+        for (id, entry) in lock.collections.sorted(by: { $0.key < $1.key }) {
+            if let known = loaded[id], known.entry == entry {
+                next[id] = known
+                continue
+            }
+            if let known = ahead[id], known.entry == entry {
+                next[id] = known
+                hasChanged = true
+                continue
+            }
+            let file = try? FileStore.identity(directory.bundlePath(id))
+            if let known = refused[id], known.entry == entry, known.file == file {
+                problems[id] = known.problem
+                next[id] = loaded[id]
+                continue
+            }
+            do {
+                next[id] = Loaded(
+                    entry: entry, collection: try await open(id, entry, isPacked: packed.contains(id), at: address))
+                refused[id] = nil
+                hasChanged = true
+            } catch {
+                problems[id] = "\(error)"
+                refused[id] = Refused(entry: entry, file: file, problem: "\(error)")
+                next[id] = loaded[id]
+            }
+        }
+        return (next, hasChanged)
+    }
+
     private func open(
-        _ id: CollectionID, _ entry: LockFile.Collection, at address: OriginAddress
+        _ id: CollectionID, _ entry: LockFile.Collection, isPacked: Bool, at address: OriginAddress
     ) async throws -> ServedCollection {
         // The root is the one that the lock names. Each client decides for itself whom to trust.
         let signature = entry.trust.verdict
         let policy = TrustPolicy(
             roots: TrustAnchors(signature.map { [$0.root] } ?? []), signer: signature.map { SignerName($0.signer) })
-        let path = directory.bundlePath(id)
-        let bundle = try BundleVerifier(policy, limits: limits).verify(path, of: id, against: entry)
+        let verifier = BundleVerifier(policy, limits: limits)
+        // If it is no longer where it was packed, it has got its name.
+        let atPack = isPacked ? try? verifier.verify(directory.packPath(id), of: id, against: entry) : nil
+        let bundle = try atPack ?? verifier.verify(directory.bundlePath(id), of: id, against: entry)
         return try ServedCollection(
             bundle, signature: signature, history: await older(id, before: entry.timestamp), address: address,
             limits: limits)
