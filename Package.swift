@@ -293,7 +293,7 @@ let package = Package(
             name: "Publish",
             dependencies: [
                 "Catalogue", "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "SigningKeys", "AuthoredText",
-                "CollectionSources", "FileStorage", "Dumps",
+                "CollectionSources", "FileStorage", "Dumps", "RemoteSettingsHTTP",
             ],
             swiftSettings: strict),
         .target(
@@ -514,7 +514,7 @@ let package = Package(
             name: "PublishTests",
             dependencies: [
                 "Catalogue", "Publish", "CollectionSources", "AuthoredText", "SigningKeys", "ContentSignature", "Dumps",
-                "SnapshotBundle", "FileStorage",
+                "SnapshotBundle", "FileStorage", "RemoteSettingsHTTP",
                 "RemoteSettingsModel",
             ],
             swiftSettings: strict),

@@ -196,6 +196,8 @@ package enum PublishError: Error, Hashable, Sendable, CustomStringConvertible {
     case otherOrigin(OriginName, configured: OriginName)
     /// `dumps.yaml` names another origin than the one that was asked for, or none.
     case originElsewhere(OriginName, configured: OriginName?)
+    /// No releases were asked for, but `dumps.yaml` names this origin.
+    case hasReleases(OriginName)
     /// The present release has the highest possible number.
     case numbersUsedUp(CollectionID)
     /// The present catalogue cannot be read, or clients that hold it would refuse the next one.
@@ -235,6 +237,9 @@ package enum PublishError: Error, Hashable, Sendable, CustomStringConvertible {
             "--origin \(origin): expected the origin in dumps.yaml, \(configured?.description ?? "which names none"); "
                 + "write the "
                 + "origin's name there, under release:"
+        case .hasReleases(let configured):
+            "--no-release: expected no release: in dumps.yaml, found the origin \(configured); to end its releases, run"
+                + " rsdump remove \(Catalogue.collection) and write release: off"
         case .numbersUsedUp(let id):
             "\(id): expected a number below \(Catalogue.highestNumber), found this one, which somebody with the key "
                 + "may have "

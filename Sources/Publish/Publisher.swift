@@ -24,6 +24,11 @@ package struct Publisher: Sendable {
         package var server: String?
         /// The origin's name for a new `dumps.yaml`, which then asks for releases; `nil` for no releases.
         package var origin: OriginName?
+        /// The name that the origin of a new directory gets if `origin` is `nil`; `nil` for a new directory without
+        /// releases. A directory that has collections already gets no name by itself.
+        package var suggestedOrigin: OriginName?
+        /// Whether a new `dumps.yaml` says `release: off`.
+        package var declinesReleases = false
 
         package init(time: Timestamp) {
             self.time = time
@@ -36,7 +41,7 @@ package struct Publisher: Sendable {
         package let result: Result<NextState, any Error>
         /// When the first certificate of the published chain ends; `nil` if nothing is published.
         package let chainEnd: Timestamp?
-        package let notes: [String]
+        package fileprivate(set) var notes: [String]
         /// The release; `nil` for every collection but the catalogue.
         package var release: NextRelease?
     }
@@ -241,8 +246,12 @@ package struct Publisher: Sendable {
         if let origin = options.origin, let written, written.release?.origin != origin {
             throw PublishError.originElsewhere(origin, configured: written.release?.origin)
         }
+        if options.declinesReleases, let configured = written?.release {
+            throw PublishError.hasReleases(configured.origin)
+        }
         let server = try self.server(written)
-        let configuration = written ?? newConfiguration
+        let newOrigin = try written == nil ? self.newOrigin() : nil
+        let configuration = written ?? Self.newConfiguration(newOrigin)
         let intake = try SnapshotIntake(directory, new: configuration, limits: limits)
         defer { intake.end() }
         let run = Run(
@@ -257,7 +266,12 @@ package struct Publisher: Sendable {
         }
         var made: LockFile.Release?
         if step != .none, let release = configuration.release {
-            if let outcome = try self.release(release, outcomes, confirms: step == .confirmed, run) {
+            if var outcome = try self.release(release, outcomes, confirms: step == .confirmed, run) {
+                if let newOrigin, newOrigin != options.origin {
+                    outcome.notes.append(
+                        "the new dumps.yaml names this origin \(newOrigin), for apps and packagers to ask for; "
+                            + "--origin gives another name to a new directory, --no-release none")
+                }
                 // A catalogue must list every published state, because clients use no other.
                 _ = try outcome.result.get()
                 outcomes.append(outcome)
@@ -266,7 +280,8 @@ package struct Publisher: Sendable {
         }
         try intake.commit(release: made)
         try name(
-            outcomes.filter { $0.release == nil && (try? $0.result.get()) != nil }.map(\.id), isNew: written == nil)
+            outcomes.filter { $0.release == nil && (try? $0.result.get()) != nil }.map(\.id), isNew: written == nil,
+            newOrigin)
         return outcomes
     }
 
@@ -522,19 +537,29 @@ package struct Publisher: Sendable {
         return snapshots[0].keeping(others, limits: limits)
     }
 
-    /// What a new `dumps.yaml` says about releases.
-    private var newConfiguration: DumpsConfiguration {
+    /// The name of the origin for a new `dumps.yaml`.
+    private func newOrigin() throws -> OriginName? {
+        if let origin = options.origin { return origin }
+        guard !options.declinesReleases else { return nil }
+        let lock = try directory.recoveredLock(limits: limits).lock
+        // A run that was killed before it wrote dumps.yaml may have published under a name. It stays.
+        return lock.release?.origin ?? (lock.collections.isEmpty ? options.suggestedOrigin : nil)
+    }
+
+    private static func newConfiguration(_ origin: OriginName?) -> DumpsConfiguration {
         var configuration = DumpsConfiguration()
-        configuration.release = options.origin.map { .init(origin: $0) }
+        configuration.release = origin.map { .init(origin: $0) }
         return configuration
     }
 
-    private func name(_ ids: [CollectionID], isNew: Bool) throws {
+    private func name(_ ids: [CollectionID], isNew: Bool, _ newOrigin: OriginName?) throws {
         guard !ids.isEmpty else { return }
         if isNew {
             let signer = policy.signer.map { "\n  signer: \($0)" } ?? ""
             let roots = policy.roots.roots.map { "\n    - \"\($0)\"" }.joined()
-            let release = options.origin.map { "release:\n  origin: \($0)" } ?? "# release:\n#   origin: NAME"
+            let release =
+                newOrigin.map { "release:\n  origin: \($0)" }
+                ?? (options.declinesReleases ? "release: off" : "# release:\n#   origin: NAME")
             try directory.writeConfiguration(
                 """
                 # The collections that rsdump publish makes from their sources, for apps and for rsdump serve.
@@ -548,6 +573,8 @@ package struct Publisher: Sendable {
 
                 # If this names an origin, everything that one run publishes is one release. Apps and packagers ask
                 # for that name. If the same keys sign another directory, for example for staging, it needs another one.
+                # An origin keeps its name: before you write another one here, or off for none, run
+                # rsdump remove releases/catalogue.
                 \(release)
 
                 collections:

@@ -111,10 +111,12 @@ struct ConfigurationReaderTests {
             try configuration.held.map(\.id) == [CollectionID("main/a"), CollectionID("main/b"), Catalogue.collection])
         #expect(try read(plain).release == nil && read(plain).held == read(plain).collections)
         #expect(try read(plain + "release: {origin: a}\n").release?.expiresAfter == .seconds(7 * 86_400))
+        // Whoever wants no releases can say so.
+        #expect(try read(plain + "release: off\n") == read(plain))
         // One that is named is there once.
         #expect(try read(plain + "  releases/catalogue:\nrelease: {origin: a}\n").held.count == 3)
         for (wrong, word) in [
-            ("release: a", "key: value"), ("release: {}", "no origin"), ("release: {origin: A}", "1 to 64"),
+            ("release: a", "key: value"), ("release: on", "key: value"), ("release: {}", "no origin"), ("release: {origin: A}", "1 to 64"),
             ("release: {origin: [a]}", "origin"), ("release: {origin: a, name: b}", "unknown key"),
             ("release: {origin: a, expires-after: 59m}", "1h to 366d"),
             ("release: {origin: a, expires-after: 367d}", "1h to 366d"),

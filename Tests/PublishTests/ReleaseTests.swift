@@ -4,6 +4,7 @@ import ContentSignature
 import Dumps
 import FileStorage
 import Publish
+import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SigningKeys
 import SnapshotBundle
@@ -49,6 +50,77 @@ import Testing
         #expect(records.record(id: "release")?.lastModified == days(1))
         #expect(try place.dumps.configuration().collections.map(\.id).count == 2)
         try place.verify()
+    }
+
+    /// Two origins of one team must never get the same name.
+    @Test func anOriginThatNobodyNamedGetsANameOfItsOwn() throws {
+        func name(_ server: String?, _ chance: Double = 0.5) throws -> String {
+            try OriginName.suggested(for: server.map { try ServerURL($0, allowPlainHTTP: true) }, chance: chance)
+                .description
+        }
+        for path in ["", ":443/v1", "/v2/"] {
+            #expect(try name("https://Settings.example.org\(path)") == "settings.example.org")
+        }
+        let distinct = try [
+            "https://settings.example.org/staging/v2", "https://settings.example.org/production/v2",
+            "https://settings.example.org:8443", "http://settings.example.org", "https://staging.example.org",
+        ].map { try name($0) }
+        #expect(Set(distinct).count == distinct.count)
+        #expect(distinct.prefix(4).allSatisfy { $0.hasPrefix("settings.example.org-") })
+        let long = String(repeating: "a", count: 60) + ".example.org"
+        for server in [
+            nil, "http://127.0.0.1:8888/v1", "http://localhost:8888", "http://[::1]:1/v1", "https://10.0.0.7",
+            "https://settings", "https://settings.local", "https://settings.internal", "https://a.home.arpa",
+            "https://under_score.example.org", "https://\(long)",
+        ] {
+            let names = try [0, 0.25, 0.9999999999999999].map { try name(server, $0) }
+            #expect(Set(names).count == 3 && names.allSatisfy { $0.hasPrefix("origin-") }, "\(names)")
+        }
+    }
+
+    @Test func theFirstPublicationNamesTheOrigin() throws {
+        let place = try PublishingPlace(at: now)
+        try place.write("records: {a: {v: 1}}")
+        var options = Publisher.Options(time: now)
+        func run() throws -> [Publisher.Outcome] { try place.publisher(options).run(place.sources.read()) }
+        func origin() throws -> String? { try place.dumps.configuration().release?.origin.description }
+        options.suggestedOrigin = OriginName("first")
+        let outcomes = try run()
+        #expect(outcomes.last?.release?.catalogue.origin.description == "first")
+        #expect(outcomes.last?.notes.contains { $0.contains("names this origin first") } == true)
+        #expect(try origin() == "first")
+        // The run was killed before it wrote dumps.yaml.
+        try FileStore.remove(place.dumps.configurationPath)
+        options.suggestedOrigin = OriginName("second")
+        options.time = days(1)
+        #expect(try run().last?.release?.status == .unchanged)
+        #expect(try origin() == "first")
+        // Once there is a dumps.yaml, nothing is named by itself.
+        try place.write("records: {a: {v: 2}}")
+        #expect(try run().flatMap(\.notes).isEmpty)
+        options.declinesReleases = true
+        #expect(throws: PublishError.self) { try run() }
+    }
+
+    @Test func nobodyIsGivenReleasesWhoDeclinesThemOrHasPublished() throws {
+        for isNew in [true, false] {
+            let place = try PublishingPlace(at: now)
+            try place.write("records: {a: {v: 1}}")
+            var options = Publisher.Options(time: now)
+            func run() throws -> [CollectionID] { try place.publisher(options).run(place.sources.read()).map(\.id) }
+            if !isNew {
+                #expect(try run() == [place.id])
+                try FileStore.remove(place.dumps.configurationPath)
+            }
+            options.suggestedOrigin = OriginName("suggested")
+            options.declinesReleases = isNew
+            #expect(try run() == [place.id])
+            let text = try #require(try place.dumps.configurationText())
+            #expect(try place.dumps.configuration().release == nil)
+            #expect(text.contains(isNew ? "\nrelease: off\n" : "\n# release:\n"))
+            #expect(try run() == [place.id])
+            #expect(try place.dumps.configurationText() == text)
+        }
     }
 
     @Test func unchangedSourcesChangeNoByteForHalfOfTheTime() throws {

@@ -48,7 +48,10 @@ extension ConfigurationReader {
 
 extension ConfigurationReader {
     /// Reads a mapping of `origin` and `expires-after`.
-    func release(_ node: Node) throws(ConfigurationError) -> DumpsConfiguration.Release {
+    ///
+    /// - Returns: `nil` for the word `off`.
+    func release(_ node: Node) throws(ConfigurationError) -> DumpsConfiguration.Release? {
+        if case .scalar(let scalar) = node, scalar.string == "off" { return nil }
         var origin: OriginName?
         var expiresAfter: Duration?
         for (key, value) in try mapping(node, "release") {

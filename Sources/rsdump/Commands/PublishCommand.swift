@@ -90,7 +90,11 @@ struct PublishCommand: AsyncParsableCommand {
             If dumps.yaml has release: with the name of the origin, each run publishes one release. Its catalogue, \
             which is the collection \(Catalogue.collection), lists the state of every collection and says until when \
             the release is confirmed. --confirm renews that time. It needs no sources and is meant for a nightly job. \
-            A plain publish renews the time too when half of it is over.
+            A plain publish renews the time too when half of it is over. \
+            The first publication into a new directory writes release: by itself and says so. The name is the host of \
+            an https --server. If that address has a port or a path, a part of its hash follows the host. If the \
+            address is one of this machine or of a private network, the name is random. --origin gives another name, \
+            --no-release gives none.
 
             While apps move from one root to another, --overlap-keys adds a second signature. If an older root has \
             signed the root of the keys (rsdump keys succeed), apps that pin the older root get a signature too. \
@@ -101,7 +105,7 @@ struct PublishCommand: AsyncParsableCommand {
             Examples:
               rsdump publish --dry-run          show what would change; needs no keys
               rsdump publish --keys keys
-              rsdump publish --origin shop      the first time: makes releases from now on
+              rsdump publish --origin shop      the first time: names the origin
               rsdump publish main/settings --keys keys --at 2026-11-22T08:00:00Z
               rsdump publish --resign           after rsdump keys renew
               rsdump publish --confirm          every night, if there are releases
@@ -138,9 +142,12 @@ struct PublishCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The origin's own name, for a new dumps.yaml: what is published together is then one release.",
+            "The origin's own name, for a new dumps.yaml; by default made from --server, or random.",
             valueName: "name"))
     var origin: String?
+
+    @Flag(help: "A new dumps.yaml says release: off, and no catalogue is made.")
+    var noRelease = false
 
     @Option(
         help: ArgumentHelp(
@@ -167,6 +174,7 @@ struct PublishCommand: AsyncParsableCommand {
         if let origin, OriginName(origin) == nil {
             throw ValidationError("--origin is \(origin), expected \(OriginName.rule)")
         }
+        if origin != nil, noRelease { throw ValidationError("--origin does not go with --no-release") }
         if overlapKeys == nil, overlapChainURL != nil {
             throw ValidationError("--overlap-chain-url goes with --overlap-keys")
         }
@@ -200,6 +208,9 @@ struct PublishCommand: AsyncParsableCommand {
         settings.chainURL = chainURL
         settings.server = server
         settings.origin = origin.flatMap { OriginName($0) }
+        settings.declinesReleases = noRelease
+        settings.suggestedOrigin = .suggested(
+            for: server.flatMap { try? ServerURL($0, allowPlainHTTP: true) }, chance: HTTPEnvironment.system.random())
         if let overlapKeys {
             let other = try KeyDirectory(overlapKeys.withoutTrailingSlashes).signer([:])
             settings.overlap = (other, overlapChainURL)
